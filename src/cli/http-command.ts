@@ -3,10 +3,9 @@ import { once, setMaxListeners } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { allowChanges } from '../calls/account.js';
-import type { Principal } from '../calls/policy.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
-import type { Authenticate, ProtectedResource } from '../http/auth.js';
+import type { Authenticate, Authentication, ProtectedResource } from '../http/auth.js';
 import type { DecisionsOptions } from '../http/decisions.js';
 import type { Address } from '../http/http-helpers.js';
 import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
@@ -227,8 +226,8 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
 /** The authentication of callers, by a tokens file or by an OAuth issuer. */
 interface Identity {
   readonly authenticate: Authenticate;
-  /** Returns a caller with its current scopes. Undefined if the caller may no longer make calls. @throws HttpError if unknown now */
-  callerNamed(name: string, scopesAtPlan: readonly string[]): Promise<Principal | undefined>;
+  /** Finds a caller with its current scopes. `invalid` if the caller may no longer make calls. */
+  callerNamed(name: string, scopesAtPlan: readonly string[]): Promise<Authentication>;
   /** Returns the way in which people sign in to the page for decisions. */
   signIn(publicUrl: string): Promise<SignIn>;
   /** True if the issuer answered the last request. Absent for a tokens file. */
@@ -240,9 +239,8 @@ function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0])
   const authenticate = authenticateByTokensFile(options);
   return {
     authenticate,
-    // A caller has the scopes that the file gives it now. If the file no longer has the caller, this is undefined, and the change is refused,
-    // because the plan names a caller (see `createCall`).
-    callerNamed: authenticate.principalNamed,
+    // A caller has the scopes that the file gives it now. If the file no longer has the caller, the change is refused.
+    callerNamed: authenticate.callerNamed,
     signIn: async () => signInByToken(authenticate, options.now),
   };
 }
@@ -261,7 +259,7 @@ function openIssuer(
   return {
     authenticate,
     // An issuer names scopes only in a token, so the caller keeps the scopes of the token with which the plan was made.
-    callerNamed: async (name, scopesAtPlan) => ({ name, scopes: scopesAtPlan }),
+    callerNamed: async (name, scopesAtPlan) => ({ kind: 'authenticated', principal: { name, scopes: scopesAtPlan } }),
     signIn: async (publicUrl) => {
       // Never happens: `accessOf` refuses a page for decisions without a client ID.
       if (clientId === undefined) return signInByToken(authenticate, options.now);

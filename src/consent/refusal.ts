@@ -8,7 +8,7 @@ export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly problems: readonly SafeText[];
   /** Fields that replace the usual fields of a failure with this code. `reason` replaces the end of the failure's summary. */
-  readonly more: Partial<Pick<Failure, 'planId' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
+  readonly more: Partial<Pick<Failure, 'planId' | 'mayHaveHappened' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
     readonly reason?: SafeText;
   };
   constructor(code: RefusalCode, problems: readonly SafeText[], more: Refusal['more'] = {}) {

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { type Account, type Accounts, accountsOf } from '../calls/account.js';
 import type { CallContext, CallOutcome, CallTool } from '../calls/context.js';
-import type { Principal } from '../calls/policy.js';
 import { boundedReason, longestReason } from '../consent/decline-reason.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import { decisionText, type PlanDecision } from '../consent/plan-decision.js';
@@ -17,6 +16,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
+import type { Authentication } from './auth.js';
 import type { DecisionSession } from './decision-session.js';
 
 export interface DecisionDependencies {
@@ -27,11 +27,8 @@ export interface DecisionDependencies {
   readonly stateKeys: SealingKeys;
   readonly now: () => Date;
   readonly log: Log;
-  /**
-   * Finds the caller of a plan with its present scopes. Undefined if the caller no longer exists, or if the plan has no `caller`.
-   * @throws HttpError if it is not known now if the caller exists
-   */
-  readonly callerOf: (plan: FoundPlan) => Promise<Principal | undefined>;
+  /** Finds the caller of a plan with its present scopes. Undefined if the plan has no `caller`. */
+  readonly callerOf: (plan: FoundPlan) => Promise<Authentication | undefined>;
 }
 
 /** The person at the page: signed in, or at this machine. The person at this machine has no name and may use every account. */
@@ -81,15 +78,12 @@ async function decideOnPlan(
 ): Promise<ClickResult> {
   const objection = reasonAgainst(plan, user, dependencies.accounts);
   if (objection !== undefined) return { outcome: refused(plan, 'NotAllowed', [objection]) };
-  const callOfPlan = await createCall(plan, dependencies);
-  if (callOfPlan === undefined)
-    return {
-      outcome: refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]),
-    };
+  const prepared = await prepareCall(plan, dependencies);
+  if (plan.state === 'decided') return resultOfEarlierDecision(plan, prepared, dependencies);
+  if (prepared.kind === 'refused') return prepared;
 
-  const outcome =
-    plan.state === 'decided' ? undefined : await callWithClick(plan, click, user, callOfPlan, dependencies);
-  return outcome === undefined ? resultOfEarlierDecision(plan, callOfPlan, dependencies) : { outcome };
+  const outcome = await callWithClick(plan, click, user, prepared.callOfPlan, dependencies);
+  return outcome === undefined ? resultOfEarlierDecision(plan, prepared, dependencies) : { outcome };
 }
 
 /**
@@ -123,7 +117,8 @@ async function callWithClick(
 
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return undefined;
-  // A call that has claimed the plan also stores its outcome. After a temporary failure, the plan continues to wait for another click.
+  // A call that has claimed the plan stores the outcome itself, or lets the plan wait again. After a fault, no outcome is known. After a temporary
+  // failure without a claim, the plan continues to wait for another click.
   if (isPlanClaimed || temporaryFailures.includes(code)) return outcome;
 
   // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the
@@ -155,19 +150,22 @@ async function endWithRefusal(
   return claimResult !== 'taken';
 }
 
-/** The result of a click on a plan that is decided already. The call of the plan looks up the outcome of the earlier decision. */
+/**
+ * The result of a click on a plan that is decided already. The call of the plan looks up the outcome of the earlier decision. If there can be no such
+ * call, the stored plan has the outcome.
+ */
 async function resultOfEarlierDecision(
   plan: FoundPlan,
-  callOfPlan: CallOfPlan,
+  prepared: PreparedCall,
   dependencies: DecisionDependencies,
 ): Promise<ClickResult> {
   const storedPlan = await dependencies.plans
     .find(plan.nonce)
     .catch((error: unknown) => logUnavailable(plan, error, dependencies));
   const decidedPlan = storedPlan ?? plan;
-  const outcome = await callOfPlan({ look: tokenClaimsOf(plan) });
+  const lookedUp = prepared.kind === 'ready' ? await prepared.callOfPlan({ look: tokenClaimsOf(plan) }) : undefined;
   return {
-    outcome: tellsEnd(outcome) ? outcome : outcomeOf(decidedPlan),
+    outcome: lookedUp !== undefined && tellsEnd(lookedUp) ? lookedUp : outcomeOf(decidedPlan),
     earlierDecision: say`${describeDecision(decidedPlan)} This click sent nothing.`,
   };
 }
@@ -201,21 +199,48 @@ const outcomeOf = (plan: FoundPlan): EndedOutcome => {
 /** Makes the call of a plan in the name of its caller: with a click that decides, or only to look up the outcome. */
 type CallOfPlan = (action: Pick<CallContext, 'click' | 'look'>) => Promise<CallOutcome>;
 
-/** Prepares the call of a plan. Undefined if the caller, or the tool, no longer exists. @throws HttpError as `callerOf` does */
-async function createCall(
+/** The call of a plan, or its refusal because its caller or its tool is not known. */
+type PreparedCall =
+  | { readonly kind: 'ready'; readonly callOfPlan: CallOfPlan }
+  | { readonly kind: 'refused'; readonly outcome: EndedOutcome };
+
+async function prepareCall(
   plan: FoundPlan,
   { operations, call, stateKeys, now, callerOf }: DecisionDependencies,
-): Promise<CallOfPlan | undefined> {
+): Promise<PreparedCall> {
   const { tool, args, caller, agent, client } = plan;
   const operation = operations.find(({ name }) => name === tool);
-  const principal = await callerOf(plan);
-  if (operation === undefined || (caller !== undefined && principal === undefined)) return undefined;
+  const found = await callerOf(plan);
+  if (found?.kind === 'unavailable')
+    return { kind: 'refused', outcome: unverified(tool, words('the caller of this change')) };
+  const principal = found?.kind === 'authenticated' ? found.principal : undefined;
+  if (operation === undefined || (caller !== undefined && principal === undefined)) {
+    const problem = say`the caller, or the tool, does not exist here any more`;
+    return { kind: 'refused', outcome: refused(plan, 'NotAllowed', [problem]) };
+  }
 
   const tokens = createConsentTokens(stateKeys, caller ?? '', now);
   // Never aborts, because the change continues when the page is closed.
   const { signal } = new AbortController();
   const context = { tokens, client, principal: principal && { ...principal, agent }, signal };
-  return (action) => call(operation, args, { ...context, ...action });
+  return { kind: 'ready', callOfPlan: (action) => call(operation, args, { ...context, ...action }) };
+}
+
+/** The refusal of a click while it is not known what `who` may do. The plan continues to wait for another click. */
+const unverified = (tool: string, who: SafeText): EndedOutcome =>
+  refusedChange(
+    tool,
+    new Refusal('StateUnavailable', [say`the plan is kept; load this page again in a few seconds`], {
+      reason: say`${who} cannot be verified now, so this click decided nothing`,
+      mayHaveHappened: false,
+    }),
+  );
+
+/** The answer to a click of a person whose sign-in cannot be verified now. */
+export function unverifiedClick(): object {
+  const outcome = unverified(decideTool, words('your sign-in'));
+  const call = { tool: decideTool, args: {} };
+  return { content: [], _meta: viewMeta(outcome, call, { seal: () => '' }, { onPage: true }) };
 }
 
 /** True for the outcome with which a plan ended, and for the error that its state cannot be read now. False while its change is under way. */
@@ -298,7 +323,6 @@ export const readClick = (params: unknown): PlanClick | undefined => clickSchema
 /**
  * Carries out a click. Returns the new content of the change view: the plan for `look`, and otherwise the outcome, with a description of the
  * decision on the plan if there is one to show.
- * @throws HttpError as `callerOf` does. Then nothing is decided
  */
 export async function answerClick(
   plan: FoundPlan,

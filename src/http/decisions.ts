@@ -3,7 +3,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import type { FoundPlan } from '../consent/plans.js';
 import { readView } from '../mcp/views/view-of-tool.js';
-import { reasonOf } from '../util/log.js';
+import { type Log, reasonOf } from '../util/log.js';
 import { words } from '../util/safe-text.js';
 import {
   accountOfPlan,
@@ -14,6 +14,7 @@ import {
   reasonAgainst,
   relatedTexts,
   shownPlan,
+  unverifiedClick,
 } from './decide-on-plan.js';
 import { filterIn, listPage } from './decision-list.js';
 import { decisionPageHeaders, pageTop, planLinks, problemPage, signInPage } from './decision-pages.js';
@@ -98,8 +99,8 @@ type ReadForm = (request: IncomingMessage) => Promise<URLSearchParams>;
 const requireSession =
   ({ signIn, log }: DecisionsOptions, sessionCookie: SessionCookie): Check =>
   async (context, next) => {
-    // POST requests come from the script of the page around the view, which shows an error and cannot show another page. Only signing out is a
-    // form. It gets an error too, because a person without a session is signed out already.
+    // POST requests come from the script of the page around the view, which cannot show another page. Only signing out is a form. It gets an error
+    // too, because a person without a session is signed out already.
     const answersWithError = context.req.method === 'POST';
     const cookieSession = sessionCookie.read(context);
     let session: DecisionSession | undefined;
@@ -108,9 +109,8 @@ const requireSession =
       session = cookieSession && (await signIn.renew(cookieSession));
     } catch (error) {
       // `renew` throws an `HttpError` only if the rights cannot be verified now.
-      if (!(error instanceof HttpError) || answersWithError) throw error;
-      log('debug', 'refused', { reason: error.reason, status: error.status });
-      return context.html(problemPage(words('Your sign-in cannot be verified now'), retryText), 503, error.headers);
+      if (!(error instanceof HttpError)) throw error;
+      return unverifiedAnswer(context, error, log);
     }
     if (session !== undefined) {
       context.set('session', session);
@@ -121,6 +121,17 @@ const requireSession =
     sessionCookie.clear(context);
     return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
   };
+
+/** The answer to a request of a person whose rights cannot be verified now. @throws HttpError if the request is neither a click nor for a page */
+function unverifiedAnswer(context: Context, error: HttpError, log: Log): Response | Promise<Response> {
+  const isPost = context.req.method === 'POST';
+  const isClick = isPost && context.req.path.endsWith('/tool');
+  if (isPost && !isClick) throw error;
+  log('debug', 'refused', { reason: error.reason, status: error.status });
+  // From an error without an outcome, the view could not tell that the click decided nothing.
+  if (isClick) return context.json(unverifiedClick());
+  return context.html(problemPage(words('Your sign-in cannot be verified now'), retryText), 503, error.headers);
+}
 
 /** Creates middleware that requires that the plan in the path exists and that the person may see it. Sets `plan`. */
 const requirePlan =

@@ -5,8 +5,7 @@ import { isAccountScope } from '../calls/account.js';
 import { approveScope, type Principal, readScope, scopes as serverScopes, writeScope } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { namesOf, own, type SafeText, say } from '../util/safe-text.js';
-import type { Authenticate } from './auth.js';
-import { unavailable } from './http-helpers.js';
+import type { Authenticate, Authentication } from './auth.js';
 
 /** A line of the tokens file. This server does not know the token itself, only its SHA-256. */
 interface StaticToken extends Principal {
@@ -85,13 +84,10 @@ interface TokensFileOptions {
 
 const rereadAfterMs = 1000;
 
-/** The reason, for the log and the metrics, if the file cannot be read. */
-const unreadable = 'tokens file';
-
 /** Authenticates by the present tokens file, in which it can also find a caller by name. */
 type AuthenticateByFile = Authenticate & {
-  /** Finds a caller by name. Undefined if the file does not name the caller. @throws HttpError if the file cannot be read now */
-  readonly principalNamed: (name: string) => Promise<Principal | undefined>;
+  /** Finds a caller by name. */
+  readonly callerNamed: (name: string) => Promise<Authentication>;
 };
 
 /** The result of reading the file. */
@@ -147,27 +143,29 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return contents;
   };
 
-  const principalNamed = async (wantedName: string): Promise<Principal | undefined> => {
+  /** Authenticates the owner of the token that `find` returns. */
+  const ownerOf = async (
+    find: (tokens: readonly StaticToken[]) => StaticToken | undefined,
+    reason: string,
+  ): Promise<Authentication> => {
     const { text: currentText, tokens } = await currentContents();
-    if (currentText === undefined)
-      throw unavailable(unreadable, 'The caller of this change cannot be verified now. Try again in a few seconds.', {
-        retryAfterSeconds: 5,
-      });
-    const owner = tokens.find(({ name }) => name === wantedName);
-    return owner && { name: owner.name, scopes: owner.scopes };
-  };
-
-  const authenticate: Authenticate = async (token) => {
-    const current = await currentContents();
-    if (current.text === undefined) return { kind: 'unavailable', reason: unreadable };
-
-    const digest = createHash('sha256').update(token).digest();
-    // Compares with all tokens, each in constant time, so that the duration reveals neither a part of a digest nor the line of a token.
-    const [owner] = current.tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest));
-    if (owner === undefined) return { kind: 'invalid', reason: 'unknown token' };
+    if (currentText === undefined) return { kind: 'unavailable', reason: 'tokens file' };
+    const owner = find(tokens);
+    if (owner === undefined) return { kind: 'invalid', reason };
     return { kind: 'authenticated', principal: { name: owner.name, scopes: owner.scopes } };
   };
-  return Object.assign(authenticate, { principalNamed });
+
+  const callerNamed = (wantedName: string) =>
+    ownerOf((tokens) => tokens.find(({ name }) => name === wantedName), 'unknown caller');
+
+  const authenticate: Authenticate = (token) => {
+    const digest = createHash('sha256').update(token).digest();
+    // Compares with all tokens, each in constant time, so that the duration reveals neither a part of a digest nor the line of a token.
+    const withDigest = (tokens: readonly StaticToken[]) =>
+      tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest))[0];
+    return ownerOf(withDigest, 'unknown token');
+  };
+  return Object.assign(authenticate, { callerNamed });
 }
 
 /** The tokens that are in both versions of a file, each with the scopes that it has in both. */

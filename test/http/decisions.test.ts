@@ -330,19 +330,46 @@ describe('approval', () => {
   test('a caller who cannot be looked up now is not taken for gone, and the next click decides', async () => {
     const principal = { name: 'bob', scopes: [approveScope] };
     const authenticate = async () => ({ kind: 'authenticated', principal }) as const;
-    const { requests, setTokensReadable, plans } = await start({
+    const { requests, setTokensReadable, setTokens, plans, callerLogged } = await start({
       signIn: signInByToken(authenticate, () => new Date()),
     });
     const { nonce } = await waiting(served);
     const browser = await signedIn();
     setTokensReadable(false);
     for (const decision of ['accept', 'decline']) {
-      const answer = await browser.decide(nonce, decision);
-      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+      const outcome = await outcomeOf(await browser.decide(nonce, decision));
+      const sentence = 'The caller of this change cannot be verified now, so this click decided nothing.';
+      expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
+      expect(outcome).not.toHaveProperty('isOfPlan');
+      const clicks = callerLogged.filter(({ event }) => event === 'decision');
+      expect(clicks.at(-1)?.fields).toMatchObject({ decision, person: 'bob', caller: 'alice' });
     }
     expect((await plans.find(nonce))?.state).toBe('waiting');
     setTokensReadable(true);
     expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
+    expect(requests).toHaveLength(1);
+    // The plan is decided now, so a click gets its outcome, whether its caller can be looked up or is gone.
+    setTokensReadable(false);
+    const ended = { kind: 'accepted', isOfPlan: true, earlier: expect.anything() };
+    expect(await outcomeOf(await browser.decide(nonce, 'accept'))).toMatchObject(ended);
+    setTokensReadable(true);
+    setTokens((text) => text.replace(/^alice.*$/m, '#'));
+    expect(await outcomeOf(await browser.decide(nonce, 'accept'))).toMatchObject(ended);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a click whose person cannot be verified now is told that it decided nothing, and the next click decides', async () => {
+    const { requests, setTokensReadable, plans } = await start();
+    const { nonce } = await waiting(served);
+    const browser = await signedIn();
+    const proof = { 'x-csrf-token': await browser.csrfOf(nonce) };
+    setTokensReadable(false);
+    const outcome = await outcomeOf(await browser.decide(nonce, 'accept', proof));
+    const sentence = 'Your sign-in cannot be verified now, so this click decided nothing.';
+    expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
+    expect((await plans.find(nonce))?.state).toBe('waiting');
+    setTokensReadable(true);
+    expect(await kindOf(await browser.decide(nonce, 'accept', proof))).toBe('accepted');
     expect(requests).toHaveLength(1);
   });
 

@@ -126,7 +126,7 @@ export async function serveDecisions({
       stateKeys,
       now,
       signIn: signIn ?? signInByToken(authenticate, now),
-      callerOf: async ({ caller }) => (caller === undefined ? undefined : authenticate.principalNamed(caller)),
+      callerOf: async ({ caller }) => (caller === undefined ? undefined : authenticate.callerNamed(caller)),
       log: (level, event, fields) => logged.push({ level, event, fields }),
     }),
   });
