@@ -107,7 +107,10 @@ export type EndedOutcome = (
   | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
   | { readonly kind: 'failed'; readonly failure: Failure }
 ) & {
-  /** Set if this is the outcome with which a plan ended, and not the outcome of a call that looked it up or came too late. */
+  /**
+   * Set for a view or a page if it asked for the state of a plan, or clicked too late, and this is the outcome with which the plan ended. So it is
+   * not taken for a refusal of the question or of the click. Absent in the answer to the call or the click that ended the plan.
+   */
   readonly isOfPlan?: true;
 };
 

@@ -139,7 +139,10 @@ export interface ChangeOutcome {
   readonly sentAt?: string;
   /** The code of a failure, for the operator or the support. */
   readonly code?: string;
-  /** True for the outcome with which the plan ended, after which no click can send anything. Absent for the outcome of one click or look. */
+  /**
+   * True if a look or a late click found the outcome with which the plan ended, after which no click can send anything. Absent if the outcome is of
+   * the click itself, or is a refusal of the look.
+   */
   readonly isOfPlan?: boolean;
   /** The earlier decision on the plan in a sentence, if an earlier click decided. With the person and the time, if these are known. */
   readonly earlier?: TimedText;
