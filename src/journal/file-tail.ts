@@ -20,13 +20,16 @@ interface Rest {
 /** Follows a journal in a file that other processes also write and rotate. */
 export class FileTail {
   readonly #path: string;
+  readonly #checkPlace: () => Promise<void>;
   /** How far the journal was read. Undefined before the first line was read. */
   #position: Position | undefined;
   /** True once `read` was called. */
   #isStarted = false;
 
-  constructor(path: string) {
+  /** @param checkPlace called after the file was opened, and before it is read. Throws if the path may lead to another disk now */
+  constructor(path: string, checkPlace: () => Promise<void> = async () => undefined) {
     this.#path = path;
+    this.#checkPlace = checkPlace;
   }
 
   /** False if the path now leads to another journal than before, or to no file. True before the first entry was read. */
@@ -46,6 +49,7 @@ export class FileTail {
     const lastPosition = this.#position;
     // Undefined if there is no file. Another process may rename the file while it is open here: see `#readRotatedBefore`.
     await using current = await openJournalFile(this.#path);
+    await this.#checkPlace();
     // Usually, the last read ended in this file, which has only grown since.
     if (current !== undefined && lastPosition !== undefined && (await canContinue(current, lastPosition))) {
       yield* this.#readFile(current, lastPosition.offset);

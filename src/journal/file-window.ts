@@ -39,7 +39,8 @@ export class FileWindow {
     this.#now = now;
     this.#uptime = uptime;
     this.#log = log;
-    this.#tail = new FileTail(path);
+    // The disk may be unmounted between the check before a read and the opening of the file.
+    this.#tail = new FileTail(path, () => this.requireSameDevice());
   }
 
   /** Warnings for operators, for example that entries had to be written again. */
@@ -114,7 +115,8 @@ export class FileWindow {
     const texts = [...this.#lost.values()].map(
       ({ kind, fields }) => `${JSON.stringify({ [kind]: { ...Object(fields), restored } })}\n`,
     );
-    for (const lines of batches(texts)) await append(this.#path, lines, this.#now);
+    for (const lines of batches(texts))
+      await append(this.#path, lines, this.#now, { afterOpen: () => this.requireSameDevice() });
     const warning = say`the file was removed, emptied or replaced while this server ran: it wrote ${counted(this.#lost.size, 'line')} of the last day again at ${timeText(restored)}, and older lines are gone`;
     this.#warnings = [warning];
     this.#log('error', 'journal', { message: warning });

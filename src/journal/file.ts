@@ -41,8 +41,9 @@ export function createFileJournal(
   const write = async (entries: readonly Entry[], beforeWrite?: () => void) => {
     // Fails if the path now leads to another disk, for example because the journal's disk is not mounted any more.
     await fileWindow.requireSameDevice();
+    // It is checked again when the file is open, because the disk may be unmounted in between.
     const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
-    await append(path, lines, now, beforeWrite);
+    await append(path, lines, now, { afterOpen: () => fileWindow.requireSameDevice(), beforeWrite });
   };
 
   const writeEnding = async (ending: Ending) => {

@@ -39,6 +39,8 @@ const disk = vi.hoisted(() => ({
   failedSyncs: 0,
   /** Runs before the next one. */
   beforeSync: undefined as (() => void) | undefined,
+  /** Runs before the next file is opened. */
+  beforeOpen: undefined as (() => void) | undefined,
   /** Runs before the next folder is listed. */
   beforeList: undefined as (() => void) | undefined,
   /** Runs after that. */
@@ -48,6 +50,9 @@ const disk = vi.hoisted(() => ({
 vi.mock('node:fs/promises', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:fs/promises')>();
   const open = async (...given: Parameters<typeof original.open>): Promise<FileHandle> => {
+    const { beforeOpen } = disk;
+    disk.beforeOpen = undefined;
+    beforeOpen?.();
     if (given[0] === disk.unreadable) throw Object.assign(new Error('denied'), { code: 'EACCES' });
     if (given[0] === disk.absent) throw Object.assign(new Error('nothing'), { code: 'ENOENT' });
     const isWritten = (Number(given[1]) & constants.O_RDWR) !== 0;
@@ -126,6 +131,7 @@ beforeEach(() => {
     keptBytes: 0,
     failedSyncs: 0,
     beforeSync: undefined,
+    beforeOpen: undefined,
     beforeList: undefined,
     afterList: undefined,
   });
@@ -378,6 +384,35 @@ describe('a folder that is on another device than before, because its disk is no
     renameSync(`${path}.on the disk`, path);
   };
   const refused = { kind: 'unwritable', reason: expect.stringContaining('another device') };
+
+  test.each(['with', 'without'])(
+    'takes nothing if it is unmounted while the file is opened, %s a file below',
+    async (below) => {
+      await journal.begin(intentAt(noon, { digest: 'a' }), { allowRepeat: false });
+      const unmountOnOpen = () => {
+        disk.beforeOpen = () => {
+          unmount();
+          if (below === 'with') writeFileSync(path, `${JSON.stringify({ intent: intentAt(noon, { digest: 'z' }) })}\n`);
+        };
+      };
+      const entriesBelow = () => (existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean).length : 0);
+      const before = below === 'with' ? 1 : 0;
+      unmountOnOpen();
+      await expect(journal.findDuplicate('b')).rejects.toThrow('another device');
+      expect(await begin('b')).toMatchObject(refused);
+      expect(entriesBelow()).toBe(before);
+      mount();
+      disk.device = undefined;
+      expect(await begin('c')).toEqual({ kind: 'begun' });
+      unmountOnOpen();
+      expect(await begin('b')).toMatchObject(refused);
+      expect(await begin('b')).toMatchObject(refused);
+      expect(entriesBelow()).toBe(before);
+      mount();
+      disk.device = undefined;
+      expect(await begin('a')).toMatchObject({ kind: 'duplicate' });
+    },
+  );
 
   test.each([
     ['the same number', undefined],
