@@ -47,7 +47,7 @@ export function guardAsyncFunction<Result>(
   return (...args) => {
     const returned = attempt(name, () => callback(...args), observer);
     if (!(returned instanceof Promise)) return check(returned);
-    const late = new OperationFault(`${name} took more than ${timeLimitMs / 1000} seconds`);
+    const late = new OperationFault(name, `took more than ${timeLimitMs / 1000} seconds`);
     return withinTime(returned, timeLimitMs, late).then(check, (error: unknown) => raise(name, error, observer));
   };
 }
