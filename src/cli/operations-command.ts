@@ -7,7 +7,7 @@ import { withDefaults } from '../config/setting-values.js';
 import { makePlan, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
-import { loadingLimitMs, loadOperations } from '../operations/load-operations.js';
+import { loadOperations } from '../operations/load-operations.js';
 import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation, type Service } from '../tools/define-operation.js';
 import { defaultAccount, encodeContent } from '../transport/request.js';
@@ -84,10 +84,10 @@ function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: Text
 }
 
 /**
- * Time limit of each function that the check calls (milliseconds), and of an import that blocks. It is longer than the limit of an import that
- * only waits, so that the child process can report the latter itself.
+ * Time limit of each function that the check calls (milliseconds), and of an import that blocks. It is longer than the limit of
+ * `loadOperations` for an import that only waits, so that the child process can report the latter itself.
  */
-const timeLimitMs = loadingLimitMs + 2_000;
+const timeLimitMs = 7_000;
 const maximumMegabytes = 512;
 /** The check waits for this time at its end, for errors in timers and promises of the operations (milliseconds). */
 const lateErrorsMs = 100;

@@ -51,9 +51,6 @@ interface Loaded {
   readonly follows: Record<string, Follow>;
 }
 
-/** By default, the time limit of the import and the default export of a file (milliseconds). */
-export const loadingLimitMs = 5000;
-
 /**
  * Loads the operations of a file, or of all files in a folder whose names match `operationFile`. If a file has a problem, no operation is
  * returned, because the server does not start before all problems are solved. Never rejects.
@@ -61,7 +58,7 @@ export const loadingLimitMs = 5000;
 export async function loadOperations(
   path: string,
   hosts: HostRules,
-  { observer = {}, timeLimitMs = loadingLimitMs }: LoadOptions = {},
+  { observer = {}, timeLimitMs = 5000 }: LoadOptions = {},
 ): Promise<OwnOperations> {
   const loaded: Loaded = { operations: [], follows: {} };
   const parse = createDefinitionParser(observer);
