@@ -57,8 +57,16 @@ test('questions that are open, and those that wait for them, do not keep it; nob
 });
 
 test('a call that waits for a decision is answered with where its plan stands', async () => {
-  const { server, call } = await connect({ CLOUDOPS_CONFIRM: 'human' });
-  const { structuredContent } = await call({ planOnly: true });
+  const env = {
+    CLOUDOPS_STATE_KEY: 'k'.repeat(48),
+    CLOUDOPS_DEVOPS_URL: 'http://127.0.0.1:1',
+    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+    CLOUDOPS_SECRET_ACCESS_KEY: 'test',
+  };
+  const before = await connect({ ...env, CLOUDOPS_CONFIRM: 'plan' }, undefined, []);
+  const { structuredContent } = await before.call();
+  // With `human`, a planId is no consent, so the call waits.
+  const { server, call } = await connect({ ...env, CLOUDOPS_CONFIRM: 'human' }, undefined, []);
   const status = call({ planId: Object(structuredContent).planId });
   await delay(1500);
   expect(await Promise.race([status, delay(10, 'waits')])).toBe('waits');
