@@ -1,12 +1,14 @@
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { allowChanges } from '../calls/account.js';
 import type { Config } from '../config/load-config.js';
 import type { DecisionPage } from '../consent/decision-page.js';
 import { reportJournal } from '../journal/health-check.js';
+import { type MessageProblem, problemOfMessage } from '../mcp/message-problem.js';
 import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';
 import { errorName, type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
+import { answerInvalidRequests } from './answer-invalid-requests.js';
 import { type Command, type Terminal, validConfig } from './command.js';
 import { hasDesktop } from './has-desktop.js';
 import { printLine } from './layout.js';
@@ -58,11 +60,23 @@ async function serveClient(
     stop.addEventListener('abort', end);
   });
 
+  const transport = new StdioServerTransport();
+  const answerWithError = (id: string | number, error: MessageProblem) =>
+    void transport.send({ jsonrpc: '2.0', id, error: { ...error } }).catch(() => undefined);
+  const stopAnswering = answerInvalidRequests(stdin, answerWithError);
   const connection = serveStdio(() => createServer(server), {
+    transport,
     // The error's message is not logged, because it may quote any text that the client sent.
     onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
   });
+  const { onmessage } = transport;
+  transport.onmessage = (message) => {
+    const problem = problemOfMessage(message);
+    if (problem === undefined) onmessage?.(message);
+    else if ('method' in message && 'id' in message) answerWithError(message.id, problem);
+  };
   await ended;
+  stopAnswering();
   await connection.close();
 }
 

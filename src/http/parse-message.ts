@@ -1,3 +1,4 @@
+import { problemOfMessage } from '../mcp/message-problem.js';
 import { HttpError } from './http-helpers.js';
 
 /** Maximum number of JSON values in a message. No call has as many. Each value costs memory and time, even if it is only a few bytes long. */
@@ -18,6 +19,8 @@ export function parseMessage(body: Buffer): object {
   }
   if (Array.isArray(message)) throw new HttpError(400, 'batch', 'Batches are not served: send one message.');
   if (typeof message !== 'object' || message === null) throw new HttpError(400, 'json', 'The body is not a message.');
+  const problem = problemOfMessage(message);
+  if (problem !== undefined) throw new HttpError(400, 'json', `The message is invalid: ${problem.message}.`);
   return message;
 }
 

@@ -35,3 +35,17 @@ test.each([
 test('one of 4,999 names is parsed', () => {
   expect(Object.keys(parseMessage(argumentsOf(4_999)))).toEqual(['params']);
 });
+
+test.each([
+  ['{"method":"tools/call","params":null}', /params must be an object/],
+  ['{"method":"tools/call","params":[]}', /params must be an object/],
+  ['{"method":"tools/call","params":{"arguments":{"a":1,"__proto__":{"b":2}}}}', /__proto__: is not an argument/],
+])('%s is refused, because the SDK would ignore it or drop a part of it', (body, message) => {
+  const problem = expect.objectContaining({ status: 400, message: expect.stringMatching(message) });
+  expect(() => parseMessage(Buffer.from(body))).toThrow(problem);
+});
+
+test('arguments without a hidden name are parsed', () => {
+  const body = '{"method":"tools/call","params":{"arguments":{"constructor":1}}}';
+  expect(parseMessage(Buffer.from(body))).toEqual(JSON.parse(body));
+});
