@@ -9,7 +9,9 @@ import { planKeyPath } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
 import { defined, exact, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { defaultAddress, UsageError } from './command.js';
 import { type Finding, ok, problem, warning } from './finding.js';
+import { accessOf } from './http-command.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
 /** This file has the checks of `doctor` that use no account's keys and read no journal. Some read files, or ask the OAuth issuer. */
@@ -58,6 +60,20 @@ export async function checkIssuer({ http: { issuer }, proxies }: Config): Promis
     return [problem('issuer', say`${exact(issuer)}: ${shownReason(error)}`, remedy)];
   } finally {
     await httpClient.close();
+  }
+}
+
+/** Checks the tokens file and the other settings for access, as `cloudops-mcp http` does before it starts on its default address. */
+export async function checkHttpAccess(config: Config, now: () => Date): Promise<Finding[]> {
+  const check = 'HTTP server';
+  try {
+    await accessOf(defaultAddress.host, config, now);
+    return config.http.tokensFile === undefined ? [] : [ok(check, 'the tokens file can be used')];
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return error.problems.map((text) =>
+      problem(check, text, 'cloudops-mcp http does not start until this is corrected.'),
+    );
   }
 }
 

@@ -8,6 +8,7 @@ import { checkJournal } from './check-journal.js';
 import {
   checkCertificates,
   checkConsent,
+  checkHttpAccess,
   checkIssuer,
   checkSecretsFolder,
   checkStateKey,
@@ -83,6 +84,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...(await checkCertificates(env.NODE_EXTRA_CA_CERTS)),
       ...accountFindings,
       ...(await checkJournal(config, now)),
+      ...(await checkHttpAccess(config, now)),
       ...(await checkIssuer(config)),
       await checkSecretsFolder(config.secretsDir, platform),
       ...all.map(({ name, confirm }) => checkConsent(areNamed ? name : undefined, confirm)),

@@ -183,7 +183,7 @@ interface Access {
 }
 
 /** Checks the settings for access, and reads the tokens file. @throws UsageError with every problem */
-async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date): Promise<Access> {
+export async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date): Promise<Access> {
   const { tokensFile, issuer, audience, scopeClaim, clientId } = http;
   // The audience of an issuer's tokens is usually the URL of this server. If it is no URL, the public URL has the host.
   const publicHost = hostOf(audience) ?? hostOf(publicUrl);

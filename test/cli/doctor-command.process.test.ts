@@ -448,6 +448,20 @@ describe('files', () => {
     expect(of('issuer')).toMatchObject([{ status: 'problem', detail: expect.stringContaining('HTTP status 500') }]);
   });
 
+  test('a tokens file with which the server does not start is a problem', async () => {
+    const tokens = join(folder, 'tokens');
+    const examined = async () => (await examine({ CLOUDOPS_HTTP_TOKENS_FILE: tokens }, '--sandbox')).of('HTTP server');
+    expect(await examined()).toMatchObject([{ status: 'problem', detail: expect.stringContaining('ENOENT') }]);
+    const digest = 'a'.repeat(64);
+    writeFileSync(tokens, `alice ${digest}\nbob\ncarol ${'b'.repeat(64)} cloudops:approve cloudops:read\n`);
+    expect(await examined()).toMatchObject([
+      { status: 'problem', detail: 'Line 2 of the tokens file has no SHA-256 in hex after the name.' },
+      { status: 'problem', detail: expect.stringMatching(/^Line 3 of the tokens file gives cloudops:approve/) },
+    ]);
+    writeFileSync(tokens, `alice ${digest}\n`);
+    expect(await examined()).toMatchObject([{ status: 'ok' }]);
+  });
+
   test('a journal that cannot be written is a problem', async () => {
     const { of } = await examine({ CLOUDOPS_JOURNAL: '/dev/null/journal' });
     expect(of('journal')).toMatchObject([{ status: 'problem', remedy: expect.stringContaining('CLOUDOPS_JOURNAL') }]);
