@@ -1,13 +1,13 @@
 import { devNull } from 'node:os';
 import type { Config } from '../config/load-config.js';
-import { OtherVersion } from '../journal/conflict.js';
 import type { Journal } from '../journal/journal.js';
+import { JournalFault } from '../journal/journal-fault.js';
 import { countMissingIntents } from '../journal/missing-intents.js';
 import { openStore } from '../journal/open-store.js';
 import { shownReason } from '../util/log.js';
-import { textAt } from '../util/objects.js';
-import { counted, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, say } from '../util/safe-text.js';
 import { type Finding, ok, problem, warning } from './finding.js';
+import { journalRemedy } from './journal-remedy.js';
 
 const check = 'journal';
 
@@ -16,7 +16,7 @@ const check = 'journal';
  * running server found lost and restored, and outcomes without the intent that is written before a change is sent.
  */
 export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
-  const { name, path, openJournal } = openStore(config.journal, now);
+  const { name, path, openJournal } = openStore(config.journal, now, { createsTables: false });
   const isDatabase = path === undefined;
   // Prepares the journal. The file or the database is opened only when the journal is read, so errors of that are caught below.
   const journal = await openJournal();
@@ -32,8 +32,12 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
     if (missingIntents > 0) findings.push(missingFinding(missingIntents));
     return [...findings, ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.'))];
   } catch (error) {
-    const remedy = say`${journalRemedy(error, isDatabase)} Without a journal, changes are refused.`;
-    return [problem(check, say`${name} cannot be used (${shownReason(error)})`, remedy)];
+    const remedy = journalRemedy(error, isDatabase);
+    // Before the first start of a server, the database is new. That stops nothing.
+    if (error instanceof JournalFault && error.kind === 'no tables yet')
+      return [warning(check, say`${name}: ${error.shown}`, remedy)];
+    const detail = say`${name} cannot be used (${shownReason(error)})`;
+    return [problem(check, detail, say`${remedy} Without a journal, changes are refused.`)];
   } finally {
     await journal.close();
   }
@@ -76,25 +80,3 @@ const missingFinding = (missingIntents: number): Finding =>
     say`the changes of ${counted(missingIntents, 'outcome')} in it are missing: the file was truncated, or an older one moved away`,
     'Look in the console for changes that the journal lacks: see the runbook, docs/OPERATE.md.',
   );
-
-const networkCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET'];
-
-/** Remedies by the class of a database error, which is the first two characters of its SQLSTATE code. */
-const remediesByClass: Readonly<Record<string, SafeText>> = {
-  28: words('Check the user and the password in CLOUDOPS_JOURNAL.'),
-  53: words('The database has no connection or no space left: see its own log.'),
-  57: words('The database is starting or going down: try again, and see its own log if that stays so.'),
-};
-
-/** The remedy for a journal that cannot be used. */
-function journalRemedy(error: unknown, isDatabase: boolean): SafeText {
-  if (error instanceof OtherVersion) return words('Stop all servers of the other version, and wait until then.');
-  if (!isDatabase) return words('Make it writable, or name another in CLOUDOPS_JOURNAL.');
-  const code = textAt(error, 'code') ?? '';
-  if (networkCodes.includes(code) || code === '')
-    return words('Check that the database runs, its host and port in CLOUDOPS_JOURNAL, and the network.');
-  return (
-    remediesByClass[code.slice(0, 2)] ??
-    words('Check the name of the database in CLOUDOPS_JOURNAL, and the rights of its user.')
-  );
-}

@@ -4,8 +4,10 @@ import type { Config } from '../config/load-config.js';
 import { longestReason } from '../consent/decline-reason.js';
 import { outcomes, type RecordedChange } from '../journal/entry.js';
 import { nothingYet, shownAgent, shownTool } from '../journal/journal.js';
+import { JournalFault } from '../journal/journal-fault.js';
 import { openStore } from '../journal/open-store.js';
-import { escapeJson, ShownError, shownReason } from '../util/log.js';
+import { storePlace } from '../journal/store-place.js';
+import { escapeJson, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { cut, duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import {
@@ -17,7 +19,8 @@ import {
   UsageError,
   validConfig,
 } from './command.js';
-import { padded, printLine, type TextLayout, widthOf } from './layout.js';
+import { journalRemedy } from './journal-remedy.js';
+import { padded, printLine, shortened, type TextLayout, widthOf, wrapped } from './layout.js';
 
 /** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
@@ -37,7 +40,8 @@ export const journalCommand: Command = {
     } catch (error) {
       if (error instanceof UsageError) throw error;
       const done = words(action === undefined ? 'read' : 'migrated');
-      printLine(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}).`);
+      const remedy = journalRemedy(error, storePlace(config.journal).path === undefined);
+      printLine(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}). ${remedy}`);
       return 1;
     }
   },
@@ -66,7 +70,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   };
 
   let isEmpty = true;
-  const journal = await openStore(config.journal, now).openJournal();
+  const journal = await openStore(config.journal, now, { createsTables: false }).openJournal();
   try {
     for await (const change of journal.read({ since, until, follow })) {
       if (stop?.aborted) break;
@@ -94,16 +98,15 @@ const longestBuffer = 64 * 1024;
 
 /** The SQLSTATE code of PostgreSQL for a missing right. */
 const insufficientPrivilege = '42501';
-const ownerNeeded = words(
-  'this role may not: the role that owns the tables has to run it, or for the first time one that may create them',
-);
 
 /** Brings the tables of a database up to date. A file needs no migration. */
 async function migrate({ journal }: Config, { stdout, now }: Terminal): Promise<number> {
   try {
     await openStore(journal, now).migrate();
   } catch (error) {
-    throw textAt(error, 'code') === insufficientPrivilege ? new ShownError(ownerNeeded) : error;
+    throw textAt(error, 'code') === insufficientPrivilege
+      ? new JournalFault('tables', words('this role may not'))
+      : error;
   }
   printLine(stdout, 'The journal is up to date.');
   return 0;

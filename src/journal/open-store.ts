@@ -17,12 +17,22 @@ export interface Store extends Pick<StorePlace, 'name' | 'path'> {
   migrate(): Promise<void>;
 }
 
+interface StoreOptions {
+  readonly log?: Log;
+  /** False for commands that only read: they create no tables, and fail if tables are missing. By default true. */
+  readonly createsTables?: boolean;
+}
+
 /**
  * Returns the store that CLOUDOPS_JOURNAL names. The library for PostgreSQL is loaded only when something in a database is opened.
  * @param journal the path of a file, or the address of a PostgreSQL database
  */
-export const openStore = (journal: string, now: () => Date, log: Log = () => undefined): Store =>
-  storePlace(journal).path === undefined ? databaseStore(journal, now, log) : fileStore(journal, now, log);
+export function openStore(journal: string, now: () => Date, options: StoreOptions = {}): Store {
+  const { log = () => undefined, createsTables = true } = options;
+  return storePlace(journal).path === undefined
+    ? databaseStore(journal, now, { log, createsTables })
+    : fileStore(journal, now, log);
+}
 
 const fileStore = (path: string, now: () => Date, log: Log): Store => ({
   name: path,
@@ -33,8 +43,9 @@ const fileStore = (path: string, now: () => Date, log: Log): Store => ({
   migrate: async () => undefined,
 });
 
-function databaseStore(url: string, now: () => Date, log: Log): Store {
-  const openDatabase = lazy(async () => (await import('./postgres-database.js')).openDatabase(url, now, { log }));
+function databaseStore(url: string, now: () => Date, options: Required<StoreOptions>): Store {
+  const { log } = options;
+  const openDatabase = lazy(async () => (await import('./postgres-database.js')).openDatabase(url, now, options));
   return {
     name: storePlace(url).name,
     path: undefined,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../util/log.js';
+import { connectionString, namingFile } from './postgres-address.js';
 import { createTableCheck } from './postgres-tables.js';
 import { CommitPending } from './retry-writes.js';
 import { storePlace } from './store-place.js';
@@ -37,7 +38,7 @@ interface ConnectionPool {
   close(): Promise<void>;
 }
 
-/** A database with the tables of a journal, which are created before the first work. */
+/** A database with the tables of a journal, which are checked before the first work, and created if they are missing. */
 export interface Database {
   /** Host, port and name, for people to read. */
   readonly name: string;
@@ -46,6 +47,8 @@ export interface Database {
 
 export interface DatabaseOptions {
   readonly log?: Log | undefined;
+  /** False to create no tables, and to fail if tables are missing. By default true. */
+  readonly createsTables?: boolean | undefined;
   /** Replaces the time of the database's clock, in milliseconds. Tests set it. */
   readonly databaseTime?: ((clockMs: number) => number) | undefined;
   /** Replaces the time limits. Tests set shorter limits. */
@@ -54,8 +57,9 @@ export interface DatabaseOptions {
 
 /** @param url may hold a password, which no error contains */
 export function openDatabase(url: string, now: () => Date, options: DatabaseOptions = {}): Database {
-  const { log = () => undefined, databaseTime = (clockMs) => clockMs, limits = defaultLimits } = options;
-  const tables = createTableCheck(url, log);
+  const { log = () => undefined, createsTables = true, limits = defaultLimits } = options;
+  const { databaseTime = (clockMs) => clockMs } = options;
+  const tables = createTableCheck(url, log, createsTables);
   return {
     name: storePlace(url).name,
     connect: (mostConnections) => createConnections({ url, now, mostConnections, tables, databaseTime, limits }),
@@ -82,7 +86,7 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
       if (unconfirmed >= mostConnections)
         throw new Error('the database does not confirm what was written on any connection');
 
-      const client = await pool.connect().catch(failWithCode);
+      const client = await connectTo(pool);
       const result = await closeOnError(client, tables, async () => {
         await tables.ensure(client);
         return work(await begin(client, options));
@@ -116,7 +120,7 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
 
 function createPool({ url, mostConnections, limits }: ConnectionOptions): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: connectionString(url),
     max: mostConnections,
     connectionTimeoutMillis: limits.connectMs,
     query_timeout: limits.answerMs,
@@ -129,6 +133,15 @@ function createPool({ url, mostConnections, limits }: ConnectionOptions): pg.Poo
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
+}
+
+/** @throws AddressFileUnreadable, or the error of the connection */
+async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    return failWithCode(namingFile(error));
+  }
 }
 
 /**

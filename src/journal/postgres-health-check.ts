@@ -1,10 +1,10 @@
-import { ShownError } from '../util/log.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { clockWarnings } from './clock-warnings.js';
 import { abandonedMs, blocksUntil, duplicateWindowMs, OtherVersion } from './conflict.js';
 import { keyFormat } from './idempotency-key.js';
+import { JournalFault } from './journal-fault.js';
 import type { Transaction } from './postgres-database.js';
-import { missingParts } from './postgres-tables.js';
+import { missingParts, otherOwner } from './postgres-tables.js';
 
 /** If this server's clock and the database's differ by more than this (milliseconds), no change may begin. */
 const toleratedMs = 60_000;
@@ -12,7 +12,8 @@ const toleratedMs = 60_000;
 /** @throws if the clocks differ by more than `toleratedMs`, so that no change may begin */
 export function requireSameTime({ offsetMs }: Transaction): void {
   const [problem] = clockWarnings(offsetMs);
-  if (problem !== undefined && Math.abs(offsetMs) > toleratedMs) throw new ShownError(say`${problem}: correct it`);
+  if (problem !== undefined && Math.abs(offsetMs) > toleratedMs)
+    throw new JournalFault('clocks', say`${problem}: correct it`);
 }
 
 /** @throws OtherVersion if the journal has recent entries of another version, because they may be in conflict with any change */
@@ -41,9 +42,9 @@ const lackingForQuestions = `array(
     unnest(array['select', 'insert', 'update', 'delete']) privilege
   where not has_table_privilege(name, privilege))`;
 
-/** The owner of the tables, who alone can alter tables and build indexes. Null if this role is the owner, or a member of the owner's role. */
-const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
-  where oid = to_regclass('cloudops_mutations') and not pg_has_role(relowner, 'usage'))`;
+/** True if another database takes changes over from this one, as standbys do. A standby that is away has a slot here. */
+const hasStandby = `(exists (select from pg_stat_replication) or
+  exists (select from pg_replication_slots where slot_type = 'physical'))`;
 
 /** @param rights names of tables, each with a privilege, such as `cloudops_guards select` */
 const rightsOf = (rights: readonly string[]): SafeText =>
@@ -61,27 +62,29 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
   const { client, offsetMs } = transaction;
   const { rows } = await client.query<{
     isReadOnly: boolean;
-    standbys: string;
+    /** True if a standby could take over without changes that were confirmed. */
+    losesChanges: boolean;
     lackingForChanges: string[];
     lackingForQuestions: string[];
     /** Null if this role can build indexes itself. */
     otherOwner: string | null;
   }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
-       current_setting('synchronous_standby_names') as standbys, ${lackingForChanges} as "lackingForChanges",
+       current_setting('synchronous_standby_names') = '' and ${hasStandby} as "losesChanges", ${lackingForChanges} as "lackingForChanges",
        ${lackingForQuestions} as "lackingForQuestions", ${otherOwner} as "otherOwner"`,
   );
   const [state] = rows;
 
-  if (state?.isReadOnly !== false) throw new ShownError(words('the database is read-only, as a standby is'));
+  if (state?.isReadOnly !== false)
+    throw new JournalFault('standby', words('the database is read-only, as a standby is'));
   if (state.lackingForChanges.length > 0)
-    throw new ShownError(say`the role of this server lacks rights: ${rightsOf(state.lackingForChanges)}`);
+    throw new JournalFault('rights', say`the role of this server lacks rights: ${rightsOf(state.lackingForChanges)}`);
   requireSameTime(transaction);
   await requireOwnVersion(transaction);
 
   const { indexes } = await missingParts(client);
   const warnings = [...clockWarnings(offsetMs)];
-  if (state.standbys === '')
+  if (state.losesChanges)
     warnings.push(
       words('replication is not synchronous: when a standby takes over, changes that it did not get can be made twice'),
     );

@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
+import { namesOf, type SafeText, say, words } from '../util/safe-text.js';
 import { keyFormat } from './idempotency-key.js';
+import { JournalFault } from './journal-fault.js';
+import { connectionString, namingFile } from './postgres-address.js';
 
 /** A table, index or column (`table.column`) with the SQL that creates it. Later versions only add parts. */
 interface Part {
@@ -100,8 +103,20 @@ export const missingParts = async (client: pg.ClientBase) => ({
   indexes: (await missing(client, indexes)).map(({ name }) => name),
 });
 
-/** The tables are missing, and this role may not create them. */
-class TablesMissing extends Error {}
+/** The owner of the tables, who alone can alter tables and build indexes. Null if this role is the owner, or a member of the owner's role. */
+export const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
+  where oid = to_regclass('cloudops_mutations') and not pg_has_role(relowner, 'usage'))`;
+
+/** The fault of a database that lacks tables or columns, for a process that does not create them. */
+async function missingFault(client: pg.ClientBase, names: readonly string[]): Promise<JournalFault> {
+  const { rows } = await client.query<{ mayCreate: boolean }>(
+    `select coalesce(has_schema_privilege(current_schema(), 'create'), false) and ${otherOwner} is null
+       and not pg_is_in_recovery() as "mayCreate"`,
+  );
+  const isNew = names.includes('cloudops_mutations');
+  const reason: SafeText = isNew ? words('it has no tables of a journal') : say`it lacks ${namesOf(names)}`;
+  return new JournalFault(rows[0]?.mayCreate === true ? 'no tables yet' : 'tables', reason);
+}
 
 /**
  * Creates the missing parts of a journal, on a connection without time limits, because a large table takes long. Servers go on meanwhile.
@@ -109,15 +124,26 @@ class TablesMissing extends Error {}
  * @throws if the database cannot be reached, or the role lacks rights
  */
 export async function migrate(url: string, { waitsForIndexes = true } = {}): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, keepAlive: true });
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await connectToMigrate(url);
   try {
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
     await addTables(client);
     if (await lockIndexes(client, waitsForIndexes)) await addIndexes(client);
   } finally {
     await client.end();
+  }
+}
+
+/** Connects without time limits for statements. @throws AddressFileUnreadable, or the library's error */
+async function connectToMigrate(url: string): Promise<pg.Client> {
+  try {
+    const options = { connectionString: connectionString(url), connectionTimeoutMillis: 10_000, keepAlive: true };
+    const client = new pg.Client(options);
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  } catch (error) {
+    throw namingFile(error);
   }
 }
 
@@ -161,8 +187,11 @@ async function addIndexes(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Returns functions that create missing tables and indexes before the first work of a process, and again after an error. */
-export function createTableCheck(url: string, log: Log) {
+/**
+ * Returns functions that create missing tables and indexes before the first work of a process, and again after an error.
+ * @param createsTables false to create nothing, and to fail if tables are missing
+ */
+export function createTableCheck(url: string, log: Log, createsTables: boolean) {
   let isChecked = false;
   let adding: Promise<void> | undefined;
   /** Calls at the same time share one attempt. Indexes that another process builds are left to that process. */
@@ -174,11 +203,13 @@ export function createTableCheck(url: string, log: Log) {
   };
 
   return {
-    /** @throws if tables are missing and cannot be created */
+    /** @throws JournalFault if tables are missing and may not be created */
     ensure: async (client: pg.ClientBase): Promise<void> => {
       if (isChecked) return;
       const lacking = await missingParts(client);
-      if (lacking.tables.length > 0) {
+      if (!createsTables) {
+        if (lacking.tables.length > 0) throw await missingFault(client, lacking.tables);
+      } else if (lacking.tables.length > 0) {
         await add().catch(failWithAdvice);
       } else if (lacking.indexes.length > 0) {
         // In the background, because work without indexes is only slower.
@@ -197,5 +228,5 @@ const insufficientPrivilege = '42501';
 
 function failWithAdvice(error: unknown): never {
   if (textAt(error, 'code') !== insufficientPrivilege) throw error;
-  throw new TablesMissing('it lacks tables: run "cloudops-mcp journal migrate" once as their owner');
+  throw new JournalFault('tables', words('it lacks tables: run "cloudops-mcp journal migrate" once as their owner'));
 }

@@ -34,11 +34,7 @@ test('a path is a store in files: the journal, and plans in a folder beside it',
 test('a clock that was set is noticed by the uptime of the machine', async () => {
   const events: unknown[] = [];
   let time = now().getTime();
-  const store = openStore(
-    path,
-    () => new Date(time),
-    (...event) => events.push(event),
-  );
+  const store = openStore(path, () => new Date(time), { log: (...event) => events.push(event) });
   const journal = await store.openJournal();
   await journal.findDuplicate('same');
   time += 3_600_000;
