@@ -9,7 +9,7 @@ import { openStore } from '../journal/open-store.js';
 import { storePlace } from '../journal/store-place.js';
 import { escapeJson, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { cut, duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
+import { duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import {
   type Command,
   type Invocation,
@@ -82,13 +82,15 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   } finally {
     await journal.close();
   }
-  if (isEmpty && options.json === undefined) printLine(stdout, nothingSince(since, layout));
+  if (isEmpty && options.json === undefined) printLine(stdout, nothingIn(since, until, layout));
   return 0;
 }
 
-function nothingSince(since: number | undefined, { localTime }: TextLayout): SafeText {
-  const time = since === undefined ? undefined : localTime(since);
-  return time === undefined ? words(nothingYet) : say`No changes since ${time}.`;
+function nothingIn(since: number | undefined, until: number | undefined, { localTime }: TextLayout): SafeText {
+  const [start, end] = [since, until].map((time) => (time === undefined ? undefined : localTime(time)));
+  if (start !== undefined && end !== undefined) return say`No changes from ${start} to ${end}.`;
+  if (start !== undefined) return say`No changes since ${start}.`;
+  return end === undefined ? words(nothingYet) : say`No changes before ${end}.`;
 }
 
 const pollMs = 1_000;
@@ -146,8 +148,9 @@ const colours = {
 } as const;
 
 /**
- * Formats a change in two lines: its description, and below it its outcome, age, tool, account, consent and caller. In a file or pipe, a
- * change is one line, which also has its time and the address of the request.
+ * Formats a change for a terminal: a line with its description, and below it its outcome, age, reason, tool, account, consent, approver,
+ * caller and client, on as many lines as they take. In a file or pipe, a change is one line, which also has its time and the address of the
+ * request.
  */
 export function changeLines(change: RecordedChange, layout: TextLayout, now: Date): string[] {
   const { time, what: description, ending } = change;
@@ -158,16 +161,21 @@ export function changeLines(change: RecordedChange, layout: TextLayout, now: Dat
   const outcome = ending?.outcome ?? noOutcome;
   const outcomeColour = ending === undefined ? 'yellow' : colours[ending.outcome];
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
-  // The reason comes early, because a terminal of 80 columns has no room for the last facts, and the reason is shown nowhere else.
   const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
-  const outcomePrefix = `  ${outcome} `;
-  const about = cut(say`${ageOf(time, now, layout)}, ${facts}`, width - outcomePrefix.length);
+  const about = say`${ageOf(time, now, layout)}, ${facts}`;
+  const [firstLine = '', ...otherLines] = wrapped(about, width, { start: say`  ${words(outcome)} `, indent: 4 });
+  const outcomeColumns = `  ${outcome} `.length;
 
   // The description is in double quotation marks, so double marks inside become single.
   const quotedDescription = quoted(description.replaceAll('"', "'"), longestText);
   // Not `cut`, which would drop the whole quotation. `shortNames` shortens the text between the quotation marks, which take two columns.
   const shortDescription = shortNames(quotedDescription, width - 2);
-  return [paint('bold', shortDescription.text), `  ${paint(outcomeColour, outcome)} ${paint('dim', about.text)}`];
+  return [
+    paint('bold', shortDescription.text),
+    `  ${paint(outcomeColour, outcome)} ${paint('dim', shortened(firstLine, width).slice(outcomeColumns))}`,
+    // A name without spaces can be longer than a line.
+    ...otherLines.map((line) => paint('dim', shortened(line, width))),
+  ];
 }
 
 /** Formats a change in one line, for a file or pipe, with the address to which it was sent. */

@@ -53,7 +53,7 @@ test('for people a change is a row: when by their clock, what came of it, what i
   ]);
 });
 
-describe('on a terminal a change has two lines', () => {
+describe('on a terminal a change has a line, and below it its facts', () => {
   const paint = (_format: unknown, text: string) => text;
   const now = new Date('2026-11-21T12:00:00Z');
   const lines = (more: object, ending: object = {}, width = 100) => {
@@ -70,8 +70,9 @@ describe('on a terminal a change has two lines', () => {
     expect(lines({ account: 'prod' }, { outcome: 'rejected', code: 'Client.Bad' })).toEqual([
       '"Create DevOps server \'wiki\'."',
       expect.stringMatching(
-        /^ {2}rejected 5 min ago, code "Client\.Bad", "restore_instance" in account "prod", agreed when asked/,
+        /^ {2}rejected 5 min ago, code "Client\.Bad", "restore_instance" in account "prod", agreed when asked,$/,
       ),
+      '    client "test 1"',
     ]);
   });
 
@@ -89,10 +90,30 @@ describe('on a terminal a change has two lines', () => {
   test('of at most the width of the terminal, and nothing in it moves the cursor or looks like another line', () => {
     const what = `${'x'.repeat(300)}\n\u001b[2Jaccepted`;
     const shown = lines({ what, client: 'c'.repeat(200) }, {}, 80);
-    expect(shown).toHaveLength(2);
+    expect(shown).toHaveLength(4);
     for (const line of shown) expect(line.length).toBeLessThanOrEqual(80);
+    expect(shown.filter((line) => /^ {2}\S/.test(line))).toHaveLength(1);
     expect(lines({ what: '\u001b[2J\naccepted' }).join('\n')).toContain('\\u001b[2J\\naccepted');
   });
+});
+
+test('nothing is cut on a terminal of 80 columns: who decided, the caller and the client are there', () => {
+  const people = { approver: 'alice@example.com', caller: 'bob@example.com', client: 'claude-code' };
+  const change = intentAt(0, { what: 'Delete "a".', consent: 'page', tool: 'abort_multipart_upload', ...people });
+  const layout = { width: 80, paint: (_format: unknown, text: string) => text, localTime: localTimeIn('UTC') };
+  const lines = changeLines(change, layout, new Date());
+  for (const name of Object.values(people)) expect(lines.join(' ')).toContain(name);
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+});
+
+test.each([
+  [['--until', '2026-11-20'], 'No changes before 2026-11-20 '],
+  [['--since', '2026-11-19', '--until', '2026-11-20'], 'No changes from 2026-11-19 '],
+  [[], 'No changes yet.'],
+])('without a change, the span is named: %j', async (args, text) => {
+  const { terminal, printed } = fakeTerminal({ env: { CLOUDOPS_JOURNAL: path }, timeZone: 'UTC' });
+  await runCommandLine(['journal', ...args], terminal);
+  expect(printed.stdout).toContain(text);
 });
 
 test('in a file a change is one line with its time, its address and its account', () => {
