@@ -91,10 +91,11 @@ export const notOneOf = <const Kind extends string>(
   names: readonly string[],
 ): SafeText => {
   const [what, all] = [words(kind), namesOf(names)];
-  if (name === '') return say`Name a ${what}: ${all}.`;
+  const article = words(/^[aeiou]/.test(what.text) ? 'an' : 'a');
+  if (name === '') return say`Name ${article} ${what}: ${all}.`;
   const similarName = didYouMean(name, names);
   const hint = similarName === undefined ? say`.` : say`; did you mean ${own(similarName)}?`;
-  return say`${own(name)} is not a ${what}${hint} The ${what}s are ${all}.`;
+  return say`${own(name)} is not ${article} ${what}${hint} The ${what}s are ${all}.`;
 };
 
 /** The layout for text on a stream. Only a terminal shows colours, and none if NO_COLOR is set. */

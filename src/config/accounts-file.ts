@@ -184,7 +184,7 @@ function unknownFieldProblem(path: readonly string[], field: string): SafeText {
   const isTop = path.length === 0;
   const knownFields = isTop ? ['accounts', 'default'] : ['description', 'endpoints', ...settingsByField.keys()];
   const similarField = didYouMean(field, knownFields);
-  const hint = similarField === undefined ? say`` : say`; did you mean ${own(similarField)}?`;
+  const hint = similarField === undefined ? say`` : say` (did you mean ${own(similarField)}?)`;
   return say`${name} is not a setting of ${words(isTop ? 'the file' : 'an account')}${hint}`;
 }
 

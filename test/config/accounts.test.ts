@@ -121,7 +121,7 @@ describe('refused, by the name of the field', () => {
       'a misspelt field',
       { accounts: { a: { readonly: true } } },
       {},
-      ['accounts.a.readonly is not a setting of an account; did you mean readOnly?'],
+      ['accounts.a.readonly is not a setting of an account (did you mean readOnly?).'],
     ],
     [
       'keys inline',
