@@ -33,8 +33,12 @@ export const callCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--all] [--json]',
   about: 'call a tool',
   details:
-    '--plan only shows the plan of a change, --yes agrees to it beforehand, --all shows every field of the answer, --json prints it for programs. ' +
+    '--all shows every field of the answer, --json prints it for programs. ' +
     'Exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost, 6 done in part.',
+  forChanges: {
+    usage: ' [--plan] [--yes]',
+    details: '--plan only shows the plan of a change, --yes agrees to it beforehand.',
+  },
   subjects: (operations) => operations.map(({ name }) => name),
   positionals: 2,
   options: { account: 'value', plan: 'switch', yes: 'switch', all: 'switch', json: 'switch' },

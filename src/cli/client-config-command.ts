@@ -13,7 +13,7 @@ export const clientConfigCommand: Command = {
   usage: '<client> [--http URL] [--absolute] [--windows] [--json]',
   about: 'print the configuration of an MCP client',
   details:
-    '--http is for a server that runs elsewhere, --absolute names Node.js and the server by their full paths, --json prints the block alone.',
+    '--http is for a server that runs elsewhere, --absolute names Node.js and the server by their full paths, --windows is for a client on Windows, --json prints the block alone.',
   subjects: () => Object.keys(clients),
   positionals: 1,
   options: { http: 'value', absolute: 'switch', windows: 'switch', json: 'switch' },

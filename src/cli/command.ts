@@ -48,6 +48,12 @@ export interface Command extends CommandSyntax {
   readonly about: string;
   /** Further sentences for the help of the command. */
   readonly details?: string;
+  /** For commands that call tools: what holds only for tools that change something. The help of a tool that only reads leaves it out. */
+  readonly forChanges?: {
+    /** The part of `usage` with the options for changes. */
+    readonly usage?: string;
+    readonly details: string;
+  };
   /** The values that the first argument can have, for the completion of a shell. */
   readonly subjects?: (operations: readonly Operation[]) => readonly string[];
   /** Set for long-running commands, which refuse to start with an invalid setting. */

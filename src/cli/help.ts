@@ -9,7 +9,7 @@ const settingsTopic = 'settings';
 
 /** `cloudops-mcp help` and the option `--help` of any command. The arguments name a command and, for `call` and `view`, also a tool. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
-  usage: '[<command> [<tool>] | settings]',
+  usage: '[<command> [<tool>] | <tool> | settings]',
   about: 'print help about a command, a tool or the settings',
   subjects: () => [...Object.keys(commands), settingsTopic],
   positionals: 2,
@@ -23,16 +23,21 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
 
 /** The help about a command, about a tool of `call` or `view`, about the settings, or in general. */
 async function linesAbout(
-  { positionals, operations, operationProblems }: Invocation,
+  invocation: Invocation,
   layout: TextLayout,
   commands: Commands,
   defaultCommand: Command,
 ): Promise<readonly string[]> {
+  const { positionals, operations, operationProblems } = invocation;
   const [name, tool] = positionals;
   if (name === undefined) return overview(layout, commands, defaultCommand);
   if (name === settingsTopic) return settingsLines(layout);
 
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  // `help <tool>` is short for `help call <tool>`.
+  const isTool = operations.some((candidate) => candidate.name === name);
+  if (load === undefined && isTool && tool === undefined)
+    return linesAbout({ ...invocation, positionals: ['call', name] }, layout, commands, defaultCommand);
   if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
   const command = await load();
   if (tool === undefined || !['call', 'view'].includes(name)) return commandLines(name, command, layout);
@@ -95,13 +100,15 @@ function commandLines(name: string, command: Command, layout: TextLayout): reado
   ];
 }
 
-function usageOf(name: string, { usage, about, details }: Command, { width, paint }: TextLayout): string[] {
+function usageOf(name: string, { usage, about, details, forChanges }: Command, { width, paint }: TextLayout): string[] {
   const start = name === '' ? say`  cloudops-mcp` : say`  cloudops-mcp ${own(name)}`;
   const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, { start: say`${start} `, indent: 6 });
+  const sentences = [details, forChanges?.details].filter((text) => text !== undefined);
+  const description = sentences.length === 0 ? about : `${about}. ${sentences.join(' ')}`;
   return [
     paint('bold', start.text) + first.slice(start.text.length).trimEnd(),
     ...others,
-    ...wrapped(say`${defined(details === undefined ? about : `${about}. ${details}`)}`, width, { indent: 6 }),
+    ...wrapped(say`${defined(description)}`, width, { indent: 6 }),
   ];
 }
 
@@ -119,11 +126,18 @@ function settingLines(name: string, row: Row, width: number): string[] {
 /** The help of a tool for the command `call` or `view`: its purpose, its arguments with their rules, and an example. */
 function toolLines(commandName: string, command: Command, operation: Operation, layout: TextLayout): readonly string[] {
   const { width, paint } = layout;
-  const lines = usageOf(commandName, { ...command, usage: command.usage.replace('<tool>', operation.name) }, layout);
+  const usage = command.usage.replace('<tool>', operation.name);
+  const { forChanges, ...ofReads } = command;
+  const forTool =
+    operation.effect === 'read'
+      ? { ...ofReads, usage: usage.replace(forChanges?.usage ?? '', '') }
+      : { ...command, usage };
+  const lines = usageOf(commandName, forTool, layout);
   lines.push('', ...wrapped(say`${defined(operation.description.replace(remarkForModels, ''))}`, width, { indent: 2 }));
 
   const rows = argumentRows(operation);
-  lines.push('', paint('bold', 'Arguments, as fields of a JSON object:'));
+  const heading = rows.length === 0 ? 'It takes no arguments.' : 'Arguments, as fields of a JSON object:';
+  lines.push('', paint('bold', heading));
   for (const row of rows) lines.push(...argumentLines(row, layout));
 
   // A long list of values has a letter as its name, by which arguments refer to it. It is printed once, even if several arguments refer to it.

@@ -26,7 +26,9 @@ import { padded, printLine, shortened, type TextLayout, widthOf, wrapped } from 
 export const journalCommand: Command = {
   usage: '[migrate] [--json] [--since 24h] [--until 2026-11-20] [--follow]',
   about: 'print the journal of changes',
-  details: 'In a file or pipe, each change is one line; --json has every field.',
+  details:
+    'In a file or pipe, each change is one line; --json has every field. --follow waits for further changes. ' +
+    'journal migrate creates missing tables and indexes in PostgreSQL.',
   subjects: () => ['migrate'],
   positionals: 1,
   options: { json: 'switch', since: 'value', until: 'value', follow: 'switch' },

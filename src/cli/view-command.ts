@@ -28,7 +28,8 @@ import { commandLog } from './terminal-log.js';
 export const viewCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--port N] [--no-open]',
   about: 'show an upload, or a change to decide on, in the browser',
-  details: 'It ends when the change is decided, or with Ctrl-C.',
+  details: 'It ends with Ctrl-C.',
+  forChanges: { details: 'For a change, it also ends when the change is decided.' },
   subjects: (operations) => operations.map(({ name }) => name),
   positionals: 2,
   options: { account: 'value', port: 'value', 'no-open': 'switch' },
