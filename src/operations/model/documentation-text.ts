@@ -1,7 +1,6 @@
 /** Converts the documentation in a model, which is HTML or Markdown, to plain text on one line. */
 export function documentationText(documentation: string): string {
-  return documentation
-    .slice(0, longestDocumentation)
+  return beginningOf(documentation)
     .replace(/<!--[\s\S]*?-->/g, ' ')
     .replace(/<\/?(?:p|li|ul|ol|br|div|dl|dt|dd|h\d|note|important|table|tr|td)\b[^>]*>/gi, ' ')
     .replace(/<\/?[a-z][^>]*>/gi, '')
@@ -11,6 +10,15 @@ export function documentationText(documentation: string): string {
     .replace(/\s+/g, ' ')
     .trim();
 }
+
+/** The first `longestDocumentation` characters of documentation, without a tag, an entity or a word that this cuts. */
+const beginningOf = (documentation: string): string =>
+  documentation.length <= longestDocumentation
+    ? documentation
+    : `${documentation
+        .slice(0, longestDocumentation)
+        .replace(/<[^<>]*$/, '')
+        .replace(/\s*\S*$/, '')}…`;
 
 /** Length limit of documentation (characters). The rest is not converted, because only the beginning is ever shown. */
 const longestDocumentation = 1500;

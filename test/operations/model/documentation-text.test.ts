@@ -13,6 +13,15 @@ test.each([
 });
 
 test.each([
+  ['within a tag', ' <a href="https://docs.example.com/guide">there</a>', 20],
+  ['within an entity', ' &quot;x&quot;', 4],
+  ['within a word', ' word', 3],
+])('a long text that is cut %s ends before it', (_where, end, kept) => {
+  const start = 'a'.repeat(1500 - kept);
+  expect(documentationText(start + end + 'b'.repeat(100))).toBe(`${start}…`);
+});
+
+test.each([
   ['Whole sentences fit. The second does not fit.', 30, 'Whole sentences fit.'],
   ['A single sentence that is too long', 20, 'A single sentence…'],
   ['Short', 20, 'Short'],
