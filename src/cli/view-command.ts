@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { withConfirm } from '../config/load-config.js';
+import type { Failure } from '../consent/outcome.js';
 import { serveViewPage } from '../http/view-page.js';
 import { appsExtension, decideTool, type ViewName, viewMimeType } from '../mcp/views/contract/apps.js';
 import {
@@ -17,9 +18,10 @@ import { readView, viewOf } from '../mcp/views/view-of-tool.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
-import { exact, fromServer, join, own, type SafeText, say, words } from '../util/safe-text.js';
+import { exact, fromServer, own, type SafeText, say, words } from '../util/safe-text.js';
+import { failureText } from './answer-for-people.js';
 import { type Call, doneCode, failureCode, noConsentCode, readCall } from './call-command.js';
-import { type Command, portOf, type Terminal, UsageError } from './command.js';
+import { type Command, layoutOf, portOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
 import { openBrowser } from './open-browser.js';
 import { commandLog } from './terminal-log.js';
@@ -67,13 +69,21 @@ async function callAndShow(
 
   // With `human`, only a click on the page sends the change, even if agents need no consent.
   const runtime = await startRuntime(withConfirm(config, 'human'), version, commandLog(config, terminal), now);
-  const { peer, close } = await connect(runtime.server, version);
+  // The result of a failed call is a text for models, so the failure itself is kept for the person at this terminal.
+  let lastFailure: Failure | undefined;
+  const call: ServerDependencies['call'] = async (...given) => {
+    const outcome = await runtime.server.call(...given);
+    lastFailure = outcome.kind === 'failed' ? outcome.failure : undefined;
+    return outcome;
+  };
+  const { peer, close } = await connect({ ...runtime.server, call }, version);
   try {
     const requestTool: RequestTool = (params) => peer.request('tools/call', params, answerMs);
     const result = await requestTool({ name: operation.name, arguments: args });
     const failure = failureOf(result);
     if (failure !== undefined) {
-      printLine(terminal.stderr, fromServer(failure.text));
+      if (lastFailure === undefined) printLine(terminal.stderr, fromServer(failure.text));
+      else terminal.stderr.write(failureText(lastFailure, layoutOf(terminal, 'stderr')));
       return failure.exitCode;
     }
 
@@ -108,8 +118,8 @@ async function showInBrowser(
   });
 
   // The address has a line of its own, so that no terminal breaks it. A program that reads stdout gets only the address.
-  const url = exact(page.url);
-  printLine(stdout, stdout.isTTY ? join([content.hint, url], '\n') : url);
+  printLine(stderr, content.hint);
+  printLine(stdout, exact(page.url));
   // Without a browser, the person can still open the address.
   const addressFile = opens && stdout.isTTY ? await openBrowser(page.url, platform).catch(() => undefined) : undefined;
   if (!end.aborted) await once(end, 'abort');

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -197,13 +198,12 @@ test.skipIf(process.platform === 'win32')('the browser gets the address from a f
       JSON.stringify({ bucket, object, uploadId }),
       '--sandbox',
     ],
-    { env: { ...cleanEnv(), HOME: home, PATH: `${home}:${process.env.PATH}` }, stdio: ['ignore', 'pipe', 'ignore'] },
+    { env: { ...cleanEnv(), HOME: home, PATH: `${home}:${process.env.PATH}` }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   running.push(child);
-  // A sentence stands in the line before the address.
-  const printed = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  await printed.next();
-  const { value: url } = await printed.next();
+  const firstLine = async (input: Readable) => (await createInterface({ input })[Symbol.asyncIterator]().next()).value;
+  const [hint, url] = await Promise.all([firstLine(child.stderr), firstLine(child.stdout)]);
+  expect(hint).toBe('It is shown in the browser until you press Ctrl-C:');
   await vi.waitFor(() => expect(existsSync(join(home, 'opened'))).toBe(true), 5000);
   const opened = readFileSync(join(home, 'opened'), 'utf8').trim();
   expect(opened).toMatch(/^file:/);
