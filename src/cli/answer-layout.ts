@@ -2,11 +2,11 @@ import { scalar } from '../calls/result-text.js';
 import { nameInWords } from '../tools/schema/field-names.js';
 import { humanBytes, humanDuration, sentenceCase } from '../util/human.js';
 import { isObject, leavesOf } from '../util/objects.js';
-import { counted, exact, type SafeText, say } from '../util/safe-text.js';
+import { counted, exact, join, type SafeText, say } from '../util/safe-text.js';
 import { progressBar } from './command.js';
-import { labelled, type TextLayout, tableLines } from './layout.js';
+import { columnGap, labelled, type TextLayout, tableLines, widthOf, wrapped } from './layout.js';
 
-/** Maximum number of rows and columns of a table. With `--all`, the whole answer is printed, and not as tables. */
+/** Maximum number of rows and columns of a table, and of texts in a list of texts. With `--all`, the whole answer is printed, and not as tables. */
 const maximumRows = 20;
 const maximumColumns = 8;
 
@@ -76,14 +76,40 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
   );
 
   const indent = '  ';
-  const [head = '', ...body] = tableLines([columns.map(labelOf), ...cells], layout.width - indent.length);
+  const labels = columns.map(labelOf);
+  const width = layout.width - indent.length;
+  const fitting = fittingColumns([labels, ...cells], width);
+  const [head = '', ...body] = tableLines(
+    [labels, ...cells].map((row) => row.slice(0, fitting)),
+    width,
+  );
   const hiddenRows = records.length - rows.length;
   return [
     layout.paint('bold', say`${labelOf(path)} (${records.length})`.text),
     layout.paint('dim', indent + head),
-    ...body.map((line) => (indent + line).trimEnd()),
+    ...body.flatMap((line, row) => [
+      (indent + line).trimEnd(),
+      ...otherCells(labels.slice(fitting), cells[row]?.slice(fitting) ?? [], layout.width),
+    ]),
     ...(hiddenRows > 0 ? [say`  and ${counted(hiddenRows, 'more row')}; --all shows them`.text] : []),
   ];
+}
+
+/** The number of columns from the left, one at least, that fit into `width` side by side. */
+function fittingColumns(rows: readonly (readonly SafeText[])[], width: number): number {
+  const [firstRow = []] = rows;
+  let used = 0;
+  const index = firstRow.findIndex((_, column) => {
+    used += Math.max(...rows.map((row) => widthOf(row[column]?.text ?? ''))) + (column === 0 ? 0 : columnGap);
+    return used > width;
+  });
+  return index < 0 ? firstRow.length : Math.max(1, index);
+}
+
+/** The cells of a row that do not fit next to the others, each with its label, on lines below the row. */
+function otherCells(labels: readonly SafeText[], cells: readonly SafeText[], width: number): string[] {
+  const facts = cells.flatMap((cell, column) => (cell.text === '' ? [] : [say`${labels[column] ?? say``}: ${cell}`]));
+  return facts.length === 0 ? [] : wrapped(join(facts, ', '), width, { indent: 6 });
 }
 
 /** The path of a field in words: `Idle` for `idleSeconds`. The unit is left out, because it is printed after the value. */
@@ -99,11 +125,18 @@ function labelOf(path: string): SafeText {
 
 /** Formats a value. The unit of a number comes from the operation's schema, or else from the name of the field, such as `idleSeconds`. */
 function fieldText(path: string, value: unknown, { localTime, unitOf }: AnswerLayout): SafeText {
-  if (Array.isArray(value)) return say`${exact(value.map(scalar).join(', '))}`;
+  if (Array.isArray(value)) return listText(value);
   if (typeof value === 'boolean') return say`${exact(value ? 'yes' : 'no')}`;
   if (typeof value === 'number') return say`${exact(numberText(path, value, unitOf(path)))}`;
   const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
   return (isTime ? localTime(value) : undefined) ?? say`${exact(scalar(value))}`;
+}
+
+/** Formats a list of texts or numbers on one line: the first `maximumRows`, and the number of others. */
+function listText(values: readonly unknown[]): SafeText {
+  const shown = exact(values.slice(0, maximumRows).map(scalar).join(', '));
+  const hidden = values.length - maximumRows;
+  return hidden > 0 ? say`${shown}, and ${hidden} more; --all shows them` : shown;
 }
 
 function numberText(path: string, value: number, unit: string | undefined): string {

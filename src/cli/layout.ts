@@ -100,13 +100,16 @@ export function labelled<const Label extends string>(
   });
 }
 
+/** Number of spaces between two columns of a table. */
+export const columnGap = 2;
+
 /** Formats rows of cells as a table. Each row is one line, and is cut if it is longer than `width`. */
 export function tableLines(rows: readonly (readonly SafeText[])[], width: number): string[] {
   const [firstRow = []] = rows;
   const widths = firstRow.map((_, column) => Math.max(...rows.map((row) => widthOf(row[column]?.text ?? ''))));
   return rows.map((row) => {
     const cells = row.map(({ text }, column) => padded(text, widths[column] ?? 0));
-    return shortened(cells.join('  ').trimEnd(), width);
+    return shortened(cells.join(' '.repeat(columnGap)).trimEnd(), width);
   });
 }
 

@@ -55,11 +55,35 @@ test('the numbers in a list have the unit that the operation names', () => {
   expect(answerLines({ pools, other: 1 }, page)[2]).toBe('  a     100 GB');
 });
 
-test('a long list says how many rows it leaves out, and a wide one is cut at the edge', () => {
-  const rows = Array.from({ length: 21 }, (_, index) => ({ index, text: 'x'.repeat(90) }));
-  const lines = answerLines({ rows }, page);
-  expect(lines.at(-1)).toBe('  and 1 more row; --all shows them');
-  expect(Math.max(...lines.map((line) => line.length))).toBe(80);
+test('a long list says how many rows it leaves out', () => {
+  const rows = Array.from({ length: 21 }, (_, index) => ({ index, text: 'x' }));
+  expect(answerLines({ rows }, page).at(-1)).toBe('  and 1 more row; --all shows them');
+  expect(answerLines({ rows, other: 1 }, page)).toContain('  and 1 more row; --all shows them');
+});
+
+test('the columns of a list that is wider than the page stand below their row, and nothing is cut', () => {
+  const uploads = [1, 2].map((hours) => ({
+    key: `backups/${'a'.repeat(30)}.tar`,
+    uploadId: 'x'.repeat(60),
+    initiated: '2026-11-26T20:00:00Z',
+    ageHours: hours,
+  }));
+  expect(answerLines({ uploads }, page)).toEqual([
+    'Uploads (2)',
+    '  Key',
+    ...[1, 2].flatMap((hours) => [
+      `  backups/${'a'.repeat(30)}.tar`,
+      `      Upload ID: ${'x'.repeat(60)},`,
+      expect.stringMatching(new RegExp(`^      Initiated: 2026-11-26 .*, Age hours: ${hours}$`)),
+    ]),
+  ]);
+});
+
+test('a long list of texts says how many it leaves out', () => {
+  const names = Array.from({ length: 6_786 }, (_, index) => `t${index}`);
+  const [line = '', ...others] = answerLines({ names }, { ...page, width: Number.POSITIVE_INFINITY });
+  expect(others).toEqual([]);
+  expect(line).toMatch(/t18, t19, and 6766 more; --all shows them$/);
 });
 
 test('an upload has a bar', () => {
