@@ -72,7 +72,9 @@ function notConfigured(cloud: Cloud, service: Service): Refusal {
       next: operatorMust('unset CLOUDOPS_SANDBOX to use the cloud'),
     });
   const problems = missingSettings(cloud, service).map((name) => say`${own(name)} is not set`);
-  return new Refusal('NotConfigured', problems);
+  // The sandbox has only the built-in APIs.
+  const isBuiltIn = builtInServices.some((builtIn) => builtIn === service);
+  return new Refusal('NotConfigured', problems, isBuiltIn ? {} : { next: operatorMust('set what is missing') });
 }
 
 /** @throws Refusal if the host is an IP address, which cannot have a prefix */

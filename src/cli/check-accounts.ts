@@ -6,7 +6,7 @@ import { createConsentTokens } from '../consent/tokens.js';
 import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';
 import { sign } from '../signing/sign.js';
-import type { Operation, Probe, Service } from '../tools/define-operation.js';
+import { builtInServices, type Operation, type Probe, type Service } from '../tools/define-operation.js';
 import { parseBody } from '../transport/parse-body.js';
 import { encodeRequest } from '../transport/request.js';
 import { readServiceError } from '../transport/service-error.js';
@@ -71,7 +71,9 @@ async function checkApi(service: Service, account: Account, context: CheckContex
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) {
     const detail = say`not set: ${namesOf(missing)}`;
-    const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${toolNames(allowed)}, or try with --sandbox.`;
+    // The sandbox has only the built-in APIs.
+    const orSandbox = words(builtInServices.some((builtIn) => builtIn === service) ? ', or try with --sandbox' : '');
+    const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${toolNames(allowed)}${orSandbox}.`;
     // An API without an endpoint is probably not in use. With an endpoint, missing settings are a mistake.
     const isUnused = cloud.endpoints[service] === undefined;
     return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];

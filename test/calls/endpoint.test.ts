@@ -109,6 +109,16 @@ describe('an endpoint', () => {
     );
   });
 
+  test('of an API that the sandbox does not have is refused without advice to try the sandbox', () => {
+    const incomplete = { ...cloud, endpoints: {} };
+    expect(() => resolveEndpoint(incomplete, { service: 'billing' })).toThrow(
+      expect.objectContaining({
+        problems: [expect.stringContaining('CLOUDOPS_ENDPOINT_BILLING_URL')],
+        more: { next: expect.objectContaining({ text: expect.not.stringContaining('SANDBOX') }) },
+      }),
+    );
+  });
+
   test('of another API may be missing', () => {
     expect(missingSettings({ ...cloud, endpoints: { ...cloud.endpoints, storage: undefined } }, 'devops')).toEqual([]);
   });
