@@ -55,9 +55,15 @@ export function checkPolicy(policy: Policy, operation: Operation, principal?: Pr
 /**
  * Checks the region of a request, and all regions and zones in its arguments. These are the arguments whose names end with `region` or
  * `availabilityZone` or their plural, such as `SourceRegion` or `availabilityZones`.
+ * @param account the account's name, if accounts have names
  * @throws Refusal if a region is not among the regions of the policy
  */
-export function checkRegions({ regions }: Policy, requestRegion: string | undefined, input: unknown): void {
+export function checkRegions(
+  { regions }: Policy,
+  requestRegion: string | undefined,
+  input: unknown,
+  account?: string,
+): void {
   if (regions === undefined) return;
   for (const [path, value] of leavesOf({ region: requestRegion, input })) {
     const [, matchedName] = /(region|availabilityZone)s?(?:\[\d+\])?$/i.exec(path) ?? [];
@@ -71,10 +77,14 @@ export function checkRegions({ regions }: Policy, requestRegion: string | undefi
     const subject = words(isRegion ? 'region' : 'the region of zone');
     const verdict = words(region === undefined ? 'unknown, so not' : 'not');
     throw new Refusal('NotAllowed', [
-      say`${subject} ${quoted(value, 40)} is ${verdict} among those of CLOUDOPS_REGIONS: ${defined(regions.join(', '))}`,
+      say`${subject} ${quoted(value, 40)} is ${verdict} among those of ${ownerOfRegions(account)}: ${defined(regions.join(', '))}`,
     ]);
   }
 }
+
+/** Names the setting with the regions, or the account that has them in the accounts file. */
+const ownerOfRegions = (account: string | undefined): SafeText =>
+  account === undefined ? words('CLOUDOPS_REGIONS') : say`account ${own(account)}`;
 
 /** Returns the reason why the policy or the caller's scopes do not allow an operation, as a clause; undefined if they allow it. */
 function reasonAgainst(

@@ -44,7 +44,7 @@ export async function resolveCall(
   // A global API has one fixed region, in `signing`. For another API, the arguments may request a region, or else the configured one is used.
   const fixedOrRequestedRegion = operation.signing?.region ?? apiRequest.region;
   const region = fixedOrRequestedRegion ?? cloud.region;
-  checkRegions(account.policy, region, input);
+  checkRegions(account.policy, region, input, accountName);
   const endpoint = resolveEndpoint(cloud, operation, region);
   const request = wireRequest(operation, apiRequest, endpoint);
   const isOffered = (tool: string) =>

@@ -105,7 +105,7 @@ const refusals = {
       forReader({
         agent: 'Tell the user, and do not look for another way: only the person who runs this server can allow it.',
         person: 'Only the person who runs this server can allow it.',
-        operator: '',
+        operator: 'Change the setting if you want to allow it.',
       }),
     ),
   },

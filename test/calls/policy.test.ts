@@ -26,6 +26,12 @@ const refusalThatNames = (named: string) =>
   });
 const bearer = (...scopes: string[]): Principal => ({ name: 'a', scopes });
 
+test('the refusal of a region names the account, if accounts have names', () => {
+  expect(() => checkRegions({ ...everything, regions: ['a'] }, 'b', {}, 'staging')).toThrow(
+    refusalThatNames('region "b" is not among those of account staging: a'),
+  );
+});
+
 test.each<readonly [string, Policy, Operation, Principal | undefined]>([
   ['anything', everything, restoreInstance, undefined],
   ['read-only: a read', { ...everything, readOnly: true }, listParts, undefined],
