@@ -91,9 +91,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   InvalidAccessKeyId: operatorChecks('CLOUDOPS_ACCESS_KEY_ID, and that it belongs to this endpoint'),
   InvalidToken: sessionToken,
   ExpiredToken: sessionToken,
-  RequestTimeTooSkewed: operatorChecks(
-    say`the clock of ${itsMachine}: it and the clock of the cloud differ by more than 15 minutes`,
-  ),
+  RequestTimeTooSkewed: operatorChecks(say`the clock of ${itsMachine}: it and the clock of the cloud differ too much`),
   AccessDenied: noPermission,
   AuthorizationHeaderMalformed: operatorChecks('the region (CLOUDOPS_REGION) and CLOUDOPS_…_SERVICE'),
   PermanentRedirect: redirected,
