@@ -125,9 +125,18 @@ function parseOption(arg: string, next: string | undefined, flags: Flags): Parse
 export const secretOption = (name: string): SafeText =>
   say`${own(optionName(name))} would show the secret to everybody on this machine: use ${safeVariableName(name)} or ${own(`${optionName(name)}-file`)}.`;
 
+/** Matches the variable and the option of the endpoint of an API that an operation file adds. */
+const ownEndpoint = /^(CLOUDOPS_ENDPOINT_.*_URL|--endpoint-.*-url)$/;
+
 /** Completes a sentence about an unknown name, with a similar name or with the command that lists all names. */
 export function hint(name: string, names: readonly string[]): SafeText {
-  const similarName = didYouMean(name, names);
+  const isEndpoint = ownEndpoint.test(name);
+  // The endpoints of built-in APIs have shorter names, such as CLOUDOPS_STORAGE_URL.
+  const builtInName = name.replace(/^(CLOUDOPS_|--)ENDPOINT[_-]/i, '$1');
+  if (isEndpoint && names.includes(builtInName)) return say`; did you mean ${own(builtInName)}?`;
+  const similarName = didYouMean(name, isEndpoint ? names.filter((known) => ownEndpoint.test(known)) : names);
+  if (isEndpoint && similarName === undefined)
+    return words(': it is the endpoint of an API that no file loaded with CLOUDOPS_OPERATIONS names');
   return similarName === undefined
     ? words('; cloudops-mcp help settings lists them all')
     : say`; did you mean ${own(similarName)}?`;

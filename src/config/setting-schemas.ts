@@ -116,6 +116,10 @@ const usable = (problemOf: (text: string) => SafeText | undefined) =>
 /** The URL of an API. Plain http is checked later with `isPlainHttp`, because the setting `ALLOW_HTTP` may allow it. */
 export const endpoint = () => usable(endpointProblem);
 
+/** An address without `{region}`, such as that of a webhook or an OAuth issuer. */
+export const webAddress = () =>
+  usable((text) => (URL.canParse(text) ? endpointProblem(text) : say`it is not a URL such as https://example.com`));
+
 /**
  * The problem with the URL of an API, if any. In a call, the region takes the place of `{region}`. Agents choose the region, so with
  * `https://{region}.com` they could choose the host. A domain must therefore follow `{region}`.

@@ -142,7 +142,7 @@ export const sections = {
       secret: true,
       file: true,
       help: 'address to which each waiting plan is announced, such as a Slack webhook',
-      schema: schemas.endpoint,
+      schema: schemas.webAddress,
     },
     DECISIONS_WEBHOOK_KEY: {
       secret: true,
@@ -183,7 +183,7 @@ export const sections = {
     },
     HTTP_ISSUER: {
       help: 'OAuth issuer of accepted tokens (JWT), instead of a tokens file',
-      schema: schemas.endpoint,
+      schema: schemas.webAddress,
     },
     HTTP_AUDIENCE: {
       help: 'audience that the tokens must name, such as https://cloudops.example.com/mcp',
@@ -195,7 +195,7 @@ export const sections = {
     },
     HTTP_PUBLIC_URL: {
       help: 'address at which people reach this server and its /decisions, such as https://cloudops.example.com',
-      schema: schemas.endpoint,
+      schema: schemas.webAddress,
     },
     HTTP_CLIENT_ID: {
       help: 'client ID of this server at the issuer, for sign-in to /decisions',

@@ -53,10 +53,28 @@ describe('one that no operation has', () => {
   const env = Object.fromEntries(others.map((name) => [name, 'https://a.example.com']));
   const named = (sentences: readonly string[]) => sentences.map((sentence) => sentence.split(' ')[0]);
 
+  test.each([
+    ['the environment', { CLOUDOPS_ENDPOINT_CATALOGS_URL: 'https://a.example.com' }, []],
+    ['the command line', {}, ['--endpoint-catalogs-url', 'https://a.example.com']],
+  ])('says that no file names its API: %s', (_what, given: Record<string, string>, args) => {
+    expect(problems(given, args)).toEqual([
+      expect.stringMatching(/: it is the endpoint of an API that no file loaded with CLOUDOPS_OPERATIONS names$/),
+    ]);
+  });
+
+  test('is the endpoint of a built-in API by another name', () => {
+    expect(problems({ CLOUDOPS_ENDPOINT_STORAGE_URL: 'https://a.example.com' })).toEqual([
+      'CLOUDOPS_ENDPOINT_STORAGE_URL is not a setting; did you mean CLOUDOPS_STORAGE_URL?',
+    ]);
+  });
+
   test('is no setting', () => {
     const found = problems(env, [], {}, own);
     expect(named(found)).toEqual(others.filter((name) => !name.startsWith('X')));
     expect(found[0]).toContain(` ${variable}?`);
+    expect(found).toContain(
+      'CLOUDOPS_ENDPOINT_BILING_URL is not a setting; did you mean CLOUDOPS_ENDPOINT_BILLING_URL?',
+    );
   });
 
   test('may be one of operations that could not be loaded, which is problem enough', () => {

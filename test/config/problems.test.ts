@@ -85,6 +85,11 @@ describe('what cannot be used', () => {
   });
 });
 
+test.each(['DECISIONS_WEBHOOK', 'HTTP_ISSUER', 'HTTP_PUBLIC_URL'])('CLOUDOPS_%s has an example of its kind', (name) => {
+  const [problem] = problems({ [`CLOUDOPS_${name}`]: 'notaurl' });
+  expect(problem).toContain('it is not a URL such as https://example.com');
+});
+
 test('a setting that cannot be parsed does not hide that others contradict each other', () => {
   const env = { CLOUDOPS_TIMEOUT_MS: 'soon', CLOUDOPS_HTTP_AUDIENCE: 'https://a', CLOUDOPS_HTTP_ISSUER: 'ftp://b' };
   expect(problems(env)).toEqual([
