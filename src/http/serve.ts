@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
 import { errorName, type Log } from '../util/log.js';
-import type { SafeText } from '../util/safe-text.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import {
@@ -149,12 +149,12 @@ function createRouter(
 }
 
 /** Creates the function that answers a failed request. A refusal goes to the metrics, and any other error to the log. */
-const createErrorAnswer =
-  (metrics: Metrics, log: Log) =>
-  (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
+const createErrorAnswer = (metrics: Metrics, log: Log) => {
+  const logRefusal = createRefusalLog(log);
+  return (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
     if (error instanceof HttpError) {
       metrics.refused(error.reason);
-      log('debug', 'refused', { reason: error.reason, status: error.status });
+      logRefusal(request, error);
       refuse(request, response, error);
       return;
     }
@@ -165,6 +165,25 @@ const createErrorAnswer =
     if (response.headersSent || isConnectionLost) response.destroy();
     else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
   };
+};
+
+/**
+ * Returns a function that logs refusals at level `debug`. The first refusal of a Host header is a warning, because a wrong setting refuses
+ * everybody. Later ones are not, because scanners send such requests, too.
+ */
+function createRefusalLog(log: Log) {
+  let isHostLogged = false;
+  return ({ headers }: IncomingMessage, { reason, status }: HttpError): void => {
+    const isFirstHost = reason === 'host' && !isHostLogged;
+    isHostLogged ||= isFirstHost;
+    if (isFirstHost) log('warn', 'refused', { reason, status, host: headers.host, message: hostNotAllowed });
+    else log('debug', 'refused', { reason, status });
+  };
+}
+
+const hostNotAllowed = words(
+  'A request was refused for its Host header. If clients use this host, name it in CLOUDOPS_HTTP_ALLOWED_HOSTS.',
+);
 
 function refuse(request: IncomingMessage, response: ServerResponse, { status, message, headers }: HttpError): void {
   // Reads and drops the rest of the body, because some clients read no answer before they have sent all.

@@ -51,6 +51,22 @@ describe('a request that is refused says why, and is counted by reason', () => {
       { headers: { ...json, 'transfer-encoding': 'chunked' }, body: ' '.repeat(256 * 1024 + 1) },
     ],
   ];
+  test('a Host that is not allowed is logged as a warning once', async () => {
+    const events: unknown[][] = [];
+    const server = await serveInProcess({ log: (...event) => events.push(event) });
+    for (const host of ['a.example.com', 'b.example.com'])
+      await new Promise((resolve) => {
+        httpRequest(new URL('/mcp', server.origin), { headers: { host } }, (response) => {
+          response.resume().on('end', resolve);
+        }).end();
+      });
+    await server.close();
+    expect(events.filter(([, event]) => event === 'refused')).toEqual([
+      ['warn', 'refused', { reason: 'host', status: 403, host: 'a.example.com', message: expect.anything() }],
+      ['debug', 'refused', { reason: 'host', status: 403 }],
+    ]);
+  });
+
   test.each(table)('%s: %i', async (_what, status, reason, { method = 'POST', path = '/mcp', headers = {}, body }) => {
     const server = await serveInProcess();
     const answered = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
