@@ -10,8 +10,8 @@ const introduction = `# Configuration
 \`npm run docs\` generates this page from the table of settings. \`cloudops-mcp help settings\` prints the same.
 
 A setting is an environment variable or a command-line option, and the option wins: \`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. An
-empty variable counts as not set. The server does not start with a misspelt name or a wrong value. The resource \`cloudops://configuration\` and
-\`cloudops-mcp doctor\` show each setting and its origin.
+empty variable counts as not set. The server does not start with a misspelt name or a wrong value. The resource \`cloudops://configuration\` shows
+each setting and its origin, and \`cloudops-mcp doctor\` shows those that are set in the environment or as options.
 
 Secrets are never options, because all users of the machine can read the command line of a process. With "also …_FILE", the value can come
 from a file: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
