@@ -10,10 +10,8 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Accounts } from './calls/account.js';
 import type { CallContext, CallTool, Question } from './calls/context.js';
-import { plainResult, resultText } from './calls/result-text.js';
 import { type ActionTokens, createActionTokens } from './consent/action-tokens.js';
 import type { Wait } from './consent/elicitor.js';
-import type { EndedOutcome } from './consent/outcome.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { argumentNamesFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
@@ -22,8 +20,6 @@ import { type ResourceTexts, serveResources, templateValues } from './mcp/resour
 import { serverIcon } from './mcp/server-icon.js';
 import { type CacheLife, serveSkill, skillsExtension } from './mcp/skill.js';
 import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
-import { decide } from './mcp/views/decide.js';
-import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
 import { traceOrigin } from './observe/tracing.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
@@ -118,6 +114,8 @@ export function createServer(
 
 /** Loads the prompts when a client asks for them, because calls do not need them. */
 const loadPrompts = () => import('./mcp/prompts.js');
+/** Needed only after a call. */
+const loadResults = () => import('./mcp/tool-result.js');
 
 /** Serves the prompts whose tools are offered. */
 function servePrompts(server: Server, operations: readonly Operation[]): void {
@@ -225,8 +223,8 @@ async function callOperation(
   });
 
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client, consentTokens);
-  const meta = client.views ? viewMeta(outcome, { tool: operation.name, args }, actionTokens) : undefined;
-  return toolResult(outcome, meta);
+  const { toolResult } = await loadResults();
+  return toolResult(outcome, client.views ? { call: { tool: operation.name, args }, actionTokens } : undefined);
 }
 
 /** Returns the result that asks the user a question. The client's next call brings the answer, and the consent token as `requestState`. */
@@ -259,10 +257,12 @@ async function callDecideTool(
     requestContext,
     progressSender(requestContext),
   );
+  const { decide } = await import('./mcp/views/decide.js');
   const { outcome, call, earlier } = await decide(args, actionTokens, operations, (operation, callArgs, click) =>
     dependencies.call(operation, callArgs, { ...callContext, ...click }),
   );
-  return toolResult(outcome, viewMeta(outcome, call, actionTokens, { earlier }));
+  const { toolResult } = await loadResults();
+  return toolResult(outcome, { call, actionTokens, earlier });
 }
 
 /** Returns the context of a call, without the ways to ask the user. */
@@ -293,22 +293,6 @@ function callContextOf(
     client: client.name,
     principal,
     trace: () => traceOrigin(requestContext),
-  };
-}
-
-/**
- * Returns a result as text and as structured content, because hosts pass the text, the structure or both to models.
- * @param meta data for views
- */
-function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undefined): CallToolResult {
-  const failed = outcome.kind === 'failed';
-  const result = failed ? outcome.failure : outcome.success;
-  const content = [{ type: 'text' as const, text: resultText(result) }];
-  return {
-    content,
-    structuredContent: plainResult(result),
-    ...(meta !== undefined && { _meta: meta }),
-    ...(failed && { isError: true }),
   };
 }
 

@@ -4,7 +4,7 @@ import { OperationFault } from '../tools/operation-fault.js';
 import { errorName } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { withinTime } from '../util/time-limit.js';
+import { withinTime } from './within-time.js';
 
 /** Observes calls of an operation's functions. `name` consists of operation and field, such as `get_thing: change.headline`. */
 export interface CallObserver {

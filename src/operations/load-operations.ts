@@ -9,7 +9,6 @@ import { reasonOf } from '../util/log.js';
 import { isObject, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
-import { withinTime } from '../util/time-limit.js';
 import { checkDefinition, type HostRules } from './check-definition.js';
 import { createDefinitionParser, type DefinitionParser, followSchema } from './definition-schema.js';
 import type { CallObserver } from './guard.js';
@@ -17,6 +16,7 @@ import { createKit, type Kit, kitVersion } from './kit.js';
 import type { FromModel } from './model/from-model.js';
 import type { ModelSettings } from './model/model-settings.js';
 import { UnusableFile } from './unusable-file.js';
+import { withinTime } from './within-time.js';
 
 /** The user's own operations: those of the files that `CLOUDOPS_OPERATIONS` names. Such a file is called an outside file. */
 export interface OwnOperations {

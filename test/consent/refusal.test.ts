@@ -13,7 +13,7 @@ import { say, textFor } from '../../src/util/safe-text.js';
 /** A refusal as the failure that its caller gets. */
 
 test('a refusal by the configuration tells the operator what to do', () => {
-  const { next } = refusalFailure('list_parts', new Refusal('NotAllowed', []), false);
+  const { next } = refusalFailure('list_parts', new Refusal('NotAllowed', []), { isChange: false });
   expect(textFor('operator', next.text).text).toBe('Change the setting if you want to allow it.');
 });
 
