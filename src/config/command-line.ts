@@ -132,12 +132,13 @@ const ownEndpoint = /^(CLOUDOPS_ENDPOINT_.*_URL|--endpoint-.*-url)$/;
 export function hint(name: string, names: readonly string[]): SafeText {
   const isEndpoint = ownEndpoint.test(name);
   // The endpoints of built-in APIs have shorter names, such as CLOUDOPS_STORAGE_URL.
-  const builtInName = name.replace(/^(CLOUDOPS_|--)ENDPOINT[_-]/i, '$1');
-  if (isEndpoint && names.includes(builtInName)) return say`; did you mean ${own(builtInName)}?`;
-  const similarName = didYouMean(name, isEndpoint ? names.filter((known) => ownEndpoint.test(known)) : names);
-  if (isEndpoint && similarName === undefined)
-    return words(': it is the endpoint of an API that no file loaded with CLOUDOPS_OPERATIONS names');
-  return similarName === undefined
-    ? words('; cloudops-mcp help settings lists them all')
-    : say`; did you mean ${own(similarName)}?`;
+  const builtInName = name.replace(/ENDPOINT[_-]/i, '');
+  const likely = isEndpoint ? names.filter((known) => ownEndpoint.test(known)) : names;
+  const similarName = names.includes(builtInName) ? builtInName : didYouMean(name, likely);
+  if (similarName !== undefined) return say`; did you mean ${own(similarName)}?`;
+  return words(
+    isEndpoint
+      ? ': no file loaded with CLOUDOPS_OPERATIONS names its API'
+      : '; cloudops-mcp help settings lists them all',
+  );
 }

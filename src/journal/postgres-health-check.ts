@@ -2,8 +2,8 @@ import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { clockWarnings } from './clock-warnings.js';
 import { abandonedMs, blocksUntil, duplicateWindowMs, OtherVersion } from './conflict.js';
 import { keyFormat } from './idempotency-key.js';
-import { JournalFault } from './journal-fault.js';
 import type { Transaction } from './postgres-database.js';
+import { JournalFault } from './postgres-fault.js';
 import { missingParts, otherOwner } from './postgres-tables.js';
 
 /** If this server's clock and the database's differ by more than this (milliseconds), no change may begin. */

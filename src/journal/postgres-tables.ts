@@ -4,8 +4,8 @@ import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { namesOf, type SafeText, say, words } from '../util/safe-text.js';
 import { keyFormat } from './idempotency-key.js';
-import { JournalFault } from './journal-fault.js';
 import { connectionString, namingFile } from './postgres-address.js';
+import { JournalFault } from './postgres-fault.js';
 
 /** A table, index or column (`table.column`) with the SQL that creates it. Later versions only add parts. */
 interface Part {

@@ -58,7 +58,7 @@ describe('one that no operation has', () => {
     ['the command line', {}, ['--endpoint-catalogs-url', 'https://a.example.com']],
   ])('says that no file names its API: %s', (_what, given: Record<string, string>, args) => {
     expect(problems(given, args)).toEqual([
-      expect.stringMatching(/: it is the endpoint of an API that no file loaded with CLOUDOPS_OPERATIONS names$/),
+      expect.stringMatching(/: no file loaded with CLOUDOPS_OPERATIONS names its API$/),
     ]);
   });
 
