@@ -181,6 +181,8 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     ]);
     sql('grant delete on all tables in schema public to worker');
     expect(await warnings()).toHaveLength(1);
+    sql("select pg_drop_replication_slot('standby')");
+    expect(await warnings()).toEqual([]);
     sql('drop index cloudops_mutations_digest_idx');
     expect(await warnings()).toContainEqual(
       expect.stringMatching(/^indexes are missing .*migrate builds them, if cloudops runs it, who owns the tables$/),
