@@ -8,6 +8,7 @@ import { makePlan, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { loadOperations } from '../operations/load-operations.js';
+import { effectDoubt } from '../operations/model/guess-effect.js';
 import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation, type Service } from '../tools/define-operation.js';
 import { defaultAccount, encodeContent } from '../transport/request.js';
@@ -160,7 +161,7 @@ async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): 
   printLines(stdout, [
     say`${own(operation.name)}: ${defined(operation.title)}`,
     ...problems.map((problem) => say`problem  ${defined(problem)}`),
-    ...operation.limitations.map((limitation) => say`note  ${defined(limitation)}`),
+    ...notesOn(operation).map((limitation) => say`note  ${defined(limitation)}`),
     say``,
   ]);
 
@@ -178,6 +179,12 @@ async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): 
   printLines(stdout, [...indented, say``]);
   return problems.length;
 }
+
+/** Facts about an operation that its author should know although they are no problems. */
+const notesOn = (operation: Operation): readonly string[] => {
+  const doubt = effectDoubt(operation);
+  return [...(doubt === undefined ? [] : [doubt.text]), ...operation.limitations];
+};
 
 function printLines(stdout: Terminal['stdout'], lines: readonly SafeText[]): void {
   for (const line of lines) printLine(stdout, line);

@@ -92,6 +92,7 @@ async function run(name: string, command: Command, args: readonly string[], term
   const isOfSetting = (problem: SafeText) => !commandLine.problems.includes(problem);
   if (command.serves && !configResult.ok && configResult.problems.some(isOfSetting))
     return refuse(say`cloudops-mcp cannot start`, configResult.problems, terminal);
+  if (command.serves) for (const note of ownOperations.notes ?? []) printLine(terminal.stderr, say`warning: ${note}`);
   return command.run({ ...invocation, positionals });
 }
 

@@ -4,6 +4,7 @@ import { writeBody } from '../tools/request-body.js';
 import { reasonOf } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
+import { effectDoubt } from './model/guess-effect.js';
 import { UnusableFile } from './unusable-file.js';
 
 /** What MCP hosts and this server demand of the tools of operations. */
@@ -60,7 +61,9 @@ function combinationProblems(operation: Operation): string[] {
   const isBuiltIn = builtInServices.some((builtIn) => builtIn === service);
   const isRead = effect === 'read';
   const hasFieldOfChanges = takesToken || failures !== undefined || follow !== undefined;
+  const doubt = effectDoubt(operation);
   return brokenRules([
+    [doubt?.kind === 'problem', doubt?.text ?? ''],
     [isPropertyOfObjects(name), 'name: is taken'],
     [isPropertyOfObjects(service), 'service: is taken'],
     [isBuiltIn && signing !== undefined, `signing: must be left out for ${service}, which settings describe`],

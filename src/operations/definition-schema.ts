@@ -279,6 +279,7 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
     description: limitedText(1000),
     instructions: z.array(instruction).max(5).exactOptional(),
     effect,
+    effectIsSure: trueOrFalse.exactOptional(),
     repeatable: trueOrFalse.exactOptional(),
 
     // The API.

@@ -14,6 +14,7 @@ import { createDefinitionParser, type DefinitionParser, followSchema } from './d
 import type { CallObserver } from './guard.js';
 import { createKit, type Kit, kitVersion } from './kit.js';
 import type { FromModel } from './model/from-model.js';
+import { effectDoubt } from './model/guess-effect.js';
 import type { ModelSettings } from './model/model-settings.js';
 import { UnusableFile } from './unusable-file.js';
 import { withinTime } from './within-time.js';
@@ -23,6 +24,8 @@ export interface OwnOperations {
   readonly operations: readonly Operation[];
   /** Reads that show the progress of built-in changes, by the tool name of the change. Files add them with `kit.extend`. */
   readonly follows?: Readonly<Record<string, Follow>>;
+  /** Doubts about the files that do not keep the server from starting, one sentence each. */
+  readonly notes?: readonly SafeText[];
   /** Reasons why the files cannot be used, one sentence each. If there is one, `operations` is empty. */
   readonly problems: readonly SafeText[];
 }
@@ -76,7 +79,8 @@ export async function loadOperations(
     // `defined` shows the problems as they are: they are texts of this server, in which all values from outside files are quoted.
     return { operations: [], problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`) };
   }
-  return { ...loaded, problems: [] };
+  const notes = loaded.operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
+  return { ...loaded, notes: notes.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`), problems: [] };
 }
 
 /** Names of the files in a folder that are loaded. Files of type declarations (`.d.ts`) are not, and other JSON files may be models. */

@@ -90,6 +90,8 @@ export interface Operation<
   /** Sentences for the `instructions` of the MCP server. Models read them, and some clients search them for tools. */
   readonly instructions?: readonly Instruction[];
   readonly effect: Effect;
+  /** True if the author of the file insists on `effect`, although the name or the method of the operation suggests another. */
+  readonly effectIsSure?: boolean;
   /** True if the change is idempotent, so that repeating it needs no argument `allowRepeat`. */
   readonly repeatable?: boolean;
   readonly service: Service;

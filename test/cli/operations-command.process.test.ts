@@ -75,6 +75,16 @@ describe('check', () => {
     expect(code).toBe(0);
   });
 
+  test('and the start say that a deletion is declared as another change', async () => {
+    const path = written('deletion.mjs', changeWith("api: 'DeleteThing'"));
+    const note = 'DeleteThing looks like a deletion, but is declared as alter';
+    const { code, stdout } = await check(path);
+    expect(stdout).toContain(`note  ${note}`);
+    expect(code).toBe(0);
+    const { stderr } = await runServer([], { env: { CLOUDOPS_OPERATIONS: path } });
+    expect(stderr).toContain(`warning: CLOUDOPS_OPERATIONS: ${note}`);
+  });
+
   test('says which patterns of a model are left to the cloud', async () => {
     const pattern = { 'smithy.api#pattern': '^(a+)+$' };
     const model = smallModelJson(

@@ -231,6 +231,11 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     `export default (kit) => { kit.operations.restore_instance.change.headline = () => 'x'; return []; };`,
     /default export threw: "Cannot assign to read only property 'headline'/,
   ],
+  [
+    'a read that is named like a deletion',
+    fileWith("api: 'DeleteThings', method: 'POST'"),
+    /effect: is read, but DeleteThings is named like a change \(delete\)\. effectIsSure: true says that this is right\./,
+  ],
   ['a read that deletes', fileWith("method: 'DELETE'"), /method: must not be DELETE for a read/],
   ['a change without words', fileWith("effect: 'alter', method: 'PUT'"), /change: is missing/],
   [

@@ -8,7 +8,7 @@ import { instructionsFor } from '../../src/mcp/instructions.js';
 import { loadOperations } from '../../src/operations/load-operations.js';
 import { operations as builtIn } from '../../src/tools/index.js';
 import { never, testCaller } from '../support/caller.js';
-import { faultyFiles, fileWith } from './faulty.js';
+import { changeWith, faultyFiles, fileWith } from './faulty.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-operations-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -29,6 +29,18 @@ describe('a file', () => {
     expect(operations).toMatchObject([
       { name: 'get_thing', defaults: [], schemas: { input: { required: ['id'], additionalProperties: false } } },
     ]);
+  });
+
+  test('has a note on a deletion that is declared as another change, unless it insists', async () => {
+    const notes = async (fields: string) => {
+      const own = await loadOperations(written(changeWith(`api: 'DeleteThing', ${fields}`)), hostRules);
+      expect(own.problems).toEqual([]);
+      return own.notes?.map(({ text }) => text);
+    };
+    expect(await notes('')).toEqual([
+      'CLOUDOPS_OPERATIONS: DeleteThing looks like a deletion, but is declared as alter, so nobody types a name to confirm it. effectIsSure: true says that this is right.',
+    ]);
+    expect(await notes('effectIsSure: true')).toEqual([]);
   });
 
   test('may attach a read to a built-in change', async () => {
@@ -70,6 +82,7 @@ describe('a file', () => {
     expect(await loadOperations(written('export default () => [];'), hostRules)).toEqual({
       operations: [],
       follows: {},
+      notes: [],
       problems: [],
     });
   });

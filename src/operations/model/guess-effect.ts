@@ -1,4 +1,4 @@
-import type { Effect } from '../../tools/define-operation.js';
+import type { Effect, Operation } from '../../tools/define-operation.js';
 
 /** A guess of the effect of an operation. It has an effect or the reason why the effect is unclear. */
 interface EffectGuess {
@@ -42,6 +42,39 @@ const readMethods: ReadonlyMap<string, boolean> = new Map([
   ['DELETE', false],
   ['POST', false],
 ]);
+
+/**
+ * Compares the declared effect of an operation with its name and method. Returns a problem for a read that is named like a change, because a
+ * read needs no plan and no consent, and a note if the declared effect may be wrong. Undefined if the author is sure.
+ */
+export function effectDoubt({
+  api,
+  method,
+  effect,
+  effectIsSure = false,
+}: Pick<Operation, 'api' | 'method' | 'effect' | 'effectIsSure'>): EffectDoubt | undefined {
+  if (effectIsSure) return undefined;
+  const byName = effectOfName(api);
+  const ifSure = 'effectIsSure: true says that this is right';
+  if (effect === 'read') {
+    if (byName === 'read') return undefined;
+    if (byName !== undefined)
+      return { kind: 'problem', text: `effect: is read, but ${api} is named like a change (${byName}). ${ifSure}` };
+    // A method that changes nothing tells that the operation is a read.
+    if (readMethods.get(method) === true) return undefined;
+    return { kind: 'note', text: `Neither the name ${api} nor ${method} says that it only reads. ${ifSure}.` };
+  }
+  const isLikeDeletion = byName === 'delete' || method === 'DELETE';
+  if (effect === 'delete' || !isLikeDeletion) return undefined;
+  const text = `${api} looks like a deletion, but is declared as ${effect}, so nobody types a name to confirm it. ${ifSure}.`;
+  return { kind: 'note', text };
+}
+
+/** A reason to doubt a declared effect. A problem keeps the file from being used. */
+interface EffectDoubt {
+  readonly kind: 'problem' | 'note';
+  readonly text: string;
+}
 
 /** Beginnings of names, by the effect that they suggest. No lowercase letter may follow, so that `Getaway` is not `Get`. */
 const verbs: Readonly<Record<Effect, RegExp>> = {

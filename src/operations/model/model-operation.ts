@@ -42,6 +42,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     // The name of the operation in its API. The name of the API itself is in `service`.
     api: operation.name,
     effect: settings.effect,
+    ...(isEffectSure(chosen) && { effectIsSure: true }),
     service: fileSettings.api,
     ...signingOf(context),
     ...hostOf(context, operation),
@@ -76,6 +77,10 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
   };
 }
+
+/** True if the file insists on the effect, or if the model marks a read as such. */
+const isEffectSure = ({ settings: { effect, effectIsSure }, operation }: ChosenOperation): boolean =>
+  effectIsSure ?? (effect === 'read' && hasTrait(operation.traits, 'smithy.api#readonly'));
 
 /** Returns the fields of an operation that only changes have. */
 function changeFields(

@@ -10,6 +10,7 @@ const names = z.array(limitedText(200), 'must be a list of names').max(200, 'mus
 const operationSettings = z.strictObject(
   {
     effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
+    effectIsSure: trueOrFalse.optional(),
     name: limitedText(64).optional(),
     title: limitedText(100).optional(),
     description: limitedText(1000).optional(),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { draftJson, draftModule, draftRows } from '../../../src/operations/model/draft.js';
-import { guessEffect } from '../../../src/operations/model/guess-effect.js';
+import { effectDoubt, guessEffect } from '../../../src/operations/model/guess-effect.js';
 import { readSettings } from '../../../src/operations/model/model-settings.js';
 import { UnusableFile } from '../../../src/operations/unusable-file.js';
 import { http, member, smallModel } from './small-model.js';
@@ -24,6 +24,21 @@ test.each([
     expect(guessEffect({ name, method, isReadonly, isMethodFixed }).effect).toBe(effect);
   },
 );
+
+test.each([
+  ['read', 'DeleteObjects', 'POST', 'problem'],
+  ['read', 'StopQuery', 'GET', 'problem'],
+  ['read', 'Invoke', 'POST', 'note'],
+  ['read', 'Watch', 'GET', undefined],
+  ['read', 'SearchUsers', 'POST', undefined],
+  ['alter', 'DeleteObjects', 'POST', 'note'],
+  ['create', 'EmptyBucket', 'DELETE', 'note'],
+  ['create', 'PutUser', 'PUT', undefined],
+  ['delete', 'Invoke', 'POST', undefined],
+] as const)('%s for %s by %s is doubted: %s', (effect, api, method, kind) => {
+  expect(effectDoubt({ api, method, effect })?.kind).toBe(kind);
+  expect(effectDoubt({ api, method, effect, effectIsSure: true })).toBeUndefined();
+});
 
 function problemsOf(settings: unknown): readonly string[] {
   try {

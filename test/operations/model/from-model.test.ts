@@ -168,6 +168,27 @@ describe('operations of a model', () => {
   });
 });
 
+describe('a read that is named like a change', () => {
+  const deletion = smallModelJson({
+    DeleteUsers: { traits: http('POST', '/delete') },
+    CreateSession: { traits: { ...http('GET', '/session'), 'smithy.api#readonly': {} } },
+  });
+  beforeAll(() => writeFileSync(join(folder, 'deletion.json'), JSON.stringify(deletion)));
+  const file = (name: string, given: object) => ({
+    ...settings,
+    model: './deletion.json',
+    operations: { [name]: given },
+  });
+
+  test('is refused, unless the file insists on it or the model marks it as a read', async () => {
+    expect((await load(file('DeleteUsers', { effect: 'read' }))).problems).toEqual([
+      'operation 1 (people_delete_users): effect: is read, but DeleteUsers is named like a change (delete). effectIsSure: true says that this is right.',
+    ]);
+    expect((await load(file('DeleteUsers', { effect: 'read', effectIsSure: true }))).problems).toEqual([]);
+    expect((await load(file('CreateSession', { effect: 'read' }))).problems).toEqual([]);
+  });
+});
+
 describe.each(['restXml', 'awsQuery', 'ec2Query'])('an answer of %s', (protocol) => {
   const names = { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } };
   const operations = {
