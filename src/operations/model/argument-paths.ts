@@ -1,24 +1,95 @@
+import { didYouMean } from '../../util/did-you-mean.js';
+import { quoteName } from '../../util/quote.js';
 import type { Argument, ValueRules } from './arguments.js';
+import { ModelError } from './model.js';
 
 /** True if `names` contains the argument's name in requests or its name in the model. */
 export const isNamed = (names: readonly string[], { name, memberName }: Argument): boolean =>
   names.includes(name) || names.includes(memberName);
 
+/** The place in a file of operations that names a member, such as `failures`, and the structure with the member, such as `the answer`. */
+export interface Naming {
+  readonly setting: string;
+  readonly structure: string;
+}
+
 /**
  * Translates the names in a dotted path to names of arguments (`name`) or names in the model (`memberName`). A person may have written
- * either. An unknown name and all names after it stay as they are. The code that uses the path reports them.
+ * either. Names inside of a map or a document stay as they are, because the model does not have them.
+ * @throws ModelError for a name that the model does not have
  */
-export function translatePath(path: string, fields: readonly Argument[], to: 'name' | 'memberName'): string {
+export function translatePath(
+  path: string,
+  fields: readonly Argument[],
+  to: 'name' | 'memberName',
+  naming: Naming,
+): string {
+  return resolvePath(path, fields, to, naming).path;
+}
+
+/**
+ * Translates the path of a list, as `translatePath` does.
+ * @throws ModelError also if the value at the path is no list
+ */
+export function translateListPath(path: string, fields: readonly Argument[], naming: Naming): string {
+  const resolved = resolvePath(path, fields, 'memberName', naming);
+  const { rules } = resolved;
+  if (rules !== undefined && !['list', 'document'].includes(rules.kind))
+    throw new ModelError(`${naming.setting}: ${quoteName(path)} is not a list in ${naming.structure}`);
+  return resolved.path;
+}
+
+/** A translated path, with the rules for the value at its end. Undefined for a value that the model does not describe. */
+interface ResolvedPath {
+  readonly path: string;
+  readonly rules: ValueRules | undefined;
+}
+
+function resolvePath(
+  path: string,
+  fields: readonly Argument[],
+  to: 'name' | 'memberName',
+  naming: Naming,
+): ResolvedPath {
   // `rules[0].id` has the first name `rules`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
   const field = fields.find((field) => field[to] === firstName) ?? fields.find((field) => isNamed([firstName], field));
-  if (field === undefined) return path;
+  if (field === undefined) throw new ModelError(unknownName(firstName === '' ? path : firstName, fields, naming));
   const start = `${field[to]}${indexes}`;
-  return rest === undefined ? start : `${start}.${translatePath(rest, innerFields(field.rules), to)}`;
+  const rules = indexes === '' ? field.rules : elementOf(field.rules);
+  if (rest === undefined) return { path: start, rules };
+  const inner = innerFields(rules);
+  // Undefined for a map or a document, which may have any names.
+  if (inner === undefined) return { path: `${start}.${rest}`, rules: undefined };
+  const resolved = resolvePath(rest, inner, to, { ...naming, structure: `${field[to]} of ${naming.structure}` });
+  return { path: `${start}.${resolved.path}`, rules: resolved.rules };
 }
 
-/** Returns the fields of a structure, or of the structures in a list. Other values have none. */
-function innerFields(rules: ValueRules): readonly Argument[] {
-  if (rules.kind === 'list') return innerFields(rules.element());
-  return rules.kind === 'structure' ? rules.fields() : [];
+const elementOf = (rules: ValueRules): ValueRules => (rules.kind === 'list' ? elementOf(rules.element()) : rules);
+
+/** Says that a structure has no member with a name, and names the nearest. */
+export function unknownName(name: string, fields: readonly Argument[], { setting, structure }: Naming): string {
+  const names = [...new Set(fields.flatMap(({ memberName, name }) => [memberName, name]))];
+  const similar = didYouMean(name, names);
+  const hint = similar === undefined ? '' : `; did you mean ${quoteName(similar)}?`;
+  return `${setting}: ${quoteName(name)} is not in ${structure}${hint}`;
+}
+
+/** Returns the fields of a structure, or of the structures in a list. Undefined for a value that may have any names. */
+function innerFields(rules: ValueRules): readonly Argument[] | undefined {
+  const element = elementOf(rules);
+  if (element.kind === 'map' || element.kind === 'document') return undefined;
+  return element.kind === 'structure' ? element.fields() : [];
+}
+
+/** Returns the fields of structures at any depth, each structure once. */
+export function fieldsAtAnyDepth(fields: readonly Argument[], visited = new Set<string>()): readonly Argument[] {
+  return fields.flatMap((field) => [field, ...fieldsInside(field.rules, visited)]);
+}
+
+function fieldsInside(rules: ValueRules, visited: Set<string>): readonly Argument[] {
+  if (rules.kind === 'list' || rules.kind === 'map') return fieldsInside(rules.element(), visited);
+  if (rules.kind !== 'structure' || visited.has(rules.id)) return [];
+  visited.add(rules.id);
+  return fieldsAtAnyDepth(rules.fields(), visited);
 }

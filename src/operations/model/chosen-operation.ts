@@ -2,8 +2,8 @@ import type * as z from 'zod';
 import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { sentenceCase } from '../../util/human.js';
-import { isNamed } from './argument-paths.js';
-import { type Argument, argumentsOf } from './arguments.js';
+import { fieldsAtAnyDepth, isNamed, type Naming, unknownName } from './argument-paths.js';
+import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
 import { documentationText, shortenText } from './documentation-text.js';
@@ -58,6 +58,7 @@ export function chooseOperation(
   const isHidden = (member: Member) => isSetByServer(operation, member) || pages?.hidden.includes(member.name) === true;
   const allArguments = argumentsOf(model, operation.input, isHidden);
 
+  refuseUnknownSecrets(settings, allArguments, () => structureOf(model, operation.output).fields());
   const title = settings.title ?? sentenceCase(nameInWords(name));
   return {
     operation,
@@ -93,11 +94,30 @@ const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
 
 /** @throws ModelError for a name that is no argument, and if a required argument is left out */
 function chosenArguments(fields: readonly Argument[], { only, omit }: OperationSettings): readonly Argument[] {
-  const unknown = [...(only ?? []), ...omit].filter((name) => !fields.some((field) => isNamed([name], field)));
-  if (unknown.length > 0)
-    throw new ModelError(`${unknown.join(', ')}: is no argument, so only and omit cannot name it`);
+  refuseUnknown(only ?? [], fields, { setting: 'only', structure: 'the arguments' });
+  refuseUnknown(omit, fields, { setting: 'omit', structure: 'the arguments' });
   const chosen = fields.filter((field) => (only === undefined || isNamed(only, field)) && !isNamed(omit, field));
   const missing = fields.filter((field) => field.isRequired && !chosen.includes(field)).map(({ name }) => name);
   if (missing.length > 0) throw new ModelError(`${missing.join(', ')}: is required, so it cannot be left out`);
   return chosen;
+}
+
+/** @throws ModelError for a name in `secretNames` or `show` that no member has, because a secret under a misspelled name would be shown */
+function refuseUnknownSecrets(
+  { secretNames, show }: OperationSettings,
+  allArguments: readonly Argument[],
+  getAnswerFields: () => readonly Argument[],
+): void {
+  // Most operations have neither, and to walk all structures takes time.
+  if (secretNames.length === 0 && show.length === 0) return;
+  const ofAnswer = fieldsAtAnyDepth(getAnswerFields());
+  const ofBoth = [...fieldsAtAnyDepth(allArguments), ...ofAnswer];
+  refuseUnknown(secretNames, ofBoth, { setting: 'secretNames', structure: 'the arguments or the answer' });
+  refuseUnknown(show, ofAnswer, { setting: 'show', structure: 'the answer' });
+}
+
+/** @throws ModelError with each name that no field has */
+function refuseUnknown(names: readonly string[], fields: readonly Argument[], naming: Naming): void {
+  const unknown = names.filter((name) => !fields.some((field) => isNamed([name], field)));
+  if (unknown.length > 0) throw new ModelError(unknown.map((name) => unknownName(name, fields, naming)).join('; '));
 }

@@ -1,7 +1,7 @@
 import type { Effect, Follow } from '../../tools/define-operation.js';
 import { followFromWaiters, waitersTrait } from './draft-follow.js';
 import { guessEffect } from './guess-effect.js';
-import { hasTrait, type Model, type ModelOperation } from './model.js';
+import { hasTrait, type Model, type ModelOperation, type Shape } from './model.js';
 import { undecided } from './model-settings.js';
 
 /** One operation in the list of a model's operations. */
@@ -66,15 +66,38 @@ function draftOperation(
 ): Readonly<Record<string, unknown>> {
   const { effect, reason } = guessOf(model, operation);
   if (effect === 'read') return { effect };
+  const failures = failureLists(model, operation);
   return {
     effect: effect ?? `${undecided}read, create, alter or delete? (${reason})`,
     costsMoney: `${undecided}true or false?`,
     // With `follow`, the change goes on after its answer, and the default of `continues` says so.
     ...(follow === undefined && { continues: `${undecided}false if it has ended when it is answered, else true` }),
     consequences: [`${undecided}what a person has to know before they agree, in a sentence; [] if nothing`],
+    ...(failures.length > 0 && {
+      failures: `${undecided}${failures.join(' or ')}, if it lists the entries that failed; else leave it out`,
+    }),
     ...(follow !== undefined && { follow }),
   };
 }
+
+/** Returns the names of the lists in an answer whose entries may have failed although the cloud accepted the change. */
+function failureLists({ shape }: Model, { output }: ModelOperation): readonly string[] {
+  const isOfErrors = (list: Shape) => {
+    const entry = list.kind === 'list' ? shape(list.member.target) : undefined;
+    return entry?.kind === 'structure' && entry.members.some(({ name }) => errorField.test(name));
+  };
+  return output.members
+    .filter(({ name, target }) => {
+      const value = shape(target);
+      return isOfErrors(value) || (value.kind === 'list' && failureList.test(name));
+    })
+    .map(({ name }) => name);
+}
+
+/** The names of lists of failed entries, such as `Errors`, `FailedEntries` and `UnprocessedItems`. */
+const failureList = /error|fail|unprocessed|unsuccessful|rejected/i;
+/** The fields with the error of an entry. */
+const errorField = /^(?:error)?code$|^error(?:message|type)?$/i;
 
 /** Returns the service name in signatures, in the form that settings require for names of APIs. */
 const signingServiceName = ({ service }: Model): string =>

@@ -3,7 +3,7 @@ import { builtInServices, type Follow, type Operation, type Signing } from '../.
 import { lazy } from '../../util/objects.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary } from './answer-summary.js';
-import { isNamed, translatePath } from './argument-paths.js';
+import { isNamed, translateListPath, translatePath } from './argument-paths.js';
 import { argumentShape } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
@@ -97,7 +97,9 @@ function changeFields(
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
     // The path of a list. The file may have the names of the API's answer or of the model. Records have the names of the model.
-    ...(failures !== undefined && { failures: translatePath(failures, getAnswerFields(), 'memberName') }),
+    ...(failures !== undefined && {
+      failures: translateListPath(failures, getAnswerFields(), { setting: 'failures', structure: 'the answer' }),
+    }),
     ...(follow !== undefined && { follow: translateFollow(context, follow, toolArguments, getAnswerFields()) }),
   };
 }
@@ -151,20 +153,29 @@ function translateFollow(
     (name) => follow.read === name || follow.read === toolNameOf(fileSettings, name),
   );
   const read = readName === undefined ? undefined : model.operation(readName);
-  // Empty if the read is of another file. The names of its arguments and fields then stay as the file has them.
-  const readArguments = read === undefined ? [] : argumentsOf(model, read.input);
-  const readAnswerFields = read === undefined ? [] : structureOf(model, read.output).fields();
+  const inRead = (structure: string, setting: string) => ({ setting, structure: `${structure} of ${follow.read}` });
+  /** Translates a name of the read. If the read is of another file, the name stays, and the check of all files together finds a wrong one. */
+  const translateArgument = (name: string) =>
+    read === undefined
+      ? name
+      : translatePath(name, argumentsOf(model, read.input), 'name', inRead('the arguments', 'follow.arguments'));
+  const translateField = (path: string) =>
+    read === undefined
+      ? path
+      : translatePath(
+          path,
+          structureOf(model, read.output).fields(),
+          'memberName',
+          inRead('the answer', 'follow.done'),
+        );
 
   // For each argument of the read, the source of its value: a path in the arguments or in the answer of the change.
   const sources = Object.entries(follow.arguments).map(([argument, source]) => [
-    translatePath(argument, readArguments, 'name'),
+    translateArgument(argument),
     translateSource(source, changeArguments, changeAnswerFields),
   ]);
   // Fields of the read's answer, with the values that show that the change is finished.
-  const done = Object.entries(follow.done ?? {}).map(([field, value]) => [
-    translatePath(field, readAnswerFields, 'memberName'),
-    value,
-  ]);
+  const done = Object.entries(follow.done ?? {}).map(([field, value]) => [translateField(field), value]);
   return {
     read: follow.read,
     arguments: Object.fromEntries(sources),
@@ -180,9 +191,10 @@ function translateSource(
 ): string {
   const [start, ...names] = source.split('.');
   const path = names.join('.');
+  const setting = 'follow.arguments';
   return start === 'input'
-    ? `input.${translatePath(path, changeArguments, 'name')}`
-    : `answer.${translatePath(path, changeAnswerFields, 'memberName')}`;
+    ? `input.${translatePath(path, changeArguments, 'name', { setting, structure: 'the arguments' })}`
+    : `answer.${translatePath(path, changeAnswerFields, 'memberName', { setting, structure: 'the answer' })}`;
 }
 
 /** Returns how the body of an answer is read. In XML protocols, it is XML, unless a member that is no structure is the whole body. */

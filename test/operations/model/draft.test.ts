@@ -109,6 +109,33 @@ describe('a draft', () => {
   });
 });
 
+test('a draft asks for the list of entries that failed, if the answer has such a list', () => {
+  const structure = (...names: readonly string[]) => ({
+    type: 'structure',
+    members: Object.fromEntries(names.map((name) => [name, { target: 'smithy.api#String' }])),
+  });
+  const list = (target: string) => ({ type: 'list', member: { target } });
+  const listOf = { Names: 'small#Names', Results: 'small#Results', FailedIds: 'small#Names' };
+  const batch = smallModel(
+    {
+      DeleteUsers: { output: listOf, traits: http('POST', '/delete') },
+      DeleteUser: { output: { Names: 'small#Names', Users: 'small#Users' }, traits: http('DELETE', '/user') },
+    },
+    {
+      'small#Names': list('smithy.api#String'),
+      'small#Results': list('small#Result'),
+      'small#Result': structure('Id', 'ErrorCode'),
+      'small#Users': list('small#User'),
+      'small#User': structure('Name'),
+    },
+  );
+  const { operations } = JSON.parse(draftJson({ model: batch, path: './m.json', operations: batch.names }));
+  expect(operations.DeleteUsers.failures).toBe(
+    'decide: Results or FailedIds, if it lists the entries that failed; else leave it out',
+  );
+  expect(operations.DeleteUser).not.toHaveProperty('failures');
+});
+
 describe('the read that shows a change', () => {
   const name = { InstanceName: member('String', { required: {} }) };
   const waiter = (path: string, expected: string, comparator = 'stringEquals') => ({

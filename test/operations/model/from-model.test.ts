@@ -459,6 +459,82 @@ describe('the files next to a model of botocore', () => {
   });
 });
 
+describe('a name that the model does not have is a problem', () => {
+  const json = smallModelJson(
+    {
+      CreateUser: {
+        input: { UserName: 'String', Profile: 'small#Profile' },
+        output: { Errors: 'small#Failures', User: 'small#Profile' },
+        traits: http('POST', '/users'),
+      },
+      GetUser: { input: { UserName: 'String' }, output: { User: 'small#Profile' }, traits: http('GET', '/user') },
+    },
+    {
+      'small#Failures': { type: 'list', member: { target: 'small#Profile' } },
+      'small#Map': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'smithy.api#String' } },
+      'small#Profile': {
+        type: 'structure',
+        members: {
+          State: { target: 'smithy.api#String' },
+          Pin: { target: 'smithy.api#String' },
+          Tags: { target: 'small#Map' },
+          Parent: { target: 'small#Profile' },
+        },
+      },
+    },
+  );
+  beforeAll(() => writeFileSync(join(folder, 'members.json'), JSON.stringify(json)));
+  const follow = { read: 'GetUser', arguments: { UserName: 'input.UserName' }, done: { 'User.State': 'ACTIVE' } };
+  const problemsWith = async (more: object) => {
+    const operations = { CreateUser: { ...create, ...more }, GetUser: { effect: 'read' } };
+    return (await load({ ...settings, model: './members.json', operations })).problems;
+  };
+
+  test.each<[setting: string, more: object, problem: string]>([
+    ['failures', { failures: 'Errrs' }, 'failures: Errrs is not in the answer; did you mean Errors?'],
+    ['failures', { failures: 'User' }, 'failures: User is not a list in the answer'],
+    [
+      'secretNames',
+      { secretNames: ['Pim'] },
+      'secretNames: Pim is not in the arguments or the answer; did you mean Pin?',
+    ],
+    ['show', { show: ['UserName'] }, 'show: UserName is not in the answer'],
+    ['only', { only: ['UserNam'] }, 'only: UserNam is not in the arguments; did you mean UserName?'],
+    [
+      'follow.arguments',
+      { follow: { ...follow, arguments: { UserNam: 'input.UserName' } } },
+      'follow.arguments: UserNam is not in the arguments of GetUser; did you mean UserName?',
+    ],
+    [
+      'its source',
+      { follow: { ...follow, arguments: { UserName: 'input.Name' } } },
+      'follow.arguments: Name is not in the arguments',
+    ],
+    [
+      'follow.done',
+      { follow: { ...follow, done: { 'User.Stat': 'ACTIVE' } } },
+      'follow.done: Stat is not in User of the answer of GetUser; did you mean State?',
+    ],
+  ])('in %s', async (_setting, more, problem) => {
+    expect((await problemsWith(more)).join()).toContain(`operations.CreateUser: ${problem}`);
+  });
+
+  test.each<[setting: string, more: object]>([
+    ['a secret at any depth', { secretNames: ['Pin'], show: ['State'] }],
+    ['a list of failures', { failures: 'Errors' }],
+    ['a name in a map', { follow: { ...follow, done: { 'User.Tags.any.thing': 'x' } } }],
+  ])('but not %s', async (_what, more) => {
+    expect(await problemsWith(more)).toEqual([]);
+  });
+
+  test('such as that of an operation', async () => {
+    const operations = { GetUsers: { effect: 'read' } };
+    expect((await load({ ...settings, model: './members.json', operations })).problems.join()).toMatch(
+      /the model has no operation GetUsers; did you mean GetUser\?/,
+    );
+  });
+});
+
 const operation = (given: object, name = 'CreateUser') => ({ ...settings, operations: { [name]: given } });
 test.each<[what: string, given: object, problem: RegExp]>([
   ['a model that is not there', { ...settings, model: './none.json' }, /^the model "\.\/none\.json": .*ENOENT/],
@@ -480,7 +556,7 @@ test.each<[what: string, given: object, problem: RegExp]>([
     /name: is taken.*prefix/,
   ],
   ['a stream', operation({ effect: 'read' }, 'Watch'), /^operations\.Watch: .*stream/],
-  ['a member that is not there', operation({ ...create, omit: ['Name'] }), /Name: is no argument/],
+  ['a member that is not there', operation({ ...create, omit: ['Name'] }), /omit: Name is not in the arguments/],
   ['a required member that is left out', operation({ ...create, omit: ['userName'] }), /userName: is required/],
 ])('%s is refused', async (_what, given, problem) => {
   const { operations, problems } = await load(given);

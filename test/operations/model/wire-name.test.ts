@@ -80,7 +80,10 @@ test.each([
   ['memberName', 'Place.Room', 'Place.RoomName'],
   ['memberName', 'max-keys', 'MaxKeys'],
   ['name', 'Keys[0]', 'Keys[0]'],
-  ['name', 'Nothing.Room', 'Nothing.Room'],
 ] as const)('by %s, %s is %s', (to, path, expected) => {
-  expect(translatePath(path, argumentsWith('restXml'), to)).toBe(expected);
+  const naming = { setting: 'failures', structure: 'the answer' };
+  expect(translatePath(path, argumentsWith('restXml'), to, naming)).toBe(expected);
+  expect(() => translatePath('Nothing.Room', argumentsWith('restXml'), to, naming)).toThrow(
+    'failures: Nothing is not in the answer',
+  );
 });
