@@ -74,6 +74,8 @@ export interface CallContext extends PageListeners {
   readonly guide?: Guide | undefined;
   /** Set if the client's capabilities are unknown because its session cannot be read. */
   readonly isUnknownClient?: boolean;
+  /** Set if the caller is no model, so that the whole answer of a read is returned, however long it is. */
+  readonly wantsWholeAnswer?: boolean;
   /** Set if the client shows views (MCP Apps). */
   readonly hasView?: boolean;
   /** The click that makes this call. */

@@ -3,7 +3,7 @@ import { toDotPath } from 'zod/v4/core';
 import { sentences } from '../util/human.js';
 import { isObject, withoutNulls } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
-import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** The record of an answer after repairs, with warnings about the repaired fields. */
 export interface Reading {
@@ -107,56 +107,117 @@ function compact(value: unknown): object {
 const maximumCharacters = 60_000;
 const longestText = 2000;
 const longestName = 100;
+/** Maximum number of lists whose left-out entries the warning names. */
+const maximumLists = 3;
 
 /**
- * Escapes invisible characters in a record of a service, also in its field names, and truncates long texts and the whole record. A warning
- * says how many fields were dropped.
+ * Escapes invisible characters in a record of a service, also in its field names, and truncates long texts and the whole record. An entry of a
+ * list is left out as a whole, unless it is the first. A warning says how many entries of which lists were left out.
  * @param exact names of fields whose texts are not escaped, because the client passes them back as arguments
+ * @param isWhole true to truncate nothing
  */
 export function truncateRecord(
   record: Readonly<Record<string, unknown>>,
   exact: readonly string[] = [],
+  isWhole = false,
 ): Omit<Reading, 'missingFields'> {
-  const copier = new RecordCopier(exact);
-  const shown = copier.copy(record, 0);
-  const { leftOut } = copier;
-  const warnings =
-    leftOut === 0 ? [] : [say`The answer is too long to show: ${leftOut} fields or entries were left out.`];
+  const copier = new RecordCopier(exact, isWhole);
+  const shown = copier.copy(record, 0, '');
+  const leftOut = leftOutTexts(copier);
+  const warnings = leftOut.length === 0 ? [] : [say`The answer is too long to show: ${listed(leftOut)} were left out.`];
   return { record: { ...Object(shown) }, warnings };
+}
+
+/** Texts such as `737 of 1105 entries of "Contents"` and `2 fields`. */
+function leftOutTexts({ leftOutEntries, leftOutFields }: RecordCopier): readonly SafeText[] {
+  const lists = [...leftOutEntries];
+  const listTexts = lists.map(([name, { leftOut, all }]) =>
+    name === '' ? say`${leftOut} of ${all} entries` : say`${leftOut} of ${all} entries of ${quoted(name, longestName)}`,
+  );
+  return sentences(
+    ...listTexts.slice(0, maximumLists),
+    lists.length > maximumLists && say`entries of ${counted(lists.length - maximumLists, 'other list')}`,
+    leftOutFields > 0 && say`${counted(leftOutFields, 'field')}`,
+  );
 }
 
 /** Copies a record until the copy, written as text, has about `maximumCharacters`. */
 class RecordCopier {
   readonly #exact: readonly string[];
+  readonly #longestText: number;
   /** Characters that the rest of the copy may have. */
-  #room = maximumCharacters;
-  /** Number of fields and elements for which there was no room. */
-  leftOut = 0;
+  #room: number;
+  /** Number of fields for which there was no room. */
+  leftOutFields = 0;
+  /** Number of entries for which there was no room, and of all entries, by the name of their list. */
+  leftOutEntries: ReadonlyMap<string, { readonly leftOut: number; readonly all: number }> = new Map();
+  #timesLeftOut = 0;
 
-  constructor(exact: readonly string[]) {
+  constructor(exact: readonly string[], isWhole: boolean) {
     this.#exact = exact;
+    this.#room = isWhole ? Number.POSITIVE_INFINITY : maximumCharacters;
+    this.#longestText = isWhole ? Number.POSITIVE_INFINITY : longestText;
   }
 
-  /** @param indent number of characters before the value in its line. Each element of a list has such a line of its own */
-  copy(value: unknown, indent: number): unknown {
-    if (typeof value === 'string') return this.#copyText(value, longestText);
+  /**
+   * @param indent number of characters before the value in its line. Each element of a list has such a line of its own
+   * @param name name of the field that holds the value
+   */
+  copy(value: unknown, indent: number, name: string): unknown {
+    if (typeof value === 'string') return this.#copyText(value, this.#longestText);
     // The number 6 stands for brackets or a short value, with the punctuation around it.
     this.#room -= typeof value === 'object' ? indent + 6 : 6;
-    if (Array.isArray(value)) return value.flatMap((element) => (this.#hasRoom() ? [this.copy(element, indent)] : []));
+    if (Array.isArray(value)) return this.#copyList(value, indent, name);
     return isObject(value) ? this.#copyFields(value) : value;
   }
 
+  #copyList(values: readonly unknown[], indent: number, name: string): unknown[] {
+    const copied: unknown[] = [];
+    for (const value of values) {
+      if (this.#room <= 0) break;
+      const before = { timesLeftOut: this.#timesLeftOut, fields: this.leftOutFields, entries: this.leftOutEntries };
+      const copy = this.copy(value, indent, name);
+      const isTorn = this.#timesLeftOut > before.timesLeftOut;
+      if (isTorn && copied.length > 0) {
+        // An entry without some of its fields would look as if the service had not given them.
+        this.leftOutFields = before.fields;
+        this.leftOutEntries = before.entries;
+        break;
+      }
+      copied.push(copy);
+    }
+    if (copied.length < values.length) this.#leaveOut(name, values.length - copied.length, values.length);
+    return copied;
+  }
+
+  #leaveOut(name: string, leftOut: number, all: number): void {
+    const { leftOut: otherLeftOut = 0, all: others = 0 } = this.leftOutEntries.get(name) ?? {};
+    const sum = { leftOut: leftOut + otherLeftOut, all: all + others };
+    this.leftOutEntries = new Map([...this.leftOutEntries, [name, sum]]);
+    this.#timesLeftOut += 1;
+  }
+
   #copyFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-    const copied: [string, unknown][] = [];
-    for (const [name, value] of Object.entries(fields)) {
-      if (!this.#hasRoom() || name === '__proto__') continue;
+    const copied = new Map<string, readonly [string, unknown]>();
+    // Lists come last, so that a long list leaves room for the fields after it.
+    for (const [name, value] of listsLast(fields)) {
+      if (name === '__proto__') continue;
+      if (this.#room <= 0) {
+        if (Array.isArray(value) && value.length > 0) this.#leaveOut(name, value.length, value.length);
+        else {
+          this.leftOutFields += 1;
+          this.#timesLeftOut += 1;
+        }
+        continue;
+      }
       const shownName = this.#copyText(name, longestName);
       if (typeof value === 'string' && this.#exact.includes(name)) {
         this.#room -= value.length + 4;
-        copied.push([shownName, value.slice(0, longestText)]);
-      } else copied.push([shownName, this.copy(value, shownName.length + 2)]);
+        copied.set(name, [shownName, value.slice(0, this.#longestText)]);
+      } else copied.set(name, [shownName, this.copy(value, shownName.length + 2, name)]);
     }
-    return Object.fromEntries(copied);
+    const inOriginalOrder = Object.keys(fields).map((name) => copied.get(name));
+    return Object.fromEntries(inOriginalOrder.filter((entry) => entry !== undefined));
   }
 
   #copyText(text: string, longest: number): string {
@@ -165,10 +226,10 @@ class RecordCopier {
     this.#room -= shown.length + 4;
     return shown;
   }
-
-  #hasRoom(): boolean {
-    if (this.#room > 0) return true;
-    this.leftOut += 1;
-    return false;
-  }
 }
+
+/** The fields of an object: first its values without fields of their own, then its objects, then its lists. */
+const listsLast = (fields: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] => {
+  const rank = (value: unknown) => (Array.isArray(value) ? 2 : isObject(value) ? 1 : 0);
+  return Object.entries(fields).sort(([, a], [, b]) => rank(a) - rank(b));
+};

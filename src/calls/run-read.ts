@@ -4,7 +4,7 @@ import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { textAt } from '../util/objects.js';
-import { counted, distinct, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, distinct, forReader, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
@@ -98,17 +98,21 @@ function outcomeOfPages(
   pages: PageReducer,
   { state, warnings, missingFields, requestIds, retriedAttempts, firstUnread }: Reduced,
   companionRecord: Fields | undefined,
-  { hasView = false }: CallContext,
+  { hasView = false, wantsWholeAnswer }: CallContext,
 ): EndedOutcome {
   // If the read stopped at a limit, `firstUnread` is the start of the first page that was not read, and the record says how to continue.
   const record = pages.result(state, input, companionRecord, firstUnread);
   // The caller gets the truncated record. Summary and next step are made from the whole one.
-  const shown = truncateRecord(record, operation.exact);
+  const shown = truncateRecord(record, operation.exact, wantsWholeAnswer);
   const next = operation.next?.(record, input, isOffered);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),
-    warnings: [...warnings, ...missingWarning(missingFields, operation.tellIfMissing), ...shown.warnings],
+    warnings: [
+      ...warnings,
+      ...missingWarning(missingFields, operation.tellIfMissing),
+      ...shown.warnings.map(withAdvice),
+    ],
     requestIds,
     ...(retriedAttempts.length > 0 && { attempts: retriedAttempts }),
     answer: shown.record,
@@ -117,6 +121,15 @@ function outcomeOfPages(
   const parts = hasView && firstUnread === undefined ? pages.parts?.(state, input) : undefined;
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
+
+/** Adds to the warning of a truncated answer how to see the rest. Only of a read, because a change must not be called again for it. */
+const withAdvice = (warning: SafeText): SafeText => {
+  const howToSee = forReader({
+    agent: 'To see the rest, call with arguments that select less, or that begin after the last entry here.',
+    person: 'cloudops-mcp call shows all that was read.',
+  });
+  return say`${warning} ${howToSee}`;
+};
 
 const openReadClient = (
   call: ResolvedRead,

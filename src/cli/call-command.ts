@@ -206,6 +206,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
+      wantsWholeAnswer: true,
       elicitor: elicitorOn(tool, spinner, terminal, signal),
       onPage: (pages, entries) => spinner.say(pageText(tool, args, pages, entries)),
       onRetry: (failedAttempts) =>

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { truncateRecord } from '../../src/calls/read-record.js';
+
+/** An answer that is too long for a model is cut between entries, and the warning counts them. */
+
+const rows = Array.from({ length: 3000 }, (_, index) => ({ Key: `key-${index}`, ETag: 'e'.repeat(40), Size: index }));
+const listIn = (record: object, name: string): readonly object[] => Object(record)[name];
+
+describe('a long list', () => {
+  const { record, warnings } = truncateRecord({ Contents: rows, Name: 'bucket', Prefix: 'a/' });
+  const shown = listIn(record, 'Contents');
+
+  test('has only whole entries', () => {
+    expect(shown.length).toBeGreaterThan(100);
+    expect(shown).toEqual(rows.slice(0, shown.length));
+  });
+
+  test('leaves room for the fields after it, in their order', () => {
+    expect(Object.keys(record)).toEqual(['Contents', 'Name', 'Prefix']);
+  });
+
+  test('is followed by the number of entries that were left out', () => {
+    expect(warnings.map(({ text }) => text)).toEqual([
+      `The answer is too long to show: ${rows.length - shown.length} of 3000 entries of "Contents" were left out.`,
+    ]);
+  });
+
+  test('is whole for a program', () => {
+    const text = 'a'.repeat(9000);
+    expect(truncateRecord({ Contents: rows, text }, [], true)).toEqual({
+      record: { Contents: rows, text },
+      warnings: [],
+    });
+  });
+});
+
+test('a list in a single entry is cut, and not left out with its entry', () => {
+  const { record, warnings } = truncateRecord({ Groups: [{ Rows: rows }, { Rows: rows }], Notes: [{ a: 1 }] });
+  const [group = {}, ...others] = listIn(record, 'Groups');
+  expect(others).toEqual([]);
+  expect(listIn(group, 'Rows').length).toBeGreaterThan(100);
+  expect(warnings[0]?.text).toMatch(
+    /^The answer is too long to show: \d+ of 3000 entries of "Rows", 1 of 2 entries of "Groups" and 1 of 1 entries of "Notes" were/,
+  );
+});
