@@ -1,6 +1,6 @@
 import { nameInWords } from '../../tools/schema/field-names.js';
-import { isObject, leavesOf, textAt } from '../../util/objects.js';
-import { defined, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
+import { isObject, leavesOf, textAt, valueAt } from '../../util/objects.js';
+import { defined, join, listed, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 
 /** Maximum number of names and of values in a summary, and length limit of each (characters). */
 const namesShown = 3;
@@ -9,15 +9,82 @@ const longestShown = 100;
 /** Levels of nesting at which lists are searched. */
 const maximumLevel = 3;
 
-/** Returns a sentence about a successful answer: its longest list with the first entries, or its first values if it has no list. */
-export function answerSummary(operationName: string, record: Readonly<Record<string, unknown>>): SafeText {
+/** The facts about an operation that decide what its summary says. */
+interface SummarizedOperation {
+  readonly isChange: boolean;
+  /** Path of the list with the entries of all pages, if the model names one. */
+  readonly items?: string | undefined;
+}
+
+/**
+ * Returns a sentence about a successful answer. About the answer to a change, and about an answer with one thing, it has the state and the
+ * names of the thing. About other answers, it has the longest list with the first entries. A second sentence says if more entries follow.
+ */
+export function answerSummary(
+  operationName: string,
+  record: Readonly<Record<string, unknown>>,
+  { isChange, items }: SummarizedOperation,
+): SafeText {
+  const summary = summaryOfPage(operationName, record, isChange, items);
+  const markers = isChange ? [] : markersOfNextPage(record);
+  return markers.length === 0 ? summary : say`${summary} More follow: see ${listed(markers.map((path) => own(path)))}.`;
+}
+
+function summaryOfPage(
+  operationName: string,
+  record: Readonly<Record<string, unknown>>,
+  isChange: boolean,
+  items: string | undefined,
+): SafeText {
+  const itemList = items === undefined ? undefined : valueAt(record, items);
+  if (items !== undefined && Array.isArray(itemList))
+    return listSummary(operationName, { path: items, entries: itemList });
+
+  const scalars = scalarsOf(record).slice(0, scalarsShown);
   const list = longestList(record);
-  if (list !== undefined) return listSummary(operationName, list);
-  const scalars = [...leavesOf(record)].filter(([, value]) => typeof value !== 'object').slice(0, scalarsShown);
+  const isAboutOneThing = list === undefined || (isChange && scalars.length > 0) || isPartOfOneThing(record, list);
+  if (!isAboutOneThing) return listSummary(operationName, list);
   if (scalars.length === 0) return say`${own(operationName)} succeeded. The answer is empty.`;
   const shown = scalars.map(([path, value]) => say`${own(path)} ${scalarText(value)}`);
   return say`${own(operationName)} succeeded: ${join(shown, ', ')}.`;
 }
+
+/** True if a list is a field of one thing, such as the attributes of a table, because the fields beside it have its state or its name. */
+function isPartOfOneThing(record: Readonly<Record<string, unknown>>, { path }: ListInRecord): boolean {
+  const holder = path.slice(0, Math.max(0, path.lastIndexOf('.')));
+  const fields = holder === '' ? record : valueAt(record, holder);
+  const textFields = Object.keys(Object(fields)).filter((name) => textAt(fields, name) !== undefined);
+  // Beside a list that is a field of the answer itself, a name may be that of the thing that holds the entries, such as a bucket.
+  return textFields.some((name) => isState(name) || (holder !== '' && isNameOrId(name)));
+}
+
+const isState = (name: string) => /\b(?:status|state)$/i.test(nameInWords(name));
+const isNameOrId = (name: string) => nameEndings.some((ending) => ending.test(nameInWords(name)));
+
+/** Returns the values outside of lists with their paths: those of the highest level first, and of a level first the state, then the names. */
+function scalarsOf(record: Readonly<Record<string, unknown>>): readonly [string, unknown][] {
+  const scalars = [...leavesOf(record)].filter(([path, value]) => typeof value !== 'object' && !path.includes('['));
+  const rank = ([path]: readonly [string, unknown]) => {
+    const steps = path.split('.');
+    // A state may be a structure, such as `State.Name`.
+    const stateIndex = steps.findIndex(isState);
+    const level = stateIndex < 0 ? steps.length : stateIndex + 1;
+    const name = steps[level - 1] ?? '';
+    return level * 3 + (isState(name) ? 0 : isNameOrId(name) ? 1 : 2);
+  };
+  return scalars.sort((a, b) => rank(a) - rank(b));
+}
+
+/** Returns the paths of the fields that say that more entries follow, such as `IsTruncated` and `NextKeyMarker`. */
+const markersOfNextPage = (record: Readonly<Record<string, unknown>>): readonly string[] =>
+  [...leavesOf(record)].flatMap(([path, value]) => {
+    const name = path.slice(path.lastIndexOf('.') + 1);
+    const saysMore =
+      value === true ? moreFlag.test(name) : typeof value === 'string' && value !== '' && nextToken.test(name);
+    return saysMore && !path.includes('[') ? [path] : [];
+  });
+const moreFlag = /^(?:is)?truncated$|^(?:has)?more(?:\w*)$/i;
+const nextToken = /^next\w*(?:token|marker|key)$|^next(?:token|marker)\w*$|^lastevaluated\w+$/i;
 
 const scalarText = (value: unknown): SafeText =>
   typeof value === 'string' ? quoted(value, longestShown) : defined(String(value));

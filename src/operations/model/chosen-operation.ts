@@ -59,6 +59,7 @@ export function chooseOperation(
   const allArguments = argumentsOf(model, operation.input, isHidden);
 
   refuseUnknownSecrets(settings, allArguments, () => structureOf(model, operation.output).fields());
+  const isSecret = isSecretIn(settings.secretNames);
   const title = settings.title ?? sentenceCase(nameInWords(name));
   return {
     operation,
@@ -68,12 +69,13 @@ export function chooseOperation(
       title,
       description: settings.description ?? descriptionOf(operation, title),
     },
-    toolArguments: chosenArguments(allArguments, settings),
+    toolArguments: chosenArguments(allArguments, settings, pages?.inputTokens),
     controlArguments:
       settings.effect === 'read'
         ? { schemas: {}, listing: {} }
         : controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
-    isSecret: isSecretIn(settings.secretNames),
+    // The token of a page may be named like a secret.
+    isSecret: (field) => isSecret(field) && pages?.inputTokens.includes(field.memberName) !== true,
     pages,
   };
 }
@@ -92,11 +94,19 @@ const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
   shortenText(documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''), longestDescription) ||
   `${title}.`;
 
-/** @throws ModelError for a name that is no argument, and if a required argument is left out */
-function chosenArguments(fields: readonly Argument[], { only, omit }: OperationSettings): readonly Argument[] {
+/**
+ * @param tokens members with the token of a page, which `only` need not name, because a later call needs them to read on
+ * @throws ModelError for a name that is no argument, and if a required argument is left out
+ */
+function chosenArguments(
+  fields: readonly Argument[],
+  { only, omit }: OperationSettings,
+  tokens: readonly string[] = [],
+): readonly Argument[] {
   refuseUnknown(only ?? [], fields, { setting: 'only', structure: 'the arguments' });
   refuseUnknown(omit, fields, { setting: 'omit', structure: 'the arguments' });
-  const chosen = fields.filter((field) => (only === undefined || isNamed(only, field)) && !isNamed(omit, field));
+  const isChosen = (field: Argument) => only === undefined || isNamed(only, field) || tokens.includes(field.memberName);
+  const chosen = fields.filter((field) => isChosen(field) && !isNamed(omit, field));
   const missing = fields.filter((field) => field.isRequired && !chosen.includes(field)).map(({ name }) => name);
   if (missing.length > 0) throw new ModelError(`${missing.join(', ')}: is required, so it cannot be left out`);
   return chosen;

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { builtInServices, type Follow, type Operation, type Signing } from '../../tools/define-operation.js';
+import { callAgain, type Next, next } from '../../tools/next.js';
 import { lazy } from '../../util/objects.js';
+import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary } from './answer-summary.js';
 import { isNamed, translateListPath, translatePath } from './argument-paths.js';
@@ -14,6 +16,7 @@ import type { Listing } from './fit-listings.js';
 import { type FoldedArguments, unfolded, withFolded } from './folded-arguments.js';
 import { memberValues } from './member-values.js';
 import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
+import type { ModelPages } from './model-pages.js';
 import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
@@ -56,7 +59,9 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
       // If the listing has folded arguments, a call may give them as JSON text in one combined argument. `unfolded` separates them.
       const singleArguments = unfolded(args, folded);
       // `pageStart` holds the token of the page under its name in the model. Undefined for the first page.
-      const values = { ...memberValues(toolArguments, singleArguments), ...pageStart };
+      // It replaces the tokens with which the call began.
+      const given = memberValues(toolArguments, singleArguments);
+      const values = pageStart === undefined ? given : { ...without(given, pages?.inputTokens ?? []), ...pageStart };
       return codec.encode(operation, values, idempotencyToken);
     },
     answer: answerFormat(model, operation),
@@ -66,16 +71,39 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
       return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
     },
     output,
-    ...(pages !== undefined && { pages: { page: output, ...pages.reducer } }),
+    ...(pages !== undefined && {
+      pages: { page: output, ...pages.reducer },
+      exact: pages.tokens,
+      next: (record) => stepToReadOn(pages, toolArguments, record),
+    }),
     // With this, hosts get no output schema, because the schemas of most answers are too long for the list of tools.
     isAnswerOpen: true,
-    summarize: (record) => answerSummary(operation.name, record),
+    summarize: (record) =>
+      answerSummary(operation.name, record, { isChange: settings.effect !== 'read', items: pages?.items }),
     undocumented: [],
     limitations: uncheckedPatterns(toolArguments),
     defaults: [],
     ...(settings.errors !== undefined && { errors: settings.errors }),
     ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
   };
+}
+
+const without = (fields: Readonly<Record<string, unknown>>, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+
+/** Returns the step that reads the pages after those of a record, if some were not read. */
+function stepToReadOn(
+  { restOf }: ModelPages,
+  toolArguments: readonly Argument[],
+  record: Readonly<Record<string, unknown>>,
+): Next | undefined {
+  const tokens = restOf(record).flatMap(({ member, path }) => {
+    const argument = toolArguments.find(({ memberName }) => memberName === member);
+    return argument === undefined ? [] : [say`${own(argument.name)} as ${own(path)}`];
+  });
+  if (tokens.length === 0) return undefined;
+  const text = say`To read on, ${callAgain} with the same arguments and ${listed(tokens)} in the answer.`;
+  return next('agent', 'call', text);
 }
 
 /** True if the file insists on the effect, or if the model marks a read as such. */

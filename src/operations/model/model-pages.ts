@@ -8,15 +8,21 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** The pages of an operation. Fields of records have the names of members in the model. */
 export interface ModelPages {
-  /** Members of the input that are no arguments: the token of a page, which is set here, and the size of pages, which the API chooses. */
+  /** Members of the input that are no arguments: the size of pages, which the API chooses. */
   readonly hidden: readonly string[];
+  /** Members of the input with the token of the first page to read. They are optional arguments, so that a later call can read on. */
+  readonly inputTokens: readonly string[];
   /** Names of the fields with the token of the next page, at any depth of an answer. They are never masked as secrets. */
   readonly tokens: readonly string[];
+  /** Path of the list with the entries of all pages, if the model names one. */
+  readonly items: string | undefined;
+  /** Returns for each token in the joined record its member of the input and its path. Empty if all pages were read. */
+  readonly restOf: (record: Values) => readonly { readonly member: string; readonly path: string }[];
   /** Joins the records of the pages. The state is the joined record of the pages so far. */
   readonly reducer: {
     start(): Values;
     add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
-    result(state: Values): Values;
+    result(state: Values, input: Values, companion?: Values, rest?: PageStart): Values;
     count(record: Values): number;
   };
 }
@@ -43,9 +49,16 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
     name === trait.pageSize && !hasTrait(traits, 'smithy.api#required');
   const hiddenSizes = operation.input.members.filter(isOptionalSize).map(({ name }) => name);
   return {
-    hidden: [...trait.inputTokens, ...hiddenSizes],
+    hidden: hiddenSizes,
+    inputTokens: trait.inputTokens,
     // Masking knows no paths, so only the last name of each path is given.
     tokens: trait.outputTokens.map(lastName),
+    items: trait.items?.[0],
+    restOf: (record) =>
+      trait.inputTokens.flatMap((member, index) => {
+        const path = trait.outputTokens[index];
+        return path === undefined || textAt(record, path) === undefined ? [] : [{ member, path }];
+      }),
     reducer: createReducer(trait),
   };
 }
@@ -79,8 +92,12 @@ const createReducer = ({ inputTokens, outputTokens, moreResults, items }: PagesT
       return { kind: 'inconsistent', problem: say`page ${pageNumber} says that more follow, but not where` };
     return { kind: 'end', state: joined };
   },
-  // Joining has dropped tokens that differ. A token that remains is removed, because no argument takes a token.
-  result: (state) => outputTokens.reduce<Values>((record, path) => withoutField(record, path), state),
+  // The tokens of pages that were read are removed. If a limit stopped the reading, the tokens of the first unread page take their place.
+  result: (state, _input, _companion, rest) =>
+    outputTokens.reduce<Values>(
+      (record, path, index) => withField(record, path, rest?.[inputTokens[index] ?? '']),
+      state,
+    ),
   count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
 });
 
@@ -121,10 +138,10 @@ function tokensAfter(record: Values, inputs: readonly string[], outputs: readonl
   return Object.keys(tokens).length === 0 ? undefined : tokens;
 }
 
-/** Returns the record without the field at a path. */
-const withoutField = (record: Values, path: string): Values => {
-  const rest = withValueAt(record, path, () => undefined);
-  return isObject(rest) ? rest : record;
+/** Returns the record with another value at a path, or without the field if the value is undefined. */
+const withField = (record: Values, path: string, value: string | undefined): Values => {
+  const changed = withValueAt(record, path, () => value);
+  return isObject(changed) ? changed : record;
 };
 
 /** Joins lists, also inside of structures. Another field is kept only if both records have the same value: a name, but not a count. */

@@ -56,10 +56,13 @@ function isNamedLikeSecret(name: string): boolean {
     .toLowerCase()
     .split(/[\s.]+/);
   const lastWord = words.at(-1) ?? '';
+  // A caller needs the token of a page to read on, and it proves nothing without the caller's keys.
+  if (tokenOfPage.test(words.join(' '))) return false;
   if (describing.has(lastWord)) return false;
   return words.some((word) => secretWord.test(word)) || privateKey.test(words.join(''));
 }
 
+const tokenOfPage = /^(?:next|continuation|pagination|page|starting) (?:\w+ )*token$/;
 const secretWord = /^(?:password|passwd|passphrase|secret|token)s?$/;
 const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem)?s?$/;
 

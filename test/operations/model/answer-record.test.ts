@@ -92,9 +92,32 @@ test.each<[object, RegExp]>([
   [{ Users: [] }, /^Get found 0 in Users\.$/],
   [
     { Id: 'i', State: { Code: 16, On: true }, A: 'a', B: 'b', C: 'c' },
-    /^Get succeeded: Id "i", State\.Code 16, State\.On true, A "a", B "b"\.$/,
+    /^Get succeeded: State\.Code 16, State\.On true, Id "i", A "a", B "b"\.$/,
   ],
+  [
+    {
+      Table: { Attributes: [{ Name: 'id' }], Rows: 3, TableName: 't', TableStatus: 'ACTIVE', Throughput: { Read: 1 } },
+    },
+    /^Get succeeded: Table\.TableStatus "ACTIVE", Table\.TableName "t", Table\.Rows 3, Table\.Throughput\.Read 1\.$/,
+  ],
+  [
+    { Name: 'bucket', Versions: [{ Key: 'k' }], IsTruncated: true, NextKeyMarker: 'k' },
+    /^Get found 1 in Versions: "k"\. More follow: see IsTruncated and NextKeyMarker\.$/,
+  ],
+  [{ Names: ['a'], IsTruncated: false, NextToken: '' }, /^Get found 1 in Names: "a"\.$/],
   [{}, /^Get succeeded\. The answer is empty\.$/],
 ])('the summary of %j', (record, summary) => {
-  expect(answerSummary('Get', { ...record }).text).toMatch(summary);
+  expect(answerSummary('Get', { ...record }, { isChange: false }).text).toMatch(summary);
+});
+
+test.each<[object, string]>([
+  [{ Users: [{ Name: 'u' }], Id: 'i', Status: 'CREATING' }, 'Create succeeded: Status "CREATING", Id "i".'],
+  [{ Deleted: [{ Key: 'k' }] }, 'Create found 1 in Deleted: "k".'],
+])('the summary of a change that is answered with %j', (record, summary) => {
+  expect(answerSummary('Create', { ...record }, { isChange: true }).text).toBe(summary);
+});
+
+test('the summary of pages is about the list of their entries', () => {
+  const record = { Names: ['a'], Prefixes: ['b', 'c'], Status: 'ok' };
+  expect(answerSummary('List', record, { isChange: false, items: 'Names' }).text).toBe('List found 1 in Names: "a".');
 });

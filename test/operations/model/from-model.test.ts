@@ -564,7 +564,7 @@ test.each<[what: string, given: object, problem: RegExp]>([
   expect(problems.join('\n')).toMatch(problem);
 });
 
-test('pages are joined, and their tokens are no arguments', async () => {
+describe('pages', () => {
   const paged = smallModelJson(
     {
       ListUsers: {
@@ -578,19 +578,46 @@ test('pages are joined, and their tokens are no arguments', async () => {
     },
     { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } },
   );
-  writeFileSync(join(folder, 'paged.json'), JSON.stringify(paged));
-  const list = await named('people_list_users', {
-    ...settings,
-    model: './paged.json',
-    operations: { ListUsers: { effect: 'read' } },
+  beforeAll(() => writeFileSync(join(folder, 'paged.json'), JSON.stringify(paged)));
+  const listUsers = (more: object = {}) =>
+    named('people_list_users', {
+      ...settings,
+      model: './paged.json',
+      operations: { ListUsers: { effect: 'read', ...more } },
+    });
+  /** Calls the operation at a cloud with these answers, of which the last is repeated with new tokens. */
+  async function called(answers: readonly ((page: number) => object)[], args: object = {}, more: object = {}) {
+    let page = 0;
+    const server = await startServer((_request, response) => {
+      const answerOf = answers[page] ?? answers.at(-1);
+      page += 1;
+      response.end(JSON.stringify(answerOf?.(page)));
+    });
+    const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
+    const { text } = await call(await listUsers(more), args, { signal: never });
+    await close();
+    await server.close();
+    return { text, urls: server.requests.map(({ url }) => url) };
+  }
+
+  test('are joined from the one with the given token to the last', async () => {
+    expect((await listUsers()).schemas?.input.properties).toHaveProperty('marker');
+    expect((await listUsers()).schemas?.input.properties).not.toHaveProperty('size');
+    const answers = [() => ({ Names: ['a'], NextToken: 'second+page' }), () => ({ Names: ['b'] })];
+    const all = await called(answers);
+    expect(all.text).toMatch(/^ListUsers found 2 in Names: "a", "b"\.\n/);
+    expect(all.text).not.toContain('To read on');
+    expect(all.urls).toEqual(['/users', '/users?marker=second%2Bpage']);
+    const some = await called(answers, { marker: 'first' });
+    expect(some.urls).toEqual(['/users?marker=first', '/users?marker=second%2Bpage']);
   });
-  expect(list.schemas?.input.properties).toEqual({});
-  const answers = ['{"Names":["a"],"NextToken":"second+page"}', '{"Names":["b"]}'];
-  const server = await startServer((_request, response) => response.end(answers.shift()));
-  const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
-  const { text } = await call(list, {}, { signal: never });
-  await close();
-  await server.close();
-  expect(text).toMatch(/^ListUsers found 2 in Names: "a", "b"\./);
-  expect(server.requests.map(({ url }) => url)).toEqual(['/users', '/users?marker=second%2Bpage']);
+
+  test('of which a limit leaves some unread end with the token of the next call', async () => {
+    const { text } = await called([(page) => ({ Names: [`n${page}`], NextToken: `token-${page}` })], {}, { only: [] });
+    expect(text).toMatch(/^ListUsers found 100 in Names: "n1", "n2", "n3" and others\. More follow: see NextToken\.\n/);
+    expect(text).toContain('NextToken: token-100\n');
+    expect(text).toContain(
+      'next: To read on, call again with the same arguments and marker as NextToken in the answer.',
+    );
+  });
 });

@@ -52,22 +52,23 @@ function joined(paginated: object, records: readonly Record<string, unknown>[]) 
     if (step.kind === 'end') break;
     starts.push(step.after);
   }
-  return { record: pages.reducer.result(state), starts };
+  return { record: pages.reducer.result(state, {}), starts };
 }
 
-describe('the start and the size of a page are no arguments', () => {
+describe('the size of a page is no argument, and its start is one', () => {
   test.each([
-    ['as the operation says', books, undefined, ['Marker', 'Limit']],
-    ['as the service says', { items: 'Books' }, { inputToken: 'Marker', outputToken: 'NextMarker' }, ['Marker']],
-    ['but a size that is required', { ...books, pageSize: 'Size' }, undefined, ['Marker']],
+    ['as the operation says', books, undefined, ['Marker'], ['Limit']],
+    ['as the service says', { items: 'Books' }, { inputToken: 'Marker', outputToken: 'NextMarker' }, ['Marker'], []],
+    ['but a size that is required', { ...books, pageSize: 'Size' }, undefined, ['Marker'], []],
     [
       'also two of botocore',
       { inputToken: ['Marker', 'IdMarker'], outputToken: ['NextMarker', 'NextId'] },
       undefined,
       ['Marker', 'IdMarker'],
+      [],
     ],
-  ])('%s', (_, paginated, shared, hidden) => {
-    expect(pagesWith(paginated, shared)?.hidden).toEqual(hidden);
+  ])('%s', (_, paginated, shared, inputTokens, hidden) => {
+    expect(pagesWith(paginated, shared)).toMatchObject({ inputTokens, hidden });
   });
 
   test.each([
@@ -104,6 +105,16 @@ describe('pages are joined', () => {
     const two = { inputToken: ['Marker', 'IdMarker'], outputToken: ['NextMarker', 'NextId'] };
     const { starts } = joined(two, [{ NextMarker: 'a', NextId: 'b' }, { NextMarker: 'c' }, {}]);
     expect(starts).toEqual([{ Marker: 'a', IdMarker: 'b' }, { Marker: 'c' }]);
+  });
+
+  test('until a limit, after which the answer has the starts of the first unread page', () => {
+    const two = { inputToken: ['Marker', 'IdMarker'], outputToken: ['All.Next', 'NextId'], items: 'All.Books' };
+    const pages = pagesWith(two);
+    const read = { All: { Books: ['a'], Next: 'm1' }, NextId: 'i1' };
+    const record = pages?.reducer.result(read, {}, undefined, { Marker: 'm2' });
+    expect(record).toEqual({ All: { Books: ['a'], Next: 'm2' } });
+    expect(pages?.restOf(record ?? {})).toEqual([{ member: 'Marker', path: 'All.Next' }]);
+    expect(pages?.restOf(pages.reducer.result(read, {}))).toEqual([]);
   });
 
   test('as long as the answer says that more follow', () => {
