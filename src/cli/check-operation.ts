@@ -54,8 +54,15 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   return [...problems];
 }
 
-/** Calls the operation with the example's arguments and a made-up answer. Returns the lines of the result as an agent reads it. */
-export async function exampleAnswer(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
+/**
+ * Calls the operation with the example's arguments and a made-up answer. Returns the lines of the result as an agent reads it.
+ * @param operations all operations, among which is the read that shows the progress of a change
+ */
+export async function exampleAnswer(
+  operation: Operation,
+  example: ExampleInput,
+  operations: readonly Operation[],
+): Promise<SafeText[]> {
   // The first record that the check tries has every field, with entries in every list.
   const [completeRecord] = probeRecords(operation);
   // But usually no entry of a change fails, so the list of failed entries is emptied.
@@ -64,7 +71,12 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
   // The made-up reply has no data, so `extract` returns the record instead. If the operation reads pages, `onePage` stops after the first page.
   const operationWithRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
   const [successReply] = probeReplies(operation);
-  const { outcome } = await callOffline({ operation: operationWithRecord, args: example, reply: successReply });
+  const { outcome } = await callOffline({
+    operation: operationWithRecord,
+    args: example,
+    reply: successReply,
+    operations,
+  });
   // Never happens, because `callOffline` asks nobody unless `confirm` says so.
   if (outcome.kind === 'inputRequired') return [];
 
@@ -91,6 +103,8 @@ interface ProbeCall {
   readonly reply: FinalReply;
   /** `off` if absent: nobody is asked for consent. */
   readonly confirm?: ConsentMode;
+  /** All operations. None if absent. */
+  readonly operations?: readonly Operation[];
 }
 
 /**
@@ -148,7 +162,7 @@ async function probeCall(call: ProbeCall): Promise<string | undefined> {
  * Makes a call with one account, which needs no network, no journal and no secrets. All IDs, nonces and times are the same. The user agrees to
  * every question.
  */
-async function callOffline({ operation, args, reply, confirm = 'off' }: ProbeCall) {
+async function callOffline({ operation, args, reply, confirm = 'off', operations = [] }: ProbeCall) {
   let isSent = false;
   const openClient: OpenClient = () => ({
     send: async () => {
@@ -164,7 +178,7 @@ async function callOffline({ operation, args, reply, confirm = 'off' }: ProbeCal
   const plans = createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now, lifetimeMs: 0 });
   const callTool = createCallTool({
     accounts: { all: [account], byDefault: account, areNamed: false },
-    operations: [],
+    operations,
     openClient,
     journal: nullJournal,
     refusals: createRefusals(nullJournal, plans, now, newId, log),

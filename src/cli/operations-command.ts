@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
+import { allOperations } from '../config/own-operations.js';
 import { withDefaults } from '../config/setting-values.js';
 import { makePlan, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
@@ -11,6 +12,7 @@ import { loadOperations } from '../operations/load-operations.js';
 import { effectDoubt } from '../operations/model/guess-effect.js';
 import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation, type Service } from '../tools/define-operation.js';
+import { operations as builtIn } from '../tools/index.js';
 import { defaultAccount, encodeContent } from '../transport/request.js';
 import { counted, defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { checkOperation, exampleAnswer } from './check-operation.js';
@@ -133,16 +135,22 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
 async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<number> {
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
   const { result: checked, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
-    const { operations, problems } = await loadOperations(file, hostRules, { observer });
+    const loaded = await loadOperations(file, hostRules, { observer });
+    const { operations, follows = {}, problems } = loaded;
+    const all = allOperations(builtIn, loaded);
+    const extended = all.filter(({ name }) => Object.hasOwn(follows, name));
     printLines(
       stdout,
       problems.map((problem) => say`problem  ${problem}`),
     );
     let problemCount = problems.length;
-    for (const operation of operations) problemCount += await checkAndPrint(operation, stdout);
+    for (const operation of operations)
+      problemCount += await printChecked(operation, await checkOperation(operation), all, stdout);
+    // A built-in change needs no check. Its answer shows the read that the file attaches to it.
+    for (const operation of extended) await printChecked(operation, [], all, stdout);
     // Timers and promises of the operations get time to fail. Their errors are in `uncaughtErrors`.
     await sleep(lateErrorsMs);
-    return { operationCount: operations.length, problemCount };
+    return { operationCount: operations.length + extended.length, problemCount };
   });
 
   const distinctErrors = distinct(uncaughtErrors);
@@ -155,9 +163,13 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
   return totalProblems === 0 ? 0 : 1;
 }
 
-/** Checks an operation, and prints its problems and its example. Returns the number of problems. */
-async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): Promise<number> {
-  const problems = await checkOperation(operation);
+/** Prints the problems and the example of an operation. Returns the number of problems. */
+async function printChecked(
+  operation: Operation,
+  problems: readonly string[],
+  all: readonly Operation[],
+  stdout: Terminal['stdout'],
+): Promise<number> {
   printLines(stdout, [
     say`${own(operation.name)}: ${defined(operation.title)}`,
     ...problems.map((problem) => say`problem  ${defined(problem)}`),
@@ -174,7 +186,7 @@ async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): 
   });
   if (lines === undefined) return problems.length;
   // With a problem, the operation may be unable to read an answer, so none is shown.
-  if (problems.length === 0) lines.push(say``, say`Answer:`, ...(await exampleAnswer(operation, example)));
+  if (problems.length === 0) lines.push(say``, say`Answer:`, ...(await exampleAnswer(operation, example, all)));
   const indented = lines.map((line) => (line.text === '' ? line : say`  ${line}`));
   printLines(stdout, [...indented, say``]);
   return problems.length;

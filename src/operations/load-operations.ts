@@ -10,6 +10,7 @@ import { isObject, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import { checkDefinition, type HostRules } from './check-definition.js';
+import { followProblems } from './check-follow.js';
 import { createDefinitionParser, type DefinitionParser, followSchema } from './definition-schema.js';
 import type { CallObserver } from './guard.js';
 import { createKit, type Kit, kitVersion } from './kit.js';
@@ -52,6 +53,8 @@ interface Loaded {
   readonly operations: Operation[];
   /** Reads that show the progress of built-in changes, by the tool name of the change. */
   readonly follows: Record<string, Follow>;
+  /** The file of each operation and extension, by tool name. */
+  readonly files: Map<string, string>;
 }
 
 /**
@@ -63,7 +66,7 @@ export async function loadOperations(
   hosts: HostRules,
   { observer = {}, timeLimitMs = 5000 }: LoadOptions = {},
 ): Promise<OwnOperations> {
-  const loaded: Loaded = { operations: [], follows: {} };
+  const loaded: Loaded = { operations: [], follows: {}, files: new Map() };
   const parse = createDefinitionParser(observer);
   const context = { hosts, observer, timeLimitMs, parse, modelSchemas: new WeakMap() };
 
@@ -72,15 +75,35 @@ export async function loadOperations(
   for (const file of files) {
     // Adds to `loaded`. One after the other, because an operation may name the operations of earlier files.
     const fileProblems = await loadFile(file, loaded, context);
-    problems.push(...fileProblems.slice(0, maximumProblems).map((text) => `${quoteName(basename(file))}: ${text}.`));
+    problems.push(...fileProblems.slice(0, maximumProblems).map((text) => problemLine(file, text)));
   }
+  // Checked last, because the read may be in a later file. A file with a problem would make its reads unknown.
+  if (problems.length === 0) problems.push(...followProblemsIn(loaded));
 
   if (problems.length > 0) {
     // `defined` shows the problems as they are: they are texts of this server, in which all values from outside files are quoted.
     return { operations: [], problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`) };
   }
-  const notes = loaded.operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
-  return { ...loaded, notes: notes.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`), problems: [] };
+  const { operations, follows } = loaded;
+  const notes = operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
+  return { operations, follows, notes: notes.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`), problems: [] };
+}
+
+const problemLine = (file: string, problem: string): string => {
+  const end = /[.?!]$/.test(problem) ? '' : '.';
+  return `${quoteName(basename(file))}: ${problem}${end}`;
+};
+
+/** Returns the problems of all `follow` of operations and extensions. */
+function followProblemsIn({ operations, follows, files }: Loaded): readonly string[] {
+  const all = [...builtIn, ...operations];
+  return all.flatMap((change) => {
+    const { name, follow = follows[name] } = change;
+    if (follow === undefined) return [];
+    return followProblems(change, follow, all).map((problem) =>
+      problemLine(files.get(name) ?? '', `${quoteName(name)}: ${problem}`),
+    );
+  });
 }
 
 /** Names of the files in a folder that are loaded. Files of type declarations (`.d.ts`) are not, and other JSON files may be models. */
@@ -107,7 +130,9 @@ async function loadFile(path: string, loaded: Loaded, context: Context): Promise
     for (const [index, entry] of entries.entries()) {
       const isExtension = isObject(entry) && 'extends' in entry;
       const label = isExtension ? `entry ${index + 1}` : `operation ${index + 1}${nameInBrackets(entry)}`;
-      const entryProblems = isExtension ? addExtension(entry, loaded) : await addOperation(entry, loaded, context);
+      const entryProblems = isExtension
+        ? addExtension(entry, path, loaded)
+        : await addOperation(entry, path, loaded, context);
       problems.push(...entryProblems.map((problem) => `${label}: ${problem}`));
     }
   } catch (error) {
@@ -225,18 +250,20 @@ const fromModelIn =
   };
 
 /** Adds an extension of a built-in change, made by `kit.extend`. Returns its problems. */
-function addExtension(extension: unknown, { follows }: Loaded): readonly string[] {
+function addExtension(extension: unknown, path: string, { follows, files }: Loaded): readonly string[] {
   const { data, error } = extensionSchema.safeParse(extension);
   if (error !== undefined) return [messagesOf(error)];
   if (Object.hasOwn(follows, data.extends)) return [`extend: ${data.extends} is already extended by another entry`];
   follows[data.extends] = data.follow;
+  files.set(data.extends, path);
   return [];
 }
 
 /** Parses and checks one definition, and adds its operation. Returns its problems. */
 async function addOperation(
   definition: unknown,
-  { operations }: Loaded,
+  path: string,
+  { operations, files }: Loaded,
   { hosts, parse, modelSchemas }: Context,
 ): Promise<readonly string[]> {
   try {
@@ -246,6 +273,7 @@ async function addOperation(
     const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
     const operation = { ...parsed.operation, ...(schemas && { schemas }) };
     operations.push(await checkDefinition(operation, [...builtIn, ...operations], hosts));
+    files.set(operation.name, path);
     return [];
   } catch (error) {
     return problemsIn(error);

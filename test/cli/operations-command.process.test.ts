@@ -85,6 +85,21 @@ describe('check', () => {
     expect(stderr).toContain(`warning: CLOUDOPS_OPERATIONS: ${note}`);
   });
 
+  test('shows the read to which a change and an extended built-in change lead', async () => {
+    const follow = "follow: { read: 'get_thing', arguments: { id: 'input.id' } }";
+    const read = fileWith(
+      '',
+      ", kit.extend('restore_instance', { follow: { read: 'get_thing', arguments: { id: 'input.instanceId' } } })",
+    );
+    const folderOfBoth = mkdtempSync(join(folder, 'follow-'));
+    writeFileSync(join(folderOfBoth, 'read.mjs'), read);
+    writeFileSync(join(folderOfBoth, 'change.mjs'), changeWith(`name: 'change_thing', ${follow}`));
+    const { code, stdout } = await check(folderOfBoth);
+    expect(stdout).toContain('Call get_thing with id "a" to see its progress');
+    expect(stdout).toMatch(/Call get_thing with id "\S+" to see its progress.*operations: 3, problems: 0/s);
+    expect(code).toBe(0);
+  });
+
   test('says which patterns of a model are left to the cloud', async () => {
     const pattern = { 'smithy.api#pattern': '^(a+)+$' };
     const model = smallModelJson(

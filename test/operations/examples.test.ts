@@ -32,7 +32,9 @@ describe.each(readdirSync(examples).filter((name) => /\.(?:mjs|operations\.json)
     const { call, close } = testCaller('', { cloud: sandbox.cloud, policy: openPolicy });
     for (const operation of operations) {
       expect(await checkOperation(operation)).toEqual([]);
-      expect((await exampleAnswer(operation, { ...exampleOf(operation) })).join('\n')).not.toMatch(/failed|unknown/);
+      expect((await exampleAnswer(operation, { ...exampleOf(operation) }, [])).join('\n')).not.toMatch(
+        /failed|unknown/,
+      );
       const result = await call(operation, exampleOf(operation), { signal: never });
       expect(result.ok, result.text).toBe(true);
     }

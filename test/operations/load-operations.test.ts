@@ -45,14 +45,51 @@ describe('a file', () => {
 
   test('may attach a read to a built-in change', async () => {
     const source = (tool: string) =>
-      `export default (kit) => [kit.extend('${tool}', { follow: { read: 'GetInstance', arguments: { InstanceId: 'input.instanceId' } } })];`;
+      fileWith(
+        "name: 'get_instance', api: 'GetInstance', input: () => kit.z.strictObject({ InstanceId: kit.fields.pathName().describe('x') }), example: { InstanceId: 'a' }, request: () => ({ path: '/' })",
+        `, kit.extend('${tool}', { follow: { read: 'GetInstance', arguments: { InstanceId: 'input.instanceId' } } })`,
+      );
     const own = await loadOperations(written(source('restore_instance')), hostRules);
     expect(own.problems).toEqual([]);
     const follow = { read: 'GetInstance', arguments: { InstanceId: 'input.instanceId' } };
     const extended = allOperations(builtIn, own).filter((operation) => operation.follow !== undefined);
     expect(extended).toMatchObject([{ name: 'restore_instance', follow }]);
     const { problems } = await loadOperations(written(source('list_parts')), hostRules);
-    expect(problems).toEqual([expect.stringMatching(/entry 1: extend: must name a built-in change: /)]);
+    expect(problems).toEqual([expect.stringMatching(/entry 2: extend: must name a built-in change: /)]);
+  });
+
+  test.each([
+    [
+      'a read',
+      'restore_instance',
+      "read: 'get_thin', arguments: {}",
+      'follow.read: get_thin is not a read; did you mean get_thing?',
+    ],
+    [
+      'an argument of the read',
+      'get_thing_change',
+      "read: 'get_thing', arguments: { ids: 'input.id' }",
+      'follow.arguments: ids is not an argument of get_thing; did you mean id?',
+    ],
+    [
+      'an argument of the change',
+      'restore_instance',
+      "read: 'GetThing', arguments: { id: 'input.instanceIdd' }",
+      'follow.arguments: instanceIdd is not an argument of restore_instance; did you mean instanceId?',
+    ],
+  ])('is refused if follow names %s that does not exist', async (_what, tool, follow, problem) => {
+    const both = mkdtempSync(join(folder, 'follow-'));
+    // The read is in a later file.
+    writeFileSync(join(both, 'b.mjs'), fileWith());
+    writeFileSync(
+      join(both, 'a.mjs'),
+      tool === 'restore_instance'
+        ? `export default (kit) => [kit.extend('restore_instance', { follow: { ${follow} } })];`
+        : changeWith(`name: 'get_thing_change', follow: { ${follow} }`),
+    );
+    const { operations, problems } = await loadOperations(both, hostRules);
+    expect(problems.map(({ text }) => text)).toEqual([`CLOUDOPS_OPERATIONS: a.mjs: ${tool}: ${problem}`]);
+    expect(operations).toEqual([]);
   });
 
   test('is refused if it attaches a read to a change that has one of an earlier file', async () => {

@@ -64,7 +64,10 @@ async function toolsOf(sizes: readonly number[], more: object = {}): Promise<rea
   count += 1;
   const names = sizes.map((_, index) => `CreateServer${index}`);
   const model = smallModelJson(
-    Object.fromEntries(sizes.map((size, index) => [`CreateServer${index}`, withArguments(size)])),
+    {
+      ...Object.fromEntries(sizes.map((size, index) => [`CreateServer${index}`, withArguments(size)])),
+      GetServer: { input: { ServerName: 'String' } },
+    },
     shapes,
     'awsJson1_0',
   );
@@ -73,7 +76,11 @@ async function toolsOf(sizes: readonly number[], more: object = {}): Promise<rea
   const file = {
     model: `./${count}.json`,
     api: 'servers',
-    operations: Object.fromEntries(names.map((name) => [name, change])),
+    operations: {
+      ...Object.fromEntries(names.map((name) => [name, change])),
+      // The read that `follow` names.
+      ...('follow' in more && { GetServer: { effect: 'read' } }),
+    },
   };
   const path = join(folder, `${count}.operations.json`);
   writeFileSync(path, JSON.stringify(file));

@@ -1,0 +1,39 @@
+import type { Follow, Operation } from '../tools/define-operation.js';
+import { didYouMean } from '../util/did-you-mean.js';
+import { stepsOf } from '../util/objects.js';
+import { quoteName } from '../util/quote.js';
+
+/**
+ * Returns the problems of `follow`: a read that is not among all operations, and names of arguments that the read or the change does not
+ * have. Without this check, a misspelled name would show only after the change.
+ */
+export function followProblems(change: Operation, follow: Follow, all: readonly Operation[]): string[] {
+  const reads = all.filter(({ effect }) => effect === 'read');
+  const read = reads.find(({ name, api }) => [name, api].includes(follow.read));
+  if (read === undefined) {
+    const names = reads.flatMap(({ name, api }) => [name, api]);
+    return [`follow.read: ${unknownName(follow.read, 'a read', names)}`];
+  }
+  return Object.entries(follow.arguments).flatMap(([argument, source]) => {
+    // The first step of a source is `input` or `answer`. An answer may have any fields.
+    const [start, ofChange] = stepsOf(source);
+    return [
+      ...problemIfUnknown(stepsOf(argument)[0], read),
+      ...(start === 'input' ? problemIfUnknown(ofChange, change) : []),
+    ];
+  });
+}
+
+function problemIfUnknown(argument: string | number | undefined, { name, input }: Operation): string[] {
+  const known = Object.keys(input().shape);
+  const given = String(argument);
+  if (known.includes(given)) return [];
+  return [`follow.arguments: ${unknownName(given, `an argument of ${name}`, known)}`];
+}
+
+/** @param kind completes "is not", such as `a read` */
+function unknownName(name: string, kind: string, known: readonly string[]): string {
+  const similar = didYouMean(name, known);
+  const hint = similar === undefined ? '' : `; did you mean ${quoteName(similar)}?`;
+  return `${quoteName(name)} is not ${kind}${hint}`;
+}
