@@ -10,7 +10,7 @@ import { InvalidToken } from '../consent/tokens.js';
 import type { Journal } from '../journal/journal.js';
 import { createMemoryPlanStore } from '../journal/plan-store.js';
 import { questionLimits } from '../mcp/client-quirks.js';
-import { createDefinitionParser } from '../operations/definition-schema.js';
+import { createDefinitionParser, plainString } from '../operations/definition-schema.js';
 import { largestArguments, probeArguments, probeRecords } from '../operations/probe-values.js';
 import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation } from '../tools/define-operation.js';
@@ -31,7 +31,13 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   /** Sentences that begin with the operation's name. A set, because many calls find the same problem. */
   const problems = new Set<string>();
   // The parser guards the functions of the operation. A guard reports each fault to `failed`, with a message that has the name already.
-  const parse = createDefinitionParser({ failed: ({ message }) => problems.add(message) });
+  const parse = createDefinitionParser({
+    failed: ({ message }) => {
+      // A plain string is quoted, and differs from call to call. One such problem of a function is enough.
+      const [fault] = message.split(plainString);
+      if (![...problems].some((known) => known.split(plainString)[0] === fault)) problems.add(message);
+    },
+  });
   // Generated schemas are no part of a definition, so the parser would refuse them.
   const { schemas: _, ...definition } = operation;
   const parsed = parse(definition);

@@ -31,9 +31,15 @@ export async function draftOperations({ path, operations, asJson }: DraftRequest
   const names = operations.split(',').map((name) => name.trim());
   for (const name of names)
     if (!model.names.includes(name)) throw new UsageError(notOneOf('operation', name, model.names));
-  const source = { model, path: `./${relative('.', path).replaceAll('\\', '/')}`, operations: names };
+  const source = { model, path: pathFromFolder(path), operations: names };
   stdout.write(asJson ? draftJson(source) : draftModule(source));
   return 0;
+}
+
+/** Returns the path of the model from the current folder, where the draft is expected: `./model.json` or `../models/model.json`. */
+function pathFromFolder(path: string): string {
+  const fromFolder = relative('.', path).replaceAll('\\', '/');
+  return fromFolder.startsWith('../') ? fromFolder : `./${fromFolder}`;
 }
 
 /** @throws UsageError if the model cannot be read */

@@ -136,7 +136,7 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
   const { result: checked, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
     const loaded = await loadOperations(file, hostRules, { observer });
-    const { operations, follows = {}, problems } = loaded;
+    const { operations, follows = {}, problems, notes = [] } = loaded;
     const all = allOperations(builtIn, loaded);
     const extended = all.filter(({ name }) => Object.hasOwn(follows, name));
     printLines(
@@ -144,6 +144,12 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
       problems.map((problem) => say`problem  ${problem}`),
     );
     let problemCount = problems.length;
+    // The notes on an operation are printed below its name.
+    if (operations.length === 0)
+      printLines(
+        stdout,
+        notes.map((note) => say`note  ${note}`),
+      );
     for (const operation of operations)
       problemCount += await printChecked(operation, await checkOperation(operation), all, stdout);
     // A built-in change needs no check. Its answer shows the read that the file attaches to it.

@@ -29,6 +29,7 @@ const shownIssues = 3;
 /**
  * Checks a parsed definition as a whole: against the operations that were loaded before it (`known`), the rules of hosts, and its own
  * example. Adds the schemas for hosts.
+ * @param otherFile the file of an earlier operation with the same name, unless that operation is built in
  * @throws UnusableFile with the problems, each of which begins with the path of a field
  * @throws OperationFault if a function of the operation throws or returns a wrong value
  */
@@ -36,8 +37,9 @@ export async function checkDefinition(
   operation: Operation,
   known: readonly Operation[],
   hosts: HostRules,
+  otherFile?: string,
 ): Promise<Operation> {
-  refuseIfAny([...combinationProblems(operation), ...conflictProblems(operation, known, hosts)]);
+  refuseIfAny([...combinationProblems(operation), ...conflictProblems(operation, known, hosts, otherFile)]);
   const complete = withKnownReads(operation, known);
   // Only operations of API models have schemas already. Schemas and paths are made from the model, and an example of the file was checked when
   // the operation was made (model-operation.ts).
@@ -79,7 +81,12 @@ function combinationProblems(operation: Operation): string[] {
 }
 
 /** Returns conflicts of an operation with those before it (`known`), and with the names of the server's other tools (`reservedNames`). */
-function conflictProblems(operation: Operation, known: readonly Operation[], { reservedNames }: HostRules): string[] {
+function conflictProblems(
+  operation: Operation,
+  known: readonly Operation[],
+  { reservedNames }: HostRules,
+  otherFile: string | undefined,
+): string[] {
   const { name, service, signing, preflight, companionRead } = operation;
   const isNameTaken = known.some((other) => other.name === name) || reservedNames.includes(name);
 
@@ -95,7 +102,7 @@ function conflictProblems(operation: Operation, known: readonly Operation[], { r
   return brokenRules([
     [
       isNameTaken,
-      'name: is taken by another operation. Choose another name, or a prefix for the operations of a model',
+      `name: is taken by another operation${otherFile === undefined ? '' : ` in ${quoteName(otherFile)}`}. Choose another name, or a prefix for the operations of a model`,
     ],
     [hasOtherSigning, `signing: must be the same as that of ${otherOfService?.name}, which has the same service`],
     [preflight !== undefined && !isKnownRead(preflight.operation), `preflight.operation: ${readRule}`],

@@ -4,6 +4,7 @@ import type { Change, Follow, LastingPart, Operation } from '../tools/define-ope
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
+import { didYouMean } from '../util/did-you-mean.js';
 import { isObject, lazy, valueAt, withoutUndefined } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { isSafeText, type SafeText } from '../util/safe-text.js';
@@ -14,9 +15,15 @@ import { type AnyFunction, type CallObserver, guardAsyncFunction, guardFunction,
 const maximumPath = 16_384;
 const maximumText = 4000;
 
+/** An object with these fields only. The message about another field has the names of these, from which `problemsOf` suggests the nearest. */
+export const onlyFields = <Shape extends z.core.$ZodLooseShape>(shape: Shape, message?: string) =>
+  z.strictObject(shape, {
+    error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : message),
+  });
+
 /** An object with these fields only. An optional field that is undefined counts as missing. */
 const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
-  z.preprocess((value) => (isObject(value) ? withoutUndefined(value) : value), z.strictObject(shape));
+  z.preprocess((value) => (isObject(value) ? withoutUndefined(value) : value), onlyFields(shape));
 
 export const trueOrFalse = z.boolean('must be true or false');
 export const limitedText = (limit: number) =>
@@ -87,7 +94,7 @@ const regionName = z
 
 const requestPath = z
   .string('must be text')
-  .regex(/^\/[!-~]*$/, 'must begin with "/" and be percent-encoded')
+  .regex(/^\/[!-~]*$/, 'must begin with "/" and be percent-encoded: encodeSegment(…) encodes a name')
   .regex(/^[^?#\\]*$/, 'must have no query')
   .max(maximumPath, `must have at most ${maximumPath} characters`);
 
@@ -131,8 +138,11 @@ const isFunction = (value: unknown): value is AnyFunction => typeof value === 'f
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'name' in value && 'request' in value;
 
+/** The beginning of the sentence that quotes a plain string in place of a text. */
+export const plainString = '. This is a plain string: ';
+
 function plainTextProblem({ input }: { readonly input?: unknown }): string {
-  const plainText = typeof input === 'string' ? `. This is a plain string: ${quote(input, 100)}` : '';
+  const plainText = typeof input === 'string' ? `${plainString}${quote(input, 100)}` : '';
   return `must be text made by kit.say, which quotes names (docs/OPERATIONS.md)${plainText}`;
 }
 
@@ -146,7 +156,7 @@ const safeTexts = z.array(safeText, 'must be a list of texts').max(100, 'must ha
 const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text: safeText }).optional();
 
 /** The schema of `follow`: the read that shows the progress of a change. */
-export const followSchema = z.strictObject({
+export const followSchema = onlyFields({
   read: limitedText(100),
   arguments: z.record(
     limitedText(100),
@@ -250,7 +260,7 @@ const serviceName = matching(
   /^[a-z][a-z0-9-]{0,30}$/,
   'lowercase letters, digits and "-", at most 31, beginning with a letter',
 );
-const signing = z.strictObject({
+const signing = onlyFields({
   service: matching(/^[\w-]{1,64}$/, 'a service name'),
   headers: z.enum(['s3', 'api'], 'must be s3 or api'),
   region: regionName.exactOptional(),
@@ -374,6 +384,10 @@ export function createDefinitionParser(observer: CallObserver): DefinitionParser
 export function problemsOf(value: unknown, issue: z.core.$ZodIssue): string[] {
   const path = toDotPath(issue.path);
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${[path, quoteName(key)].filter(Boolean).join('.')}: is not a field`);
+    return issue.keys.map((key) => {
+      const similar = didYouMean(key, issue.message.split(' '));
+      const hint = similar === undefined ? '' : `; did you mean ${similar}?`;
+      return `${[path, quoteName(key)].filter(Boolean).join('.')}: is not a field${hint}`;
+    });
   return [`${path}: ${valueAt(value, path) === undefined ? 'is missing' : issue.message}`];
 }

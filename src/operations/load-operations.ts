@@ -6,7 +6,7 @@ import type { Follow, Operation } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import { OperationFault } from '../tools/operation-fault.js';
 import { reasonOf } from '../util/log.js';
-import { isObject, valueAt } from '../util/objects.js';
+import { isObject, textAt, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import { checkDefinition, type HostRules } from './check-definition.js';
@@ -53,6 +53,8 @@ interface Loaded {
   readonly operations: Operation[];
   /** Reads that show the progress of built-in changes, by the tool name of the change. */
   readonly follows: Record<string, Follow>;
+  /** Files without operations and extensions. */
+  readonly emptyFiles: string[];
   /** The file of each operation and extension, by tool name. */
   readonly files: Map<string, string>;
 }
@@ -66,7 +68,7 @@ export async function loadOperations(
   hosts: HostRules,
   { observer = {}, timeLimitMs = 5000 }: LoadOptions = {},
 ): Promise<OwnOperations> {
-  const loaded: Loaded = { operations: [], follows: {}, files: new Map() };
+  const loaded: Loaded = { operations: [], follows: {}, emptyFiles: [], files: new Map() };
   const parse = createDefinitionParser(observer);
   const context = { hosts, observer, timeLimitMs, parse, modelSchemas: new WeakMap() };
 
@@ -85,7 +87,10 @@ export async function loadOperations(
     return { operations: [], problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`) };
   }
   const { operations, follows } = loaded;
-  const notes = operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
+  const notes = [
+    ...loaded.emptyFiles.map((file) => `${quoteName(basename(file))} has no operations.`),
+    ...operations.flatMap((operation) => effectDoubt(operation)?.text ?? []),
+  ];
   return { operations, follows, notes: notes.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`), problems: [] };
 }
 
@@ -127,6 +132,7 @@ async function loadFile(path: string, loaded: Loaded, context: Context): Promise
   try {
     const late = new UnusableFile(`it did not end loading within ${context.timeLimitMs / 1000} seconds`);
     const entries = await withinTime(importFile(path, context), context.timeLimitMs, late);
+    if (entries.length === 0) loaded.emptyFiles.push(path);
     for (const [index, entry] of entries.entries()) {
       const isExtension = isObject(entry) && 'extends' in entry;
       const label = isExtension ? `entry ${index + 1}` : `operation ${index + 1}${nameInBrackets(entry)}`;
@@ -186,7 +192,7 @@ async function importFile(path: string, context: Context): Promise<readonly unkn
   const file = quoteName(basename(path));
 
   announceStep?.(`${file}: import`);
-  const { default: makeEntries } = await orUnusable('it cannot be imported', async () => {
+  const { default: makeEntries } = await orUnusable('it cannot be imported', path, async () => {
     // The module of a JSON file has the same default export as that of a JavaScript file: a function that makes the operations.
     const isJson = path.endsWith('.json');
     return parsed(fileModule, isJson ? await moduleOfJson(path) : await import(pathToFileURL(resolve(path)).href));
@@ -194,7 +200,9 @@ async function importFile(path: string, context: Context): Promise<readonly unkn
 
   announceStep?.(`${file}: default export`);
   const kit = createKit(fromModelIn(dirname(path), context));
-  const entries = await orUnusable('its default export threw', async () => parsed(entryList, await makeEntries(kit)));
+  const entries = await orUnusable('its default export threw', path, async () =>
+    parsed(entryList, await makeEntries(kit)),
+  );
 
   // A property that the file adds to `Object.prototype` would also be in every set of arguments.
   const [addedField] = Object.keys(Object.prototype);
@@ -203,7 +211,7 @@ async function importFile(path: string, context: Context): Promise<readonly unkn
 }
 
 /** Runs a step of the import. Its error becomes an `UnusableFile` that says what the step has done: `ifThrown`. */
-async function orUnusable<Value>(ifThrown: string, step: () => Promise<Value>): Promise<Value> {
+async function orUnusable<Value>(ifThrown: string, path: string, step: () => Promise<Value>): Promise<Value> {
   try {
     return await step();
   } catch (error) {
@@ -213,8 +221,18 @@ async function orUnusable<Value>(ifThrown: string, step: () => Promise<Value>): 
         'this version of Node.js does not load TypeScript: use Node.js 22.18 or later, or JavaScript',
       );
     const reason = error instanceof Error ? error.message : 'no error was given';
-    throw new UnusableFile(`${ifThrown}: ${quote(reason, maximumReasonLength)}`);
+    throw new UnusableFile(`${ifThrown}: ${quote(reason, maximumReasonLength)}${placeOf(error, path)}`);
   }
+}
+
+/** Returns the line of an error in a file, such as ` (line 3)`. A syntax error does not have it, so the way to find it is named. */
+function placeOf(error: unknown, path: string): string {
+  const stack = textAt(error, 'stack') ?? '';
+  const end = stack.split(pathToFileURL(resolve(path)).href)[1] ?? '';
+  const [, line] = /^[^:\s]*:(\d+)/.exec(end) ?? [];
+  if (line !== undefined) return ` (line ${line})`;
+  const isScript = error instanceof SyntaxError && /\.m?js$/.test(path);
+  return isScript ? ' (node --check shows the line)' : '';
 }
 
 /** @throws UnusableFile with all problems of the value in one sentence */
@@ -272,7 +290,9 @@ async function addOperation(
     // Undefined unless `fromModel` made the definition.
     const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
     const operation = { ...parsed.operation, ...(schemas && { schemas }) };
-    operations.push(await checkDefinition(operation, [...builtIn, ...operations], hosts));
+    const takenBy = files.get(operation.name);
+    const otherFile = takenBy === undefined ? undefined : basename(takenBy);
+    operations.push(await checkDefinition(operation, [...builtIn, ...operations], hosts, otherFile));
     files.set(operation.name, path);
     return [];
   } catch (error) {

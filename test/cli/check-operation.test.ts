@@ -46,6 +46,10 @@ describe('an operation from outside', () => {
     expect(await check(source)).toEqual([]);
   });
 
+  test('has one problem for a text that is a plain string in every call', async () => {
+    expect(await check(fileWith("summarize: (_, { id }) => 'Thing ' + id"))).toHaveLength(1);
+  });
+
   test('sends the request that was checked, whatever it says when it is looked at again', async () => {
     const source = fileWith(
       "request: () => { let at = 0; return { get path() { return ['/ok', '/../x?y'][at++] ?? '/z'; } }; }",

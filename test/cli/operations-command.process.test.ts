@@ -330,7 +330,13 @@ describe('a server with operations of its own', () => {
       written('throws.mjs', "throw new Error('no network');"),
       // An endpoint of an operation that could not be loaded is not called unknown.
       { CLOUDOPS_ENDPOINT_THINGS_URL: 'https://example.com' },
-      /^cloudops-mcp cannot start: CLOUDOPS_OPERATIONS: throws\.mjs: it cannot be imported: "no network"\.$/m,
+      /^cloudops-mcp cannot start: CLOUDOPS_OPERATIONS: throws\.mjs: it cannot be imported: "no network" \(line 1\)\.$/m,
+    ],
+    [
+      'a file that is no JavaScript',
+      written('syntax.mjs', 'export default (kit => ['),
+      {},
+      /syntax\.mjs: it cannot be imported: ".*" \(node --check shows the line\)\.$/m,
     ],
     [
       'a file that leaves an error behind',

@@ -44,12 +44,16 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     /is for version "2" of the kit/,
   ],
   ['a missing field', fileWith('title: undefined'), /operation 1 \(get_thing\): title: is missing/],
-  ['a field that is not one', fileWith('titel: "x"'), /titel: is not a field/],
+  ['a field that is not one', fileWith('titel: "x"'), /titel: is not a field; did you mean title\?/],
   ['a field of another type', fileWith('summarize: "x"'), /summarize: must be a function/],
   ['a name that hosts refuse', fileWith("name: 'Get-Thing'"), /name: must be lowercase letters/],
   ['a name that is too long', fileWith(`name: 'a${'b'.repeat(64)}'`), /name: must be lowercase letters/],
   ['the name of a built-in operation', fileWith("name: 'list_parts'"), /name: is taken by another operation/],
-  ['the same name twice', fileWith('', `, kit.defineOperation({ ${operation} })`), /operation 2 .*name: is taken/],
+  [
+    'the same name twice',
+    fileWith('', `, kit.defineOperation({ ${operation} })`),
+    /operation 2 .*name: is taken by another operation in platform-\d+\.mjs/,
+  ],
   ['a name that every object has', fileWith("name: 'constructor'"), /name: is taken/],
   ['a service that every object has', fileWith("service: 'constructor'"), /service: is taken/],
   [
@@ -188,7 +192,7 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
   [
     'a request whose promise has a wrong value',
     fileWith("request: async () => ({ path: 'a' })"),
-    /request returned a wrong value: path must begin with "\/"/,
+    /request returned a wrong value: path must begin with "\/" and be percent-encoded: encodeSegment\(…\) encodes a name/,
   ],
   ...[
     'Authorization',

@@ -115,13 +115,10 @@ describe('a file', () => {
     expect(problems.map(({ text }) => text)).toEqual([expect.stringMatching(problem)]);
   });
 
-  test('of no operations adds none', async () => {
-    expect(await loadOperations(written('export default () => [];'), hostRules)).toEqual({
-      operations: [],
-      follows: {},
-      notes: [],
-      problems: [],
-    });
+  test('of no operations adds none, and a note says so', async () => {
+    const { notes = [], ...own } = await loadOperations(written('export default () => [];'), hostRules);
+    expect(own).toEqual({ operations: [], follows: {}, problems: [] });
+    expect(notes.join()).toMatch(/^CLOUDOPS_OPERATIONS: platform-\d+\.mjs has no operations\.$/);
   });
 
   test('has sentences for models, which stand in the instructions unless a tool that is offered makes them wrong', async () => {

@@ -2,12 +2,12 @@ import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 import { leavesOf } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
-import { errorAdvice, followSchema, limitedText, problemsOf, trueOrFalse } from '../definition-schema.js';
+import { errorAdvice, followSchema, limitedText, onlyFields, problemsOf, trueOrFalse } from '../definition-schema.js';
 import { UnusableFile } from '../unusable-file.js';
 
 const sentences = z.array(limitedText(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
 const names = z.array(limitedText(200), 'must be a list of names').max(200, 'must have at most 200 names');
-const operationSettings = z.strictObject(
+const operationSettings = onlyFields(
   {
     effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
     effectIsSure: trueOrFalse.optional(),
@@ -34,7 +34,7 @@ const operationSettings = z.strictObject(
   'must be an object with effect',
 );
 
-export const modelSettings = z.strictObject({
+export const modelSettings = onlyFields({
   api: z.string('must be the name of the API in settings, such as devops'),
   prefix: z
     .string()

@@ -40,6 +40,13 @@ test.each([
   expect(effectDoubt({ api, method, effect, effectIsSure: true })).toBeUndefined();
 });
 
+test.each([
+  ['RevokeRule', 'DELETE', false, 'the name suggests alter, the model suggests a deletion'],
+  ['Invoke', 'POST', true, 'neither the name nor the model tells'],
+] as const)('%s by %s is unclear, with the reason', (name, method, isMethodFixed, reason) => {
+  expect(guessEffect({ name, method, isReadonly: false, isMethodFixed })).toEqual({ reason });
+});
+
 function problemsOf(settings: unknown): readonly string[] {
   try {
     readSettings(settings);

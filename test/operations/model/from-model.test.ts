@@ -543,7 +543,11 @@ test.each<[what: string, given: object, problem: RegExp]>([
     operation({ effect: 'read' }, 'GetUser'),
     /^operations\.GetUser: the model has no operation/,
   ],
-  ['an unknown field', operation({ ...create, cost: 1 }), /^operations\.CreateUser\.cost: is not a field/],
+  [
+    'an unknown field',
+    operation({ ...create, costMoney: 1 }),
+    /^operations\.CreateUser\.costMoney: is not a field; did you mean costsMoney\?/,
+  ],
   ['a change of unknown price', operation({ effect: 'create' }), /costsMoney: is missing/],
   [
     'what nobody decided',
