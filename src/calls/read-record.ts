@@ -106,6 +106,8 @@ function compact(value: unknown): object {
 /** About 25,000 tokens, because more would fill an agent's context. */
 const maximumCharacters = 60_000;
 const longestText = 2000;
+/** Length limit of a text that the client passes back, such as the token of a page, which is useless if it is cut. */
+const longestExact = 16_384;
 const longestName = 100;
 /** Maximum number of lists whose left-out entries the warning names. */
 const maximumLists = 3;
@@ -213,7 +215,7 @@ class RecordCopier {
       const shownName = this.#copyText(name, longestName);
       if (typeof value === 'string' && this.#exact.includes(name)) {
         this.#room -= value.length + 4;
-        copied.set(name, [shownName, value.slice(0, this.#longestText)]);
+        copied.set(name, [shownName, value.slice(0, Math.max(longestExact, this.#longestText))]);
       } else copied.set(name, [shownName, this.copy(value, shownName.length + 2, name)]);
     }
     const inOriginalOrder = Object.keys(fields).map((name) => copied.get(name));

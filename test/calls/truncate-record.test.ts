@@ -34,6 +34,11 @@ describe('a long list', () => {
   });
 });
 
+test('a token that is passed back is not cut', () => {
+  const token = 't'.repeat(4000);
+  expect(truncateRecord({ NextToken: token }, ['NextToken']).record).toEqual({ NextToken: token });
+});
+
 test('a list in a single entry is cut, and not left out with its entry', () => {
   const { record, warnings } = truncateRecord({ Groups: [{ Rows: rows }, { Rows: rows }], Notes: [{ a: 1 }] });
   const [group = {}, ...others] = listIn(record, 'Groups');

@@ -54,7 +54,7 @@ describe('from a model', () => {
     const withoutDecisions = (text = '') => text.replaceAll(decisions, '');
     expect(withoutDecisions(drafted)).toBe(withoutDecisions(decided?.text));
     const checked = await inFolder('cloudops-mcp operations check storage.mjs').catch((error) => printed.parse(error));
-    expect(checked.stdout).toMatch(/costsMoney: is not decided[\s\S]*\noperations: 0, problems: 3\n$/);
+    expect(checked.stdout).toMatch(/costsMoney: is not decided[\s\S]*\noperations: 0, problems: 4\n$/);
   });
 
   test('the decided file passes the check, and its tools work in the sandbox', async () => {
