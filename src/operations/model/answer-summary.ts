@@ -84,7 +84,7 @@ const markersOfNextPage = (record: Readonly<Record<string, unknown>>): readonly 
     return saysMore && !path.includes('[') ? [path] : [];
   });
 const moreFlag = /^(?:is)?truncated$|^(?:has)?more(?:\w*)$/i;
-const nextToken = /^next\w*(?:token|marker|key)$|^next(?:token|marker)\w*$|^lastevaluated\w+$/i;
+const nextToken = /^next\w*(?:token|marker|key)$|^next(?:token|marker)\w*$|^last_?evaluated_?\w+$/i;
 
 const scalarText = (value: unknown): SafeText =>
   typeof value === 'string' ? quoted(value, longestShown) : defined(String(value));
