@@ -20,6 +20,8 @@ import { type ResourceTexts, serveResources, templateValues } from './mcp/resour
 import { serverIcon } from './mcp/server-icon.js';
 import { type CacheLife, serveSkill, skillsExtension } from './mcp/skill.js';
 import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
+import { toolResult } from './mcp/tool-result.js';
+import { decide } from './mcp/views/decide.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
 import { traceOrigin } from './observe/tracing.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
@@ -114,8 +116,6 @@ export function createServer(
 
 /** Loads the prompts when a client asks for them, because calls do not need them. */
 const loadPrompts = () => import('./mcp/prompts.js');
-/** Needed only after a call. */
-const loadResults = () => import('./mcp/tool-result.js');
 
 /** Serves the prompts whose tools are offered. */
 function servePrompts(server: Server, operations: readonly Operation[]): void {
@@ -223,7 +223,6 @@ async function callOperation(
   });
 
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client, consentTokens);
-  const { toolResult } = await loadResults();
   return toolResult(outcome, client.views ? { call: { tool: operation.name, args }, actionTokens } : undefined);
 }
 
@@ -257,11 +256,9 @@ async function callDecideTool(
     requestContext,
     progressSender(requestContext),
   );
-  const { decide } = await import('./mcp/views/decide.js');
   const { outcome, call, earlier } = await decide(args, actionTokens, operations, (operation, callArgs, click) =>
     dependencies.call(operation, callArgs, { ...callContext, ...click }),
   );
-  const { toolResult } = await loadResults();
   return toolResult(outcome, { call, actionTokens, earlier });
 }
 

@@ -3,12 +3,11 @@ import { allowChanges } from '../calls/account.js';
 import type { Config } from '../config/load-config.js';
 import type { DecisionPage } from '../consent/decision-page.js';
 import { reportJournal } from '../journal/health-check.js';
-import { type MessageProblem, problemOfMessage } from '../mcp/message-problem.js';
+import { problemOfMessage } from '../mcp/message-problem.js';
 import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';
 import { errorName, type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { answerInvalidRequests } from './answer-invalid-requests.js';
 import { type Command, type Terminal, validConfig } from './command.js';
 import { hasDesktop } from './has-desktop.js';
 import { printLine } from './layout.js';
@@ -61,9 +60,6 @@ async function serveClient(
   });
 
   const transport = new StdioServerTransport();
-  const answerWithError = (id: string | number, error: MessageProblem) =>
-    void transport.send({ jsonrpc: '2.0', id, error: { ...error } }).catch(() => undefined);
-  const stopAnswering = answerInvalidRequests(stdin, answerWithError);
   const connection = serveStdio(() => createServer(server), {
     transport,
     // The error's message is not logged, because it may quote any text that the client sent.
@@ -73,10 +69,10 @@ async function serveClient(
   transport.onmessage = (message) => {
     const problem = problemOfMessage(message);
     if (problem === undefined) onmessage?.(message);
-    else if ('method' in message && 'id' in message) answerWithError(message.id, problem);
+    else if ('method' in message && 'id' in message)
+      void transport.send({ jsonrpc: '2.0', id: message.id, error: { ...problem } }).catch(() => undefined);
   };
   await ended;
-  stopAnswering();
   await connection.close();
 }
 
