@@ -26,7 +26,7 @@ export type PlanState =
     }
   | {
       readonly kind: 'underWay';
-      /** True if the plan was accepted more than a minute ago, and the journal has no change of it. So nothing was sent so far. */
+      /** True if the plan was accepted minutes ago, less than a day, and the journal still has no change of it. */
       readonly hasNotBegun?: boolean;
     }
   | {
@@ -100,8 +100,11 @@ function stateByDecision({ tool, decision }: FoundPlan, time: number): PlanState
   return { kind: 'ended', outcome, person: decision.person, isSettling: ageMs < settlingMs };
 }
 
-/** Within this time (milliseconds), the change of an accepted plan gets into the journal, unless its server stops or loses the journal. */
-const beginMs = 60_000;
+/**
+ * Within this time (milliseconds), the change of an accepted plan gets into the journal, unless its server stops or loses the journal. Long enough
+ * for a call that waits for a place among others, and for servers whose clocks differ.
+ */
+const beginMs = 300_000;
 /** A journal in a file knows the changes of one day. After this time (milliseconds), it may not have a change that has begun. */
 const knownMs = 20 * 60 * 60_000;
 

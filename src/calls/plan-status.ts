@@ -72,7 +72,8 @@ export async function findOwnPlan(
     // The call goes on as if it had no planId.
     if (!isNeeded) return undefined;
     // After this step, a call without planId would not make a plan, but send the change.
-    throw step.kind === 'given' ? new Refusal('PlanRefused', error.problems, { next: callWithoutPlanId }) : error;
+    const wouldSend = step.kind === 'given' && !withdraw;
+    throw wouldSend ? new Refusal('PlanRefused', error.problems, { next: callWithoutPlanId }) : error;
   }
 }
 
@@ -115,7 +116,8 @@ const isOwnByRequest = (state: PlanState, isConsent: boolean): boolean =>
   state.kind !== 'waiting' || (state.isStored && !(isConsent && state.isRedeemable));
 
 /** True if a plan may take the place of another: it waits, or has carried out its change or is about to. False if it was declined or has failed. */
-export const mayReplace = ({ state }: OwnPlan): boolean => state.kind !== 'ended' || state.outcome.kind === 'succeeded';
+export const mayReplace = ({ state }: OwnPlan): boolean =>
+  state.kind === 'ended' ? state.outcome.kind === 'succeeded' : !(state.kind === 'underWay' && state.hasNotBegun);
 
 /**
  * Answers a call with a planId: tells the state of the plan, or withdraws the plan.
@@ -350,7 +352,7 @@ const waitingAnswer = (
 /** The answer about a plan that is decided, but has no outcome yet. */
 const underWayAnswer = (tool: string, planId: string | undefined, { hasNotBegun = false }: UnderWayState): Success => ({
   summary: hasNotBegun
-    ? say`Somebody accepted this plan of ${own(tool)}, but its change has not begun. Nothing was sent so far.`
+    ? say`Somebody accepted this plan of ${own(tool)}, but the journal has no change of it, so no server has begun to send it.`
     : say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
   outcome: 'waiting',
   ...(planId !== undefined && { planId }),
@@ -358,7 +360,7 @@ const underWayAnswer = (tool: string, planId: string | undefined, { hasNotBegun 
     ? next(
         'agent',
         'call',
-        'Call without planId to get a new plan: the server that should send the change may have stopped.',
+        'The server that should send the change may have stopped. Call with planOnly: true and without planId to get a new plan.',
       )
     : next('agent', 'wait', 'Call again later with the same arguments and this planId.'),
   warnings: [],

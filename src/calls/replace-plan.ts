@@ -23,8 +23,8 @@ export async function findReplaced(
   { plans, log }: CallDependencies,
 ): Promise<FoundPlan | undefined> {
   const { replaces, planOnly, withdraw } = control;
-  // A call with `planOnly` or `withdraw` does not carry out its own plan, so the other plan has to stay.
   if (replaces === undefined) return undefined;
+  // A call with `planOnly` or `withdraw` does not carry out its own plan, so the other plan has to stay.
   if (planOnly || withdraw)
     throw notReplaced(
       say`replaces: does nothing together with ${words(withdraw ? 'withdraw' : 'planOnly')}`,

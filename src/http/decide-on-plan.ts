@@ -117,8 +117,8 @@ async function callWithClick(
 
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return undefined;
-  // A call that has claimed the plan stores the outcome itself, or lets the plan wait again. After a fault, no outcome is known. After a temporary
-  // failure without a claim, the plan continues to wait for another click.
+  // A call that has claimed the plan stores the outcome itself. After a fault, no outcome is known. After a temporary failure without a claim,
+  // the plan continues to wait for another click.
   if (isPlanClaimed || temporaryFailures.includes(code)) return outcome;
 
   // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the

@@ -16,10 +16,12 @@ import {
   storedCaller,
 } from './entry.js';
 import { append, checkWritable } from './file-open.js';
-import { listNewest, readChanges } from './file-read.js';
 import { FileWindow } from './file-window.js';
 import { type BeginOptions, type BeginResult, type Journal, unwritable } from './journal.js';
 import { createPersistence } from './retry-writes.js';
+
+/** Changes are compared with the window. The file itself is read only if somebody asks for the journal. */
+const loadReading = () => import('./file-read.js');
 
 /**
  * A journal of JSON lines. Each entry is appended in one write and flushed to disk before its change is sent, so the order of the
@@ -145,12 +147,14 @@ export function createFileJournal(
         .filter((change) => isDeclinedBetween(change, since, time) && isRefusalOf(change, caller, client))
         .map(({ digest }) => digest);
     },
-    list: (options) => listNewest(path, options),
+    list: async (options) => (await loadReading()).listNewest(path, options),
     listUnfinished: async () => {
       const window = await fileWindow.refreshWithUnfinished();
       return window.listUnfinished(now().getTime());
     },
-    read: (options) => readChanges(path, options),
+    async *read(options) {
+      yield* (await loadReading()).readChanges(path, options);
+    },
     close: persistence.close,
   };
 }

@@ -98,12 +98,12 @@ test.each<readonly [string, Known, object]>([
   ['that was decided on', { plan: { state: 'decided' } }, { kind: 'underWay' }],
   [
     'that was accepted',
-    { plan: { state: 'decided', decision: { kind: 'accepted', at: start } }, afterMs: 60_000 },
+    { plan: { state: 'decided', decision: { kind: 'accepted', at: start } }, afterMs: 5 * 60_000 },
     { kind: 'underWay', hasNotBegun: false },
   ],
   [
-    'that was accepted, and whose change has not begun in a minute',
-    { plan: { state: 'decided', decision: { kind: 'accepted', at: start } }, afterMs: 60_001 },
+    'that was accepted, and whose change has not begun in five minutes',
+    { plan: { state: 'decided', decision: { kind: 'accepted', at: start } }, afterMs: 5 * 60_000 + 1 },
     { kind: 'underWay', hasNotBegun: true },
   ],
   [

@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { toolSchemas } from '../../src/mcp/tool-schemas.js';
 import { operations } from '../../src/tools/index.js';
@@ -278,13 +277,9 @@ test('mcp.json starts the server on the sandbox', async () => {
   await client.close();
 });
 
-test('a request that the SDK ignores, or whose argument it drops, is answered with an error, also if it comes in pieces', async () => {
+test('a call with an argument that the SDK drops is answered with an error, also if it comes in pieces', async () => {
   const server = startRaw({ CLOUDOPS_SANDBOX: 'true' });
   const toolCall = (text: string) => ({ method: 'tools/call', params: JSON.parse(text) });
-  server.send({ id: 1, method: 'tools/call', params: null });
-  expect(await server.response(1)).toMatchObject({ error: { code: -32600 } });
-  server.send({ id: 'x', method: 'tools/list', params: [] });
-  await vi.waitFor(() => expect(server.stdout()).toContain('"id":"x","error"'));
   const padding = 'p'.repeat(300_000);
   for (const [id, size] of [
     [2, 0],
@@ -300,11 +295,6 @@ test('a request that the SDK ignores, or whose argument it drops, is answered wi
       error: { code: -32602, message: '__proto__: is not an argument' },
     });
   }
-  server.child.stdin.write('{"jsonrpc":"2.0","id":4,"method":"tools/list",');
-  await delay(50);
-  server.child.stdin.write('"params":null}\n{"jsonrpc":"2.0","id":5,"method":"ping"}\n');
-  expect(await server.response(4)).toMatchObject({ error: { code: -32600 } });
-  expect(await server.response(5)).toMatchObject({ result: {} });
   server.child.stdin.end();
   await server.ended;
   expect(server.child.exitCode).toBe(0);

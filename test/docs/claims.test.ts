@@ -128,7 +128,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/CONSENT.md', `After ${refusals} refused changes of a caller (over stdio, of a client) within ${plansExpire}`],
   ['docs/CONSENT.md', `a plan waits ${planHours} hours (\`CLOUDOPS_PLAN_HOURS\`), at most ${plansWaiting} per caller`],
   ['docs/CONSENT.md', `or is still running, within the last ${duplicates}`],
-  ['docs/CONSENT.md', `has not begun within ${{ 60000: 'a minute' }[constant('src/calls/plan-state.ts', 'beginMs')]}`],
+  ['docs/CONSENT.md', `has not begun within ${inMinutes(constant('src/calls/plan-state.ts', 'beginMs'))}`],
   ['docs/CONSENT.md', `At ${rotated}, it is renamed with the time`],
   ['docs/DEPLOY.md', `It is read again within ${rereadTokens}`],
   [

@@ -40,6 +40,7 @@ test.each([
   ['{"method":"tools/call","params":null}', /params must be an object/],
   ['{"method":"tools/call","params":[]}', /params must be an object/],
   ['{"method":"tools/call","params":{"arguments":{"a":1,"__proto__":{"b":2}}}}', /__proto__: is not an argument/],
+  ['{"method":"tools/call","params":{"arguments":{"tags":[{"__proto__":"b"}]}}}', /__proto__: is not an argument/],
 ])('%s is refused, because the SDK would ignore it or drop a part of it', (body, message) => {
   const problem = expect.objectContaining({ status: 400, message: expect.stringMatching(message) });
   expect(() => parseMessage(Buffer.from(body))).toThrow(problem);

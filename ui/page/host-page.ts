@@ -105,8 +105,8 @@ const hostDescription = {
 /** The heading of the page and the title of its tab. Undefined for a result without a subject, such as that of a failed call. */
 function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab: string } | undefined {
   const outcome = readOutcome(_meta);
-  // After a wrong name, the plan still waits, so the titles stay.
-  if (outcome?.kind === 'misnamed') return undefined;
+  // After a wrong name, or a click that was refused without an end of the plan, the plan may still wait, so the titles stay.
+  if (outcome?.kind === 'misnamed' || (outcome?.kind === 'refused' && outcome.isOfPlan !== true)) return undefined;
   if (outcome !== undefined) return { heading: 'A change and its outcome', tab: textInUtc(outcome.sentence) };
   const change = readProposedChange(_meta);
   if (change !== undefined) return { heading: 'A change to decide on', tab: change.sentence };
