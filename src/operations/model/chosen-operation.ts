@@ -59,7 +59,6 @@ export function chooseOperation(
   const allArguments = argumentsOf(model, operation.input, isHidden);
 
   refuseUnknownSecrets(settings, allArguments, () => structureOf(model, operation.output).fields());
-  const isSecret = isSecretIn(settings.secretNames);
   const title = settings.title ?? sentenceCase(nameInWords(name));
   return {
     operation,
@@ -74,8 +73,7 @@ export function chooseOperation(
       settings.effect === 'read'
         ? { schemas: {}, listing: {} }
         : controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
-    // The token of a page may be named like a secret.
-    isSecret: (field) => isSecret(field) && pages?.inputTokens.includes(field.memberName) !== true,
+    isSecret: isSecretIn(settings.secretNames),
     pages,
   };
 }

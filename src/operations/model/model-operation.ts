@@ -32,10 +32,16 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
   // Most operations are never called, so the two schemas and the fields of the answer are made at the first use.
   const input = lazy(() => inputSchema(chosen, folded, depth));
   const getAnswerFields = structureOf(model, operation.output).fields;
-  // Secrets in answers are masked, except fields that the file wants to show (`settings.show`), and the token of the next page, which looks
-  // like a secret, but has to be sent with the next request.
-  const shownFields = [...settings.show, ...(pages?.tokens ?? [])];
-  const isMasked: ChosenOperation['isSecret'] = (field) => isSecret(field) && !isNamed(shownFields, field);
+  // The token of a page may look like a secret, but is only one if the model or the file says so.
+  const isSaidToBeSecret = (field: Argument) =>
+    (field.isSensitive || isNamed(settings.secretNames, field)) && !isNamed(settings.show, field);
+  const isTokenArgument = ({ memberName }: Argument) => pages?.inputTokens.includes(memberName) === true;
+  const mayBeSecret = toolArguments.filter((field) => !isTokenArgument(field) || isSaidToBeSecret(field));
+  const outputTokens = lazy(() => (pages?.outputTokens ?? []).flatMap((path) => fieldAt(getAnswerFields(), path)));
+  // Secrets in answers are masked, except fields that the file wants to show (`settings.show`), and the tokens of the next page, which have
+  // to be sent with the next request. No other field with the name of a token is shown.
+  const isMasked: ChosenOperation['isSecret'] = (field) =>
+    isSecret(field) && !isNamed(settings.show, field) && !outputTokens().includes(field);
   const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
 
   return {
@@ -54,7 +60,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     input,
     schemas: { input: listing.input },
     example: exampleFor(chosen, input),
-    secrets: secretPaths(toolArguments, depth, isSecret),
+    secrets: secretPaths(mayBeSecret, depth, isSecret),
     request: (args, pageStart, idempotencyToken) => {
       // If the listing has folded arguments, a call may give them as JSON text in one combined argument. `unfolded` separates them.
       const singleArguments = unfolded(args, folded);
@@ -72,7 +78,15 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     },
     output,
     ...(pages !== undefined && {
-      pages: { page: output, ...pages.reducer },
+      pages: {
+        page: output,
+        ...pages.reducer,
+        result: (state: Readonly<Record<string, unknown>>, input, companion, rest) => {
+          // A secret token is sent, but not shown, so a later call cannot read on.
+          const isShown = ![...toolArguments.filter(isTokenArgument), ...outputTokens()].some(isSaidToBeSecret);
+          return pages.reducer.result(state, input, companion, isShown ? rest : undefined);
+        },
+      },
       exact: pages.tokens,
       next: (record) => stepToReadOn(pages, toolArguments, record),
     }),
@@ -86,6 +100,14 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...(settings.errors !== undefined && { errors: settings.errors }),
     ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
   };
+}
+
+/** Returns the field at a dotted path of structures, as a list of one; an empty list if there is none. */
+function fieldAt(fields: readonly Argument[], path: string): readonly Argument[] {
+  const [name, ...rest] = path.split('.');
+  const field = fields.find(({ memberName }) => memberName === name);
+  if (field === undefined || rest.length === 0) return field === undefined ? [] : [field];
+  return field.rules.kind === 'structure' ? fieldAt(field.rules.fields(), rest.join('.')) : [];
 }
 
 const without = (fields: Readonly<Record<string, unknown>>, names: readonly string[]) =>

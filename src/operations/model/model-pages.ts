@@ -12,7 +12,9 @@ export interface ModelPages {
   readonly hidden: readonly string[];
   /** Members of the input with the token of the first page to read. They are optional arguments, so that a later call can read on. */
   readonly inputTokens: readonly string[];
-  /** Names of the fields with the token of the next page, at any depth of an answer. They are never masked as secrets. */
+  /** Paths of the fields with the tokens of the next page. */
+  readonly outputTokens: readonly string[];
+  /** Last names of `outputTokens`. */
   readonly tokens: readonly string[];
   /** Path of the list with the entries of all pages, if the model names one. */
   readonly items: string | undefined;
@@ -51,7 +53,7 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
   return {
     hidden: hiddenSizes,
     inputTokens: trait.inputTokens,
-    // Masking knows no paths, so only the last name of each path is given.
+    outputTokens: trait.outputTokens,
     tokens: trait.outputTokens.map(lastName),
     items: trait.items?.[0],
     restOf: (record) =>

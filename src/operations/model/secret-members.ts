@@ -62,7 +62,7 @@ function isNamedLikeSecret(name: string): boolean {
   return words.some((word) => secretWord.test(word)) || privateKey.test(words.join(''));
 }
 
-const tokenOfPage = /^(?:next|continuation|pagination|page|starting) (?:\w+ )*token$/;
+const tokenOfPage = /^(?:(?:next|starting) )?(?:next|continuation|pagination|page|starting) token$/;
 const secretWord = /^(?:password|passwd|passphrase|secret|token)s?$/;
 const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem)?s?$/;
 

@@ -624,4 +624,59 @@ describe('pages', () => {
       'next: To read on, call again with the same arguments and marker as NextToken in the answer.',
     );
   });
+
+  describe('have tokens', () => {
+    const tokenModel = (traits: object) =>
+      smallModelJson(
+        {
+          ListSyncs: {
+            input: { SyncToken: member('String', { httpQuery: 'sync', ...traits }), Session: 'small#Session' },
+            output: { Names: 'small#Names', SyncToken: 'String', Session: 'small#Session' },
+            traits: {
+              ...http('POST', '/syncs'),
+              'smithy.api#paginated': { inputToken: 'SyncToken', outputToken: 'SyncToken', items: 'Names' },
+            },
+          },
+        },
+        {
+          'small#Names': { type: 'list', member: { target: 'smithy.api#String' } },
+          'small#Session': {
+            type: 'structure',
+            members: {
+              SyncToken: { target: 'smithy.api#String' },
+              PageAccessToken: { target: 'smithy.api#String' },
+              NextRefreshToken: { target: 'smithy.api#String' },
+              NextPageToken: { target: 'smithy.api#String' },
+            },
+          },
+        },
+      );
+    const sessions = ['Session.SyncToken', 'Session.PageAccessToken', 'Session.NextRefreshToken'];
+
+    test.each<[what: string, traits: object, more: object, isSecret: boolean]>([
+      ['that are shown, but no others with the same name', {}, {}, false],
+      ['that are hidden if the model says so', { sensitive: {} }, {}, true],
+      ['that are hidden if the file says so', {}, { secretNames: ['SyncToken'] }, true],
+    ])('%s', async (_what, traits, more, isSecret) => {
+      writeFileSync(join(folder, 'tokens.json'), JSON.stringify(tokenModel(traits)));
+      const operations = { ListSyncs: { effect: 'read', ...more } };
+      const read = await named('people_list_syncs', { ...settings, model: './tokens.json', operations });
+      expect(read.secrets).toEqual([...(isSecret ? ['sync'] : []), ...sessions]);
+
+      let page = 0;
+      const server = await startServer((_request, response) => {
+        page += 1;
+        const Session = { SyncToken: `inner-${page}`, PageAccessToken: 'access', NextRefreshToken: 'refresh' };
+        response.end(JSON.stringify({ Names: ['a'], SyncToken: `outer-${page}`, Session }));
+      });
+      const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
+      const { text } = await call(read, {}, { signal: never });
+      await close();
+      await server.close();
+      expect(server.requests.at(1)?.url).toBe('/syncs?sync=outer-1');
+      expect(text.includes('SyncToken: outer-100')).toBe(!isSecret);
+      expect(text.includes('To read on')).toBe(!isSecret);
+      for (const hidden of ['inner-', 'access', 'refresh']) expect(text).not.toContain(hidden);
+    });
+  });
 });
