@@ -103,8 +103,9 @@ function outcomeOfPages(
   // If the read stopped at a limit, `firstUnread` is the start of the first page that was not read, and the record says how to continue.
   const record = pages.result(state, input, companionRecord, firstUnread);
   // The caller gets the truncated record. Summary and next step are made from the whole one.
+  // There is no next step after a truncated record, because it may lead to the first unread page, past the entries that were left out.
   const shown = truncateRecord(record, operation.exact, wantsWholeAnswer);
-  const next = operation.next?.(record, input, isOffered);
+  const next = shown.warnings.length > 0 ? undefined : operation.next?.(record, input, isOffered);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),

@@ -625,6 +625,13 @@ describe('pages', () => {
     );
   });
 
+  test('of which entries are left out end without a next step, which would lead past these entries', async () => {
+    const long = 'n'.repeat(1900);
+    const { text } = await called([(page) => ({ Names: [`${long}${page}`], NextToken: `token-${page}` })]);
+    expect(text).toContain('of 100 entries of "Names" were left out.');
+    expect(text).not.toContain('To read on');
+  });
+
   describe('have tokens', () => {
     const tokenModel = (traits: object) =>
       smallModelJson(
