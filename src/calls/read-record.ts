@@ -125,22 +125,39 @@ export function truncateRecord(
 ): Omit<Reading, 'missingFields'> {
   const copier = new RecordCopier(exact, isWhole);
   const shown = copier.copy(record, 0, '');
-  const leftOut = leftOutTexts(copier);
-  const warnings = leftOut.length === 0 ? [] : [say`The answer is too long to show: ${listed(leftOut)} were left out.`];
-  return { record: { ...Object(shown) }, warnings };
+  return {
+    record: { ...Object(shown) },
+    warnings: copier.leftOut.length === 0 ? [] : [leftOutWarning(copier.leftOut)],
+  };
 }
 
-/** Texts such as `737 of 1105 entries of "Contents"` and `2 fields`. */
-function leftOutTexts({ leftOutEntries, leftOutFields }: RecordCopier): readonly SafeText[] {
-  const lists = [...leftOutEntries];
+/** A field for which there was no room, or the number of entries of a list for which there was none. */
+type LeftOut =
+  | { readonly kind: 'field' }
+  | { readonly kind: 'entries'; readonly name: string; readonly leftOut: number; readonly all: number };
+
+/** Says how much was left out, such as `737 of 1105 entries of "Contents" and 2 fields`. */
+function leftOutWarning(parts: readonly LeftOut[]): SafeText {
+  const sums = new Map<string, { leftOut: number; all: number }>();
+  let fields = 0;
+  for (const part of parts) {
+    if (part.kind === 'field') fields += 1;
+    else {
+      const sum = sums.get(part.name) ?? { leftOut: 0, all: 0 };
+      sums.set(part.name, { leftOut: sum.leftOut + part.leftOut, all: sum.all + part.all });
+    }
+  }
+  const lists = [...sums];
   const listTexts = lists.map(([name, { leftOut, all }]) =>
     name === '' ? say`${leftOut} of ${all} entries` : say`${leftOut} of ${all} entries of ${quoted(name, longestName)}`,
   );
-  return sentences(
+  const texts = sentences(
     ...listTexts.slice(0, maximumLists),
     lists.length > maximumLists && say`entries of ${counted(lists.length - maximumLists, 'other list')}`,
-    leftOutFields > 0 && say`${counted(leftOutFields, 'field')}`,
+    fields > 0 && say`${counted(fields, 'field')}`,
   );
+  const isSingle = lists.reduce((total, [, { leftOut }]) => total + leftOut, fields) === 1;
+  return say`The answer is too long to show: ${listed(texts)} ${words(isSingle ? 'was' : 'were')} left out.`;
 }
 
 /** Copies a record until the copy, written as text, has about `maximumCharacters`. */
@@ -149,11 +166,7 @@ class RecordCopier {
   readonly #longestText: number;
   /** Characters that the rest of the copy may have. */
   #room: number;
-  /** Number of fields for which there was no room. */
-  leftOutFields = 0;
-  /** Number of entries for which there was no room, and of all entries, by the name of their list. */
-  leftOutEntries: ReadonlyMap<string, { readonly leftOut: number; readonly all: number }> = new Map();
-  #timesLeftOut = 0;
+  readonly leftOut: LeftOut[] = [];
 
   constructor(exact: readonly string[], isWhole: boolean) {
     this.#exact = exact;
@@ -177,13 +190,12 @@ class RecordCopier {
     const copied: unknown[] = [];
     for (const value of values) {
       if (this.#room <= 0) break;
-      const before = { timesLeftOut: this.#timesLeftOut, fields: this.leftOutFields, entries: this.leftOutEntries };
+      const lengthBefore = this.leftOut.length;
       const copy = this.copy(value, indent, name);
-      const isTorn = this.#timesLeftOut > before.timesLeftOut;
+      const isTorn = this.leftOut.length > lengthBefore;
       if (isTorn && copied.length > 0) {
         // An entry without some of its fields would look as if the service had not given them.
-        this.leftOutFields = before.fields;
-        this.leftOutEntries = before.entries;
+        this.leftOut.length = lengthBefore;
         break;
       }
       copied.push(copy);
@@ -193,10 +205,7 @@ class RecordCopier {
   }
 
   #leaveOut(name: string, leftOut: number, all: number): void {
-    const { leftOut: otherLeftOut = 0, all: others = 0 } = this.leftOutEntries.get(name) ?? {};
-    const sum = { leftOut: leftOut + otherLeftOut, all: all + others };
-    this.leftOutEntries = new Map([...this.leftOutEntries, [name, sum]]);
-    this.#timesLeftOut += 1;
+    this.leftOut.push({ kind: 'entries', name, leftOut, all });
   }
 
   #copyFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -206,10 +215,7 @@ class RecordCopier {
       if (name === '__proto__') continue;
       if (this.#room <= 0) {
         if (Array.isArray(value) && value.length > 0) this.#leaveOut(name, value.length, value.length);
-        else {
-          this.leftOutFields += 1;
-          this.#timesLeftOut += 1;
-        }
+        else this.leftOut.push({ kind: 'field' });
         continue;
       }
       const shownName = this.#copyText(name, longestName);

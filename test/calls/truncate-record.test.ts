@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { truncateRecord } from '../../src/calls/read-record.js';
 
 /** An answer that is too long for a model is cut between entries, and the warning counts them. */
@@ -47,4 +47,28 @@ test('a list in a single entry is cut, and not left out with its entry', () => {
   expect(warnings[0]?.text).toMatch(
     /^The answer is too long to show: \d+ of 3000 entries of "Rows", 1 of 2 entries of "Groups" and 1 of 1 entries of "Notes" were/,
   );
+});
+
+test('a torn entry that is left out does not count what was left out in it', () => {
+  const entry = { Text: 'a'.repeat(1900), Rows: rows };
+  const { warnings } = truncateRecord({ Groups: [{ Text: 'b' }, entry] });
+  expect(warnings.map(({ text }) => text)).toEqual([
+    'The answer is too long to show: 1 of 2 entries of "Groups" was left out.',
+  ]);
+});
+
+test('a single field was left out, and not were', () => {
+  const fields = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${index}`, 'a'.repeat(1990)]));
+  const { warnings } = truncateRecord({ ...fields, last: 1 });
+  expect(warnings.map(({ text }) => text)).toEqual(['The answer is too long to show: 1 field was left out.']);
+});
+
+test('the entries of lists with many different names are counted without a copy for each', () => {
+  const lists = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`list-${index}`, [{ a: 1 }]]));
+  const iterations = vi.spyOn(Map.prototype, Symbol.iterator);
+  const { warnings } = truncateRecord(lists);
+  const times = iterations.mock.calls.length;
+  vi.restoreAllMocks();
+  expect(warnings[0]?.text).toMatch(/, entries of \d+ other lists and 1 field were left out\.$/);
+  expect(times).toBeLessThan(10);
 });
