@@ -1,6 +1,6 @@
 import { withoutSecrets } from '../consent/plan.js';
 import { Refusal } from '../consent/refusal.js';
-import type { Operation } from '../tools/define-operation.js';
+import { type Operation, readOfFollow } from '../tools/define-operation.js';
 import { plainText } from '../tools/request-body.js';
 import { encodeRequest, type WireRequest } from '../transport/request.js';
 import type { SignedClientOptions } from '../transport/signed-client.js';
@@ -94,13 +94,12 @@ function splitControlArguments(args: Readonly<Record<string, unknown>>) {
 
 /** The name of the read that shows the progress of a change, if it is offered. */
 function followToolOf(
-  { follow }: Operation,
+  operation: Operation,
   operations: readonly Operation[],
   isOffered: (tool: string) => boolean,
 ): string | undefined {
-  if (follow === undefined) return undefined;
-  const reads = operations.filter(({ effect, name, api }) => effect === 'read' && [name, api].includes(follow.read));
-  return reads.find(({ name }) => isOffered(name))?.name;
+  const read = operation.follow && readOfFollow(operation, operation.follow, operations);
+  return read !== undefined && isOffered(read.name) ? read.name : undefined;
 }
 
 /** Leaves out the regions of the API reference, which do not apply if the storage is another product, as with S3 headers (`amz`). */

@@ -1,4 +1,4 @@
-import type { Follow, Operation } from '../tools/define-operation.js';
+import { type Follow, type Operation, readOfFollow } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { stepsOf } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
@@ -9,7 +9,7 @@ import { quoteName } from '../util/quote.js';
  */
 export function followProblems(change: Operation, follow: Follow, all: readonly Operation[]): string[] {
   const reads = all.filter(({ effect }) => effect === 'read');
-  const read = reads.find(({ name, api }) => [name, api].includes(follow.read));
+  const read = readOfFollow(change, follow, reads);
   if (read === undefined) {
     const names = reads.flatMap(({ name, api }) => [name, api]);
     return [`follow.read: ${unknownName(follow.read, 'a read', names)}`];

@@ -352,6 +352,18 @@ export type ExampleInput = Readonly<Record<string, unknown>>;
 export const exampleOf = ({ example }: Operation): ExampleInput | undefined =>
   typeof example === 'function' ? example() : example;
 
+/** Returns the read that `follow` of a change names: by its tool name, or by its name in the API, which several services may have. */
+export function readOfFollow(
+  { service }: Pick<Operation, 'service'>,
+  follow: Follow,
+  operations: readonly Operation[],
+): Operation | undefined {
+  const reads = operations.filter(({ effect }) => effect === 'read');
+  const namesakes = reads.filter(({ api }) => api === follow.read);
+  const ofService = namesakes.find((read) => read.service === service);
+  return reads.find(({ name }) => name === follow.read) ?? ofService ?? namesakes[0];
+}
+
 /** Infers the types of an operation from its schemas. Each schema is made at its first use, because listing the tools needs none. */
 export function defineOperation<
   Input extends z.ZodObject,

@@ -22,6 +22,7 @@ const getInstance: Operation = {
   ...(listParts as Operation),
   name: 'devops_get_instance',
   api: 'GetInstance',
+  service: restoreInstance.service,
   input: () => z.strictObject({ InstanceId: z.string() }),
   summarize: () => say`There it is.`,
 };
@@ -39,13 +40,16 @@ const toldBy = (told: object) => Object('failure' in told ? told.failure : Objec
 async function nextOf(operation: Operation, answered: number, tools?: readonly string[]) {
   status = answered;
   const { call, close } = testCaller(server.origin, {
-    operations: [restore, getInstance],
+    operations: [restore, namesake, getInstance],
     policy: { readOnly: false, tools, extensions: ['s3'] },
   });
   const told = await call(operation, { ...args, allowRepeat: true }, { signal: never });
   await close();
   return toldBy(told).next;
 }
+
+/** A read of another service, whose API has the same name for it. */
+const namesake: Operation = { ...getInstance, name: 'other_get_instance', service: 'storage' };
 
 const namesRead =
   /devops_get_instance with InstanceId "wiki".*Instance\.State is "RUNNING".*"Not found" proves nothing for ten minutes/s;

@@ -92,6 +92,20 @@ describe('a file', () => {
     expect(operations).toEqual([]);
   });
 
+  test('may follow a read by a name that the API of an earlier file has as well', async () => {
+    const both = mkdtempSync(join(folder, 'namesakes-'));
+    const read = (service: string, id: string) =>
+      `name: 'get_${service}', api: 'GetJob', service: '${service}', signing: { service: 'x', headers: 'api' }, input: () => kit.z.strictObject({ ${id}: kit.fields.pathName().describe('x') }), example: { ${id}: 'a' }, request: () => ({ path: '/' })`;
+    writeFileSync(join(both, 'a.mjs'), fileWith(read('other', 'jobId')));
+    writeFileSync(join(both, 'b.mjs'), fileWith(read('things', 'id')));
+    const follow = "follow: { read: 'GetJob', arguments: { id: 'input.id' } }";
+    writeFileSync(
+      join(both, 'c.mjs'),
+      changeWith(`name: 'start_job', api: 'StartJob', signing: { service: 'x', headers: 'api' }, ${follow}`),
+    );
+    expect((await loadOperations(both, hostRules)).problems).toEqual([]);
+  });
+
   test('is refused if it attaches a read to a change that has one of an earlier file', async () => {
     const both = mkdtempSync(join(folder, 'both-'));
     const source =

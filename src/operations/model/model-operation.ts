@@ -190,7 +190,7 @@ const withoutCompiling = { jitless: true };
 /**
  * Translates the names in `follow`, which describes the read that shows the progress of a change. The file may name an argument or a field as
  * in requests or as in the model. In the result, an argument has its name in the tool's input, and a field of an answer has its name in the
- * model. `follow.read` stays as it is, because the code that uses it finds a read by its tool name or by its name in the model.
+ * model. The read has its tool name if it is of the same file, because reads of several models may have the same name in their models.
  */
 function translateFollow(
   { model, fileSettings }: ModelContext,
@@ -227,7 +227,7 @@ function translateFollow(
   // Fields of the read's answer, with the values that show that the change is finished.
   const done = Object.entries(follow.done ?? {}).map(([field, value]) => [translateField(field), value]);
   return {
-    read: follow.read,
+    read: readName === undefined ? follow.read : toolNameOf(fileSettings, readName),
     arguments: Object.fromEntries(sources),
     ...(follow.done !== undefined && { done: Object.fromEntries(done) }),
   };

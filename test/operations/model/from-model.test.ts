@@ -285,7 +285,7 @@ test('names of members and names in requests are both accepted, in every setting
   expect(operations[1]).toMatchObject({
     example: { TeamId: 'blue', userName: 'ada' },
     failures: 'FailedUsers',
-    follow: { read: 'GetUser', arguments: { user: 'input.userName' }, done: { 'User.State': 'ACTIVE' } },
+    follow: { read: 'people_get_user', arguments: { user: 'input.userName' }, done: { 'User.State': 'ACTIVE' } },
   });
   answer = '{"token":"abcdefgh"}';
   const { call, close } = caller();
