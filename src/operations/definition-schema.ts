@@ -15,11 +15,19 @@ import { type AnyFunction, type CallObserver, guardAsyncFunction, guardFunction,
 const maximumPath = 16_384;
 const maximumText = 4000;
 
-/** An object with these fields only. The message about another field has the names of these, from which `problemsOf` suggests the nearest. */
+/** An object with these fields only. The message about another field suggests the nearest of these. */
 export const onlyFields = <Shape extends z.core.$ZodLooseShape>(shape: Shape, message?: string) =>
   z.strictObject(shape, {
-    error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : message),
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => unknownField(key, Object.keys(shape))).join('; ')
+        : message,
   });
+
+function unknownField(name: string, known: readonly string[]): string {
+  const similar = didYouMean(name, known);
+  return `${quoteName(name)} is not a field${similar === undefined ? '' : `; did you mean ${similar}?`}`;
+}
 
 /** An object with these fields only. An optional field that is undefined counts as missing. */
 const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
@@ -376,18 +384,13 @@ export function createDefinitionParser(observer: CallObserver): DefinitionParser
     const { data, error } = schema.safeParse(definition);
     return error === undefined
       ? { kind: 'operation', operation: data }
-      : { kind: 'problems', problems: error.issues.flatMap((issue) => problemsOf(definition, issue)) };
+      : { kind: 'problems', problems: error.issues.map((issue) => problemOf(definition, issue)) };
   };
 }
 
-/** Returns the problems in an issue of a schema. Each begins with the path of a field. */
-export function problemsOf(value: unknown, issue: z.core.$ZodIssue): string[] {
-  const path = toDotPath(issue.path);
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => {
-      const similar = didYouMean(key, issue.message.split(' '));
-      const hint = similar === undefined ? '' : `; did you mean ${similar}?`;
-      return `${[path, quoteName(key)].filter(Boolean).join('.')}: is not a field${hint}`;
-    });
-  return [`${path}: ${valueAt(value, path) === undefined ? 'is missing' : issue.message}`];
+/** Returns the problem in an issue of a schema. It begins with the path of a field, unless it is about the whole value. */
+export function problemOf(value: unknown, { path, code, message }: z.core.$ZodIssue): string {
+  const name = toDotPath(path);
+  const problem = code === 'unrecognized_keys' || valueAt(value, name) !== undefined ? message : 'is missing';
+  return name === '' ? problem : `${name}: ${problem}`;
 }

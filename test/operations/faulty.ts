@@ -44,7 +44,12 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     /is for version "2" of the kit/,
   ],
   ['a missing field', fileWith('title: undefined'), /operation 1 \(get_thing\): title: is missing/],
-  ['a field that is not one', fileWith('titel: "x"'), /titel: is not a field; did you mean title\?/],
+  ['a field that is not one', fileWith('titel: "x"'), /: titel is not a field; did you mean title\?/],
+  [
+    'a field of follow that is not one',
+    fileWith('', ", kit.extend('restore_instance', { follow: { read: 'get_thing', argument: {} } })"),
+    /entry 2: .*argument is not a field; did you mean arguments\?/,
+  ],
   ['a field of another type', fileWith('summarize: "x"'), /summarize: must be a function/],
   ['a name that hosts refuse', fileWith("name: 'Get-Thing'"), /name: must be lowercase letters/],
   ['a name that is too long', fileWith(`name: 'a${'b'.repeat(64)}'`), /name: must be lowercase letters/],
@@ -160,6 +165,11 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     /get_thing: input\.count threw/,
   ],
   ['an input that throws', fileWith('input: () => { throw new Error("later"); }'), /input threw "later"/],
+  [
+    'a request with a field that is not one',
+    fileWith("request: () => ({ path: '/', header: { a: 'b' } })"),
+    /request returned a wrong value: header is not a field; did you mean headers\?$/m,
+  ],
   ['a request that throws', fileWith('request: () => { throw new Error("later"); }'), /request threw "later"/],
   [
     'a request to another host',

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 import { leavesOf } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
-import { errorAdvice, followSchema, limitedText, onlyFields, problemsOf, trueOrFalse } from '../definition-schema.js';
+import { errorAdvice, followSchema, limitedText, onlyFields, problemOf, trueOrFalse } from '../definition-schema.js';
 import { UnusableFile } from '../unusable-file.js';
 
 const sentences = z.array(limitedText(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
@@ -70,7 +70,7 @@ export function readSettings(settings: unknown): ParsedSettings {
   const issues = (error?.issues ?? []).filter(({ path }) => !openDecisions.has(toDotPath(path)));
   const problems = [
     ...[...openDecisions].map(([path, text]) => `${path}: is not decided: ${quote(text, 200)}`),
-    ...issues.flatMap((issue) => problemsOf(settings, issue)),
+    ...issues.map((issue) => problemOf(settings, issue)),
     ...Object.entries(data?.operations ?? {}).flatMap(([name, operation]) => combinationProblems(name, operation)),
   ];
   if (data === undefined || problems.length > 0) throw new UnusableFile(...problems);

@@ -546,7 +546,7 @@ test.each<[what: string, given: object, problem: RegExp]>([
   [
     'an unknown field',
     operation({ ...create, costMoney: 1 }),
-    /^operations\.CreateUser\.costMoney: is not a field; did you mean costsMoney\?/,
+    /^operations\.CreateUser: costMoney is not a field; did you mean costsMoney\?/,
   ],
   ['a change of unknown price', operation({ effect: 'create' }), /costsMoney: is missing/],
   [
