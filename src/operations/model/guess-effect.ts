@@ -1,4 +1,5 @@
 import type { Effect, Operation } from '../../tools/define-operation.js';
+import { nameInWords } from '../../tools/schema/field-names.js';
 
 /** A guess of the effect of an operation. It has an effect or the reason why the effect is unclear. */
 interface EffectGuess {
@@ -45,8 +46,8 @@ const readMethods: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * Compares the declared effect of an operation with its name and method. Returns a problem for a read that is named like a change, because a
- * read needs no plan and no consent, and a note if the declared effect may be wrong. Undefined if the author is sure.
+ * Compares the declared effect of an operation with its name and method. Returns a problem for a read that is surely a change by its name,
+ * because a read needs no plan and no consent, and a note if the declared effect may be wrong. Undefined if the author is sure.
  */
 export function effectDoubt({
   api,
@@ -59,10 +60,13 @@ export function effectDoubt({
   const ifSure = 'effectIsSure: true says that this is right';
   if (effect === 'read') {
     if (byName === 'read') return undefined;
-    if (byName !== undefined)
+    const isReadByMethod = readMethods.get(method) === true;
+    if (byName !== undefined && !isReadByMethod && isNamedLikeChange(api))
       return { kind: 'problem', text: `effect: is read, but ${api} is named like a change (${byName}). ${ifSure}` };
+    if (byName !== undefined)
+      return { kind: 'note', text: `${api} is declared as read, but its name may be that of a change. ${ifSure}.` };
     // A method that changes nothing tells that the operation is a read.
-    if (readMethods.get(method) === true) return undefined;
+    if (isReadByMethod) return undefined;
     return { kind: 'note', text: `Neither the name ${api} nor ${method} says that it only reads. ${ifSure}.` };
   }
   const isLikeDeletion = byName === 'delete' || method === 'DELETE';
@@ -77,6 +81,17 @@ interface EffectDoubt {
   readonly text: string;
 }
 
+/** True if the name of a change cannot be that of a read, as `StartTime` and `UpdateHistory` can. */
+function isNamedLikeChange(name: string): boolean {
+  const words = nameInWords(name).toLowerCase().split(' ');
+  return neverNouns.test(words[0] ?? '') || !lastWordsOfReads.test(words.at(-1) ?? '');
+}
+
+/** Verbs of changes that are no nouns and no adjectives. */
+const neverNouns =
+  /^(?:create|put|add|modify|attach|detach|remove|delete|terminate|destroy|deregister|reboot|stop|enable|disable|associate|disassociate|authorize|revoke)$/;
+const lastWordsOfReads = /^(?:status|state|list|history|time|report|query|tracker|members|count|summary)$/;
+
 /** Beginnings of names, by the effect that they suggest. No lowercase letter may follow, so that `Getaway` is not `Get`. */
 const verbs: Readonly<Record<Effect, RegExp>> = {
   read: /^(?:Get|List|Describe|Head|Search|Lookup|BatchGet|Count|Check|Query|Scan|Select|Preview|Estimate)(?![a-z])/,
@@ -89,5 +104,6 @@ const verbs: Readonly<Record<Effect, RegExp>> = {
 
 function effectOfName(name: string): Effect | undefined {
   const effects = ['read', 'create', 'alter', 'delete'] as const;
-  return effects.find((effect) => verbs[effect].test(name));
+  const capitalized = name.charAt(0).toUpperCase() + name.slice(1);
+  return effects.find((effect) => verbs[effect].test(capitalized));
 }
