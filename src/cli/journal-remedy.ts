@@ -42,7 +42,8 @@ export function journalRemedy(error: unknown, isDatabase: boolean): SafeText {
   if (!isDatabase) return words('Make it readable and writable, or name another in CLOUDOPS_JOURNAL.');
 
   const code = textAt(error, 'code') ?? '';
-  const isSqlState = /^[0-9A-Z]{5}$/.test(code);
+  // Node.js has codes of five letters as well, such as EPIPE.
+  const isSqlState = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/.test(code);
   if (isSqlState) return remediesByCode[code] ?? remediesByCode[code.slice(0, 2)] ?? databaseLog;
   return tlsRemedy(code, error instanceof Error ? error.message : '') ?? networkAdvice;
 }
