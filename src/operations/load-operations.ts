@@ -290,7 +290,9 @@ async function addOperation(
     // Undefined unless `fromModel` made the definition.
     const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
     const operation = { ...parsed.operation, ...(schemas && { schemas }) };
-    const takenBy = files.get(operation.name);
+    // The file of an operation with this name. A built-in operation has none, and `files` may have the file that extends it.
+    const isLoaded = operations.some(({ name }) => name === operation.name);
+    const takenBy = isLoaded ? files.get(operation.name) : undefined;
     const otherFile = takenBy === undefined ? undefined : basename(takenBy);
     operations.push(await checkDefinition(operation, [...builtIn, ...operations], hosts, otherFile));
     files.set(operation.name, path);

@@ -106,6 +106,19 @@ describe('a file', () => {
     expect((await loadOperations(both, hostRules)).problems).toEqual([]);
   });
 
+  test('is refused if it has the name of a built-in change that another file extends, and that file is not named', async () => {
+    const both = mkdtempSync(join(folder, 'extended-'));
+    writeFileSync(
+      join(both, 'a.mjs'),
+      "export default (kit) => [kit.extend('restore_instance', { follow: { read: 'GetThing', arguments: {} } })];",
+    );
+    writeFileSync(join(both, 'b.mjs'), fileWith("name: 'restore_instance'"));
+    const { problems } = await loadOperations(both, hostRules);
+    expect(problems.map(({ text }) => text)).toEqual([
+      'CLOUDOPS_OPERATIONS: b.mjs: operation 1 (restore_instance): name: is taken by another operation. Choose another name, or a prefix for the operations of a model.',
+    ]);
+  });
+
   test('is refused if it attaches a read to a change that has one of an earlier file', async () => {
     const both = mkdtempSync(join(folder, 'both-'));
     const source =
