@@ -136,20 +136,15 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
   const { result: checked, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
     const loaded = await loadOperations(file, hostRules, { observer });
-    const { operations, follows = {}, problems, notes = [] } = loaded;
+    const { operations, follows = {}, problems, fileNotes = [] } = loaded;
     const all = allOperations(builtIn, loaded);
     const extended = all.filter(({ name }) => Object.hasOwn(follows, name));
-    printLines(
-      stdout,
-      problems.map((problem) => say`problem  ${problem}`),
-    );
-    let problemCount = problems.length;
     // The notes on an operation are printed below its name.
-    if (operations.length === 0)
-      printLines(
-        stdout,
-        notes.map((note) => say`note  ${note}`),
-      );
+    printLines(stdout, [
+      ...problems.map((problem) => say`problem  ${problem}`),
+      ...fileNotes.map((note) => say`note  ${note}`),
+    ]);
+    let problemCount = problems.length;
     for (const operation of operations)
       problemCount += await printChecked(operation, await checkOperation(operation), all, stdout);
     // A built-in change needs no check. Its answer shows the read that the file attaches to it.

@@ -25,8 +25,10 @@ export interface OwnOperations {
   readonly operations: readonly Operation[];
   /** Reads that show the progress of built-in changes, by the tool name of the change. Files add them with `kit.extend`. */
   readonly follows?: Readonly<Record<string, Follow>>;
-  /** Doubts about the files that do not keep the server from starting, one sentence each. */
+  /** Doubts about files and operations that do not keep the server from starting, one sentence each. */
   readonly notes?: readonly SafeText[];
+  /** Those of `notes` that are about files, also if there are problems. */
+  readonly fileNotes?: readonly SafeText[];
   /** Reasons why the files cannot be used, one sentence each. If there is one, `operations` is empty. */
   readonly problems: readonly SafeText[];
 }
@@ -82,17 +84,15 @@ export async function loadOperations(
   // Checked last, because the read may be in a later file. A file with a problem would make its reads unknown.
   if (problems.length === 0) problems.push(...followProblemsIn(loaded));
 
-  if (problems.length > 0) {
-    // `defined` shows the problems as they are: they are texts of this server, in which all values from outside files are quoted.
-    return { operations: [], problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`) };
-  }
+  const fileNotes = loaded.emptyFiles.map((file) => aboutFiles(`${quoteName(basename(file))} has no operations.`));
+  if (problems.length > 0) return { operations: [], fileNotes, problems: problems.map(aboutFiles) };
   const { operations, follows } = loaded;
-  const notes = [
-    ...loaded.emptyFiles.map((file) => `${quoteName(basename(file))} has no operations.`),
-    ...operations.flatMap((operation) => effectDoubt(operation)?.text ?? []),
-  ];
-  return { operations, follows, notes: notes.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`), problems: [] };
+  const doubts = operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
+  return { operations, follows, notes: [...fileNotes, ...doubts.map(aboutFiles)], fileNotes, problems: [] };
 }
+
+/** `defined` shows a text as it is: it is a text of this server, in which all values from outside files are quoted. */
+const aboutFiles = (text: string): SafeText => say`CLOUDOPS_OPERATIONS: ${defined(text)}`;
 
 const problemLine = (file: string, problem: string): string => {
   const end = /[.?!]$/.test(problem) ? '' : '.';

@@ -85,6 +85,18 @@ describe('check', () => {
     expect(stderr).toContain(`warning: CLOUDOPS_OPERATIONS: ${note}`);
   });
 
+  test('notes an empty file beside others, also if these have problems', async () => {
+    const folderOfBoth = mkdtempSync(join(folder, 'empty-'));
+    writeFileSync(join(folderOfBoth, 'empty.mjs'), 'export default () => [];');
+    writeFileSync(join(folderOfBoth, 'full.mjs'), changeWith("api: 'DeleteThing'"));
+    const note = /^note {2}CLOUDOPS_OPERATIONS: empty\.mjs has no operations\.$/m;
+    const { stdout } = await check(folderOfBoth);
+    expect(stdout).toMatch(note);
+    expect(stdout.match(/DeleteThing looks like a deletion/g)).toHaveLength(1);
+    writeFileSync(join(folderOfBoth, 'faulty.mjs'), fileWith("title: ''"));
+    expect((await check(folderOfBoth)).stdout).toMatch(note);
+  });
+
   test('shows the read to which a change and an extended built-in change lead', async () => {
     const follow = "follow: { read: 'get_thing', arguments: { id: 'input.id' } }";
     const read = fileWith(

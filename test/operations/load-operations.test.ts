@@ -143,7 +143,8 @@ describe('a file', () => {
   });
 
   test('of no operations adds none, and a note says so', async () => {
-    const { notes = [], ...own } = await loadOperations(written('export default () => [];'), hostRules);
+    const { notes = [], fileNotes, ...own } = await loadOperations(written('export default () => [];'), hostRules);
+    expect(fileNotes).toEqual(notes);
     expect(own).toEqual({ operations: [], follows: {}, problems: [] });
     expect(notes.join()).toMatch(/^CLOUDOPS_OPERATIONS: platform-\d+\.mjs has no operations\.$/);
   });
