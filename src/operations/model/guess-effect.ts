@@ -1,5 +1,4 @@
 import type { Effect, Operation } from '../../tools/define-operation.js';
-import { nameInWords } from '../../tools/schema/field-names.js';
 
 /** A guess of the effect of an operation. It has an effect or the reason why the effect is unclear. */
 interface EffectGuess {
@@ -82,15 +81,12 @@ interface EffectDoubt {
 }
 
 /** True if the name of a change cannot be that of a read, as `StartTime` and `UpdateHistory` can. */
-function isNamedLikeChange(name: string): boolean {
-  const words = nameInWords(name).toLowerCase().split(' ');
-  return neverNouns.test(words[0] ?? '') || !lastWordsOfReads.test(words.at(-1) ?? '');
-}
+const isNamedLikeChange = (name: string): boolean => neverNouns.test(capitalized(name)) || !endsOfReads.test(name);
 
 /** Verbs of changes that are no nouns and no adjectives. */
 const neverNouns =
-  /^(?:create|put|add|modify|attach|detach|remove|delete|terminate|destroy|deregister|reboot|stop|enable|disable|associate|disassociate|authorize|revoke)$/;
-const lastWordsOfReads = /^(?:status|state|list|history|time|report|query|tracker|members|count|summary)$/;
+  /^(?:Create|Put|Add|Modify|Attach|Detach|Remove|Delete|Terminate|Destroy|Deregister|Reboot|Stop|Enable|Disable|Associate|Disassociate|Authorize|Revoke)(?![a-z])/;
+const endsOfReads = /(?:Status|State|List|History|Time|Report|Query|Tracker|Members|Count|Summary)$/;
 
 /** Beginnings of names, by the effect that they suggest. No lowercase letter may follow, so that `Getaway` is not `Get`. */
 const verbs: Readonly<Record<Effect, RegExp>> = {
@@ -104,6 +100,7 @@ const verbs: Readonly<Record<Effect, RegExp>> = {
 
 function effectOfName(name: string): Effect | undefined {
   const effects = ['read', 'create', 'alter', 'delete'] as const;
-  const capitalized = name.charAt(0).toUpperCase() + name.slice(1);
-  return effects.find((effect) => verbs[effect].test(capitalized));
+  return effects.find((effect) => verbs[effect].test(capitalized(name)));
 }
+
+const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
