@@ -26,6 +26,8 @@ const options = {
       '../llhttp/llhttp_simd-wasm.js': beside('../node_modules/undici/lib/llhttp/llhttp-wasm.js'),
       '@modelcontextprotocol/server/_shims': beside('sdk-shims.mjs'),
       './client-h2.js': beside('left-out.cjs'),
+      // Makes bodies of form data and streams, while this server sends texts and bytes.
+      '../web/fetch/body.js': beside('left-out.cjs'),
       './native': beside('left-out.cjs'),
       '@smithy/core/event-streams': beside('no-event-streams.mjs'),
     },
