@@ -10,8 +10,10 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Accounts } from './calls/account.js';
 import type { CallContext, CallTool, Question } from './calls/context.js';
+import { plainResult, resultText } from './calls/result-text.js';
 import { type ActionTokens, createActionTokens } from './consent/action-tokens.js';
 import type { Wait } from './consent/elicitor.js';
+import type { EndedOutcome } from './consent/outcome.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { argumentNamesFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
@@ -20,8 +22,8 @@ import { type ResourceTexts, serveResources, templateValues } from './mcp/resour
 import { serverIcon } from './mcp/server-icon.js';
 import { type CacheLife, serveSkill, skillsExtension } from './mcp/skill.js';
 import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
-import { toolResult } from './mcp/tool-result.js';
 import { decide } from './mcp/views/decide.js';
+import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
 import { traceOrigin } from './observe/tracing.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
@@ -223,7 +225,8 @@ async function callOperation(
   });
 
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client, consentTokens);
-  return toolResult(outcome, client.views ? { call: { tool: operation.name, args }, actionTokens } : undefined);
+  const meta = client.views ? viewMeta(outcome, { tool: operation.name, args }, actionTokens) : undefined;
+  return toolResult(outcome, meta);
 }
 
 /** Returns the result that asks the user a question. The client's next call brings the answer, and the consent token as `requestState`. */
@@ -259,7 +262,7 @@ async function callDecideTool(
   const { outcome, call, earlier } = await decide(args, actionTokens, operations, (operation, callArgs, click) =>
     dependencies.call(operation, callArgs, { ...callContext, ...click }),
   );
-  return toolResult(outcome, { call, actionTokens, earlier });
+  return toolResult(outcome, viewMeta(outcome, call, actionTokens, { earlier }));
 }
 
 /** Returns the context of a call, without the ways to ask the user. */
@@ -290,6 +293,22 @@ function callContextOf(
     client: client.name,
     principal,
     trace: () => traceOrigin(requestContext),
+  };
+}
+
+/**
+ * Returns a result as text and as structured content, because hosts pass the text, the structure or both to models.
+ * @param meta data for views
+ */
+function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undefined): CallToolResult {
+  const failed = outcome.kind === 'failed';
+  const result = failed ? outcome.failure : outcome.success;
+  const content = [{ type: 'text' as const, text: resultText(result) }];
+  return {
+    content,
+    structuredContent: plainResult(result),
+    ...(meta !== undefined && { _meta: meta }),
+    ...(failed && { isError: true }),
   };
 }
 

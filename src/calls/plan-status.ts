@@ -315,7 +315,8 @@ interface WaitsFor {
   readonly agentStep?: SafeText;
 }
 
-const withoutPlanId = say`Without planId, a call with ${forReader({ agent: 'planOnly: true', person: 'planOnly: true', operator: '--plan' })} shows a plan. Without both, the same call sends the change at once.`;
+const planOption = forReader({ agent: 'planOnly: true', person: 'planOnly: true', operator: '--plan' });
+const withoutPlanId = say`Without planId, a call with ${planOption} shows a plan. Without both, the same call sends the change at once.`;
 /** The step after a refused planId, if nobody is asked. */
 const callWithoutPlanId = next('agent', 'call', withoutPlanId);
 const askAgain = words('Call again later with the same arguments and this planId.');
@@ -360,7 +361,7 @@ const underWayAnswer = (tool: string, planId: string | undefined, { hasNotBegun 
     ? next(
         'agent',
         'call',
-        'The server that should send the change may have stopped. Call with planOnly: true and without planId to get a new plan.',
+        say`The server that should send the change may have stopped. Call with ${planOption} and without planId to get a new plan.`,
       )
     : next('agent', 'wait', 'Call again later with the same arguments and this planId.'),
   warnings: [],

@@ -41,8 +41,8 @@ const mostUnwritten = 1000;
 const mostRemembered = 1000;
 
 /**
- * Creates `Refusals` on a journal, and on the plans with the decisions that the journal may not have. A person declines a change, or dismisses (only closes) the question about it. The journal records both as
- * declined. The class `Refusal` is the error of a call that is refused.
+ * Creates `Refusals` on a journal, and on the stored plans, because the journal may lack a decision on a plan. A person declines a change, or
+ * dismisses (only closes) the question about it. The journal records both as declined. The class `Refusal` is the error of a refused call.
  * @param newId makes a new ID for each retry. If the journal has the failed attempt after all, the nonce is spent, and the retry ends as
  *   `not sent`. With the same ID, PostgreSQL would write that ending over the `declined` of the attempt.
  */

@@ -1,7 +1,7 @@
 import { isObject } from '../util/objects.js';
 
 /** The error of a JSON-RPC answer. */
-export interface MessageProblem {
+interface MessageProblem {
   readonly code: number;
   readonly message: string;
 }

@@ -59,6 +59,18 @@ test.each<
   expect(await readsOf(given, context, confirm)).toEqual(isRead ? ['prod'] : []);
 });
 
+/** Plans a change with a read before it, which the cloud answers with `reply`. */
+function planWith(preflight: NonNullable<Operation['preflight']>, reply: ReturnType<typeof answeredBy>) {
+  const { openClient } = scriptedClient(async () => reply);
+  const { call } = testCaller('http://127.0.0.1:1', {
+    openClient,
+    confirm: 'plan',
+    policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
+  });
+  const operation: Operation = { ...(abortMultipartUpload as Operation), preflight };
+  return call(operation, { ...args, planOnly: true }, { signal: never });
+}
+
 const errorWithCode = answeredBy(404, { kind: 'xml', value: { Error: { Code: 'NoSuchInvoice' } } });
 const errorWithoutCode = answeredBy(404, { kind: 'empty' });
 const rows = { NoSuch: 'Ask which one is meant.' };
@@ -76,14 +88,7 @@ test.each([
     input: () => ({ ...args }),
     decisiveErrors: [decisive],
   };
-  const { openClient } = scriptedClient(async () => reply);
-  const { call } = testCaller('http://127.0.0.1:1', {
-    openClient,
-    confirm: 'plan',
-    policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
-  });
-  const operation = { ...(abortMultipartUpload as Operation), preflight };
-  const result = await call(operation, { ...args, planOnly: true }, { signal: never });
+  const result = await planWith(preflight, reply);
   expect(result).toMatchObject({ ok: false, failure: { mayHaveHappened: false } });
   expect(result.text).toMatch(/^abort_multipart_upload was not sent\./);
 });
@@ -97,15 +102,7 @@ test.each([
     decisiveErrors: __,
     ...preflight
   } = { ...abortMultipartUpload.preflight, operation: listParts, input: () => ({ ...args }) };
-  const { openClient } = scriptedClient(async () =>
-    status === 200 ? answeredBy(200, { kind: 'xml', value: parts }) : answeredBy(status, { kind: 'empty' }),
-  );
-  const { call } = testCaller('http://127.0.0.1:1', {
-    openClient,
-    confirm: 'plan',
-    policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
-  });
-  const operation = { ...(abortMultipartUpload as Operation), preflight };
-  const result = await call(operation, { ...args, planOnly: true }, { signal: never });
+  const reply = answeredBy(status, status === 200 ? { kind: 'xml', value: parts } : { kind: 'empty' });
+  const result = await planWith(preflight, reply);
   expect(result.text).toMatch(found);
 });
