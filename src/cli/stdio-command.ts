@@ -65,6 +65,7 @@ async function serveClient(
     // The error's message is not logged, because it may quote any text that the client sent.
     onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
   });
+  // The SDK has set `onmessage`. A message that it would change gets an error in place of being passed on.
   const { onmessage } = transport;
   transport.onmessage = (message) => {
     const problem = problemOfMessage(message);

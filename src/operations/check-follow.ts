@@ -1,7 +1,6 @@
 import { type Follow, type Operation, readOfFollow } from '../tools/define-operation.js';
-import { didYouMean } from '../util/did-you-mean.js';
 import { stepsOf } from '../util/objects.js';
-import { quoteName } from '../util/quote.js';
+import { unknownName } from './unknown-name.js';
 
 /**
  * Returns the problems of `follow`: a read that is not among all operations, and names of arguments that the read or the change does not
@@ -29,11 +28,4 @@ function problemIfUnknown(argument: string | number | undefined, { name, input }
   const given = String(argument);
   if (known.includes(given)) return [];
   return [`follow.arguments: ${unknownName(given, `an argument of ${name}`, known)}`];
-}
-
-/** @param kind completes "is not", such as `a read` */
-function unknownName(name: string, kind: string, known: readonly string[]): string {
-  const similar = didYouMean(name, known);
-  const hint = similar === undefined ? '' : `; did you mean ${quoteName(similar)}?`;
-  return `${quoteName(name)} is not ${kind}${hint}`;
 }

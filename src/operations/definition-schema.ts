@@ -4,11 +4,11 @@ import type { Change, Follow, LastingPart, Operation } from '../tools/define-ope
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
-import { didYouMean } from '../util/did-you-mean.js';
 import { isObject, lazy, valueAt, withoutUndefined } from '../util/objects.js';
-import { quote, quoteName } from '../util/quote.js';
+import { quote } from '../util/quote.js';
 import { isSafeText, type SafeText } from '../util/safe-text.js';
 import { type AnyFunction, type CallObserver, guardAsyncFunction, guardFunction, guardSchema } from './guard.js';
+import { unknownName } from './unknown-name.js';
 
 /** The schema of an operation from an outside file. Parsing a definition also guards its functions (guard.ts). */
 
@@ -20,14 +20,9 @@ export const onlyFields = <Shape extends z.core.$ZodLooseShape>(shape: Shape, me
   z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => unknownField(key, Object.keys(shape))).join('; ')
+        ? issue.keys.map((key) => unknownName(key, 'a field', Object.keys(shape))).join('; ')
         : message,
   });
-
-function unknownField(name: string, known: readonly string[]): string {
-  const similar = didYouMean(name, known);
-  return `${quoteName(name)} is not a field${similar === undefined ? '' : `; did you mean ${similar}?`}`;
-}
 
 /** An object with these fields only. An optional field that is undefined counts as missing. */
 const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>

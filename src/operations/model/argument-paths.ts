@@ -1,5 +1,5 @@
-import { didYouMean } from '../../util/did-you-mean.js';
 import { quoteName } from '../../util/quote.js';
+import { unknownName } from '../unknown-name.js';
 import type { Argument, ValueRules } from './arguments.js';
 import { ModelError } from './model.js';
 
@@ -54,7 +54,7 @@ function resolvePath(
   // `rules[0].id` has the first name `rules`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
   const field = fields.find((field) => field[to] === firstName) ?? fields.find((field) => isNamed([firstName], field));
-  if (field === undefined) throw new ModelError(unknownName(firstName === '' ? path : firstName, fields, naming));
+  if (field === undefined) throw new ModelError(unknownMember(firstName === '' ? path : firstName, fields, naming));
   const start = `${field[to]}${indexes}`;
   const rules = indexes === '' ? field.rules : elementOf(field.rules);
   if (rest === undefined) return { path: start, rules };
@@ -68,11 +68,9 @@ function resolvePath(
 const elementOf = (rules: ValueRules): ValueRules => (rules.kind === 'list' ? elementOf(rules.element()) : rules);
 
 /** Says that a structure has no member with a name, and names the nearest. */
-export function unknownName(name: string, fields: readonly Argument[], { setting, structure }: Naming): string {
+export function unknownMember(name: string, fields: readonly Argument[], { setting, structure }: Naming): string {
   const names = [...new Set(fields.flatMap(({ memberName, name }) => [memberName, name]))];
-  const similar = didYouMean(name, names);
-  const hint = similar === undefined ? '' : `; did you mean ${quoteName(similar)}?`;
-  return `${setting}: ${quoteName(name)} is not in ${structure}${hint}`;
+  return `${setting}: ${unknownName(name, `in ${structure}`, names)}`;
 }
 
 /** Returns the fields of a structure, or of the structures in a list. Undefined for a value that may have any names. */

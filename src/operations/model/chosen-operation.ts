@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { sentenceCase } from '../../util/human.js';
-import { fieldsAtAnyDepth, isNamed, type Naming, unknownName } from './argument-paths.js';
+import { fieldsAtAnyDepth, isNamed, type Naming, unknownMember } from './argument-paths.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
@@ -127,5 +127,5 @@ function refuseUnknownSecrets(
 /** @throws ModelError with each name that no field has */
 function refuseUnknown(names: readonly string[], fields: readonly Argument[], naming: Naming): void {
   const unknown = names.filter((name) => !fields.some((field) => isNamed([name], field)));
-  if (unknown.length > 0) throw new ModelError(unknown.map((name) => unknownName(name, fields, naming)).join('; '));
+  if (unknown.length > 0) throw new ModelError(unknown.map((name) => unknownMember(name, fields, naming)).join('; '));
 }

@@ -1,8 +1,8 @@
 /** Reads a model of an API in the JSON form (AST) of Smithy 2.0. Each shape is checked when it is first used. */
 import * as z from 'zod';
-import { didYouMean } from '../../util/did-you-mean.js';
 import { isDeeperThan, isObject, parseJson } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
+import { nearestHint } from '../unknown-name.js';
 
 /** Values of traits by shape ID, such as `smithy.api#length`. */
 export type Traits = Readonly<Record<string, unknown>>;
@@ -214,11 +214,10 @@ export function readAst(json: unknown): Model {
     traitsOf: ({ target, traits }) => ({ ...shapeOf(target).traits, ...traits }),
     operation: (name) => {
       const id = idsByName.get(name);
-      if (id === undefined) {
-        const similar = didYouMean(name, [...idsByName.keys()]);
-        const hint = similar === undefined ? '' : `; did you mean ${quoteName(similar)}?`;
-        throw new ModelError(`the model has no operation ${quoteName(name)}${hint}`);
-      }
+      if (id === undefined)
+        throw new ModelError(
+          `the model has no operation ${quoteName(name)}${nearestHint(name, [...idsByName.keys()])}`,
+        );
       return readOperation(id, jsonOf(id), shapeOf, usedTraits);
     },
   };
