@@ -77,8 +77,9 @@ test('a call that waits for a decision is answered with where its plan stands', 
 });
 
 test('reads of a cloud that hangs are given up at once, and a change in flight keeps its time', async () => {
+  let answerChange = () => {};
   const cloud = await startServer(({ method }, response) => {
-    if (method === 'POST') setTimeout(() => response.end('{"instance":{}}'), 4_000);
+    if (method === 'POST') answerChange = () => response.end('{"instance":{}}');
   });
   closing.push(cloud.close);
   const env = {
@@ -97,6 +98,9 @@ test('reads of a cloud that hangs are given up at once, and a change in flight k
   for (const result of await Promise.all(reads))
     expect(result).toMatchObject({ structuredContent: { code: 'Stopping' } });
   expect(Date.now() - start).toBeLessThan(soonMs);
+  // The change has not been given up meanwhile.
+  await delay(500);
+  answerChange();
   expect(await change).toMatchObject({ structuredContent: { outcome: 'accepted' } });
   await ended;
   expect(await changes()).toMatchObject([{ ending: { outcome: 'accepted' } }]);

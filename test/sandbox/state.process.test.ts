@@ -301,7 +301,7 @@ describe('a sandbox that is killed', () => {
       const { child, s3 } = await start(stateFile);
       try {
         expect(known.some(({ completed }) => completed)).toBe(true);
-        for (const entry of known) await check(s3, entry);
+        await Promise.all(known.map((entry) => check(s3, entry)));
       } finally {
         s3.destroy();
         child.kill();

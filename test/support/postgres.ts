@@ -23,6 +23,8 @@ export function hasPostgres(): boolean {
 export interface Postgres {
   /** Address of a database; each is made when it is first named. */
   url(database: string): string;
+  /** Makes a database as a copy of another one, which nobody may be connected to. */
+  copy(from: string, database: string): void;
   /** Runs SQL and returns its rows, a line each, columns apart by `|`. */
   sql(database: string, statement: string): string;
   /** Dumps a database as SQL, without settings of this server version. */
@@ -113,6 +115,10 @@ export async function startPostgres(certificate?: { readonly key: Buffer; readon
       if (!made.has(database)) sql('postgres', `create database ${database}`);
       made.add(database);
       return url(database);
+    },
+    copy: (from, database) => {
+      sql('postgres', `create database ${database} template ${from} strategy file_copy`);
+      made.add(database);
     },
     sql,
     dump,
