@@ -140,19 +140,24 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   });
 
   describe('of the first release, with a million rows', () => {
-    testFirstRelease((now) => {
-      postgres.url(database);
+    const release = 'first_release';
+    beforeAll(() => {
+      postgres.url(release);
       const firstRelease = readFileSync('test/fixtures/journal/first-release.sql', 'utf8');
       // The rows are made without a log, and the indexes after them, with memory. Otherwise this takes four times as long.
       const rows = firstRelease.slice(0, firstRelease.indexOf('ALTER TABLE ONLY'));
-      sql(rows.replaceAll('CREATE TABLE', 'CREATE UNLOGGED TABLE'));
-      sql(
+      postgres.sql(release, rows.replaceAll('CREATE TABLE', 'CREATE UNLOGGED TABLE'));
+      postgres.sql(
+        release,
         `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
          select 'copy ' || n, 'copy ' || n, time - interval '1 year', intent, outcome, ended - interval '1 year', ending
          from cloudops_mutations, generate_series(1, 1000000) n where outcome = 'accepted'`,
       );
-      sql(`set maintenance_work_mem = '1GB'; ${firstRelease.slice(rows.length)}`);
-      const journal = openPostgresJournal(postgres.url(database), now, { databaseTime: () => now().getTime() });
+      postgres.sql(release, `set maintenance_work_mem = '1GB'; ${firstRelease.slice(rows.length)}`);
+    }, 240_000);
+
+    testFirstRelease((now) => {
+      const journal = openPostgresJournal(postgres.url(release), now, { databaseTime: () => now().getTime() });
       const list = ({ limit }: ListChangesOptions) => journal.list({ limit, since: now().getTime() - 120_000 });
       return { ...journal, list };
     });
