@@ -6,6 +6,7 @@ import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
+import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 import { defined } from '../../src/util/safe-text.js';
@@ -433,6 +434,20 @@ describe('a question', () => {
     const problems = outcome.kind === 'failed' ? outcome.failure.problems.map(({ text }) => text) : [];
     expect(problems.at(-1)).toContain(told);
     expect((await journal.list({})).map((change) => change.reason)).toEqual([kept]);
+  });
+
+  test('that declines with a secret of the call: nobody reads the secret', async () => {
+    const { callOf, journal } = setUp('ask');
+    const serviceAccountKey = JSON.stringify({ private_key: 'MARKER-of-the-key' });
+    const given = { resourceGroupName: 'group', externalCloudConfig: { serviceAccountKey } };
+    const ask = async (): Promise<UserReply> => {
+      time += 5000;
+      return { kind: 'declined', reason: 'not with MARKER-of-the-key' };
+    };
+    const outcome = await callOf(provisionKubeResourceGroup, given, { elicitor: { ask } });
+    expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'Declined' } });
+    expect(JSON.stringify([outcome, await journal.list({})])).not.toContain('MARKER');
+    expect((await journal.list({})).map((change) => change.reason)).toEqual([removed]);
   });
 
   test.each<readonly [UserReply['kind'], string]>([
