@@ -3,7 +3,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import type { FoundPlan } from '../consent/plans.js';
 import { readView } from '../mcp/views/view-of-tool.js';
-import { type Log, reasonOf } from '../util/log.js';
+import { reasonOf } from '../util/log.js';
 import { words } from '../util/safe-text.js';
 import {
   accountOfPlan,
@@ -19,7 +19,7 @@ import {
 import { filterIn, listPage } from './decision-list.js';
 import { decisionPageHeaders, pageTop, planLinks, problemPage, signInPage } from './decision-pages.js';
 import { createSessionCookie, type DecisionSession, isOwnPage, withNewProof } from './decision-session.js';
-import { createBodyReader, HttpError } from './http-helpers.js';
+import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
 import { createFailedLogins } from './limits-by-address.js';
 import {
   createPages,
@@ -59,8 +59,9 @@ interface DecisionsEnv extends PageEnv {
 /**
  * Serves the pages on which people decide on changes. All requests but the sign-in and the view need a session. A request that changes
  * something must also come from our origin, with the session's proof that one of our pages sent it.
+ * @param noteRefusal called for the refusals that are answered here. The other refusals are thrown
  */
-export function createDecisions(options: DecisionsOptions) {
+export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefusal) {
   const { publicUrl, stateKeys, now } = options;
   const sessionCookie = createSessionCookie(stateKeys, now);
   const readForm = createFormReader();
@@ -74,7 +75,7 @@ export function createDecisions(options: DecisionsOptions) {
   pages.get(`${planPath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
 
   // All handlers below need a session.
-  pages.use(requireSession(options, sessionCookie));
+  pages.use(requireSession(options, sessionCookie, noteRefusal));
   pages.post('/decisions/sign-out', requireForm, async (context) => {
     const form = await readForm(context.env.incoming);
     checkProof(context.get('session'), form.get('csrf') ?? undefined);
@@ -97,7 +98,7 @@ type ReadForm = (request: IncomingMessage) => Promise<URLSearchParams>;
 
 /** Creates middleware that requires that the person is signed in. Sets `session`. */
 const requireSession =
-  ({ signIn, log }: DecisionsOptions, sessionCookie: SessionCookie): Check =>
+  ({ signIn }: DecisionsOptions, sessionCookie: SessionCookie, noteRefusal: NoteRefusal): Check =>
   async (context, next) => {
     // POST requests come from the script of the page around the view, which cannot show another page. Only signing out is a form. It gets an error
     // too, because a person without a session is signed out already.
@@ -110,7 +111,7 @@ const requireSession =
     } catch (error) {
       // `renew` throws an `HttpError` only if the rights cannot be verified now.
       if (!(error instanceof HttpError)) throw error;
-      return unverifiedAnswer(context, error, log);
+      return unverifiedAnswer(context, error, noteRefusal);
     }
     if (session !== undefined) {
       context.set('session', session);
@@ -123,15 +124,19 @@ const requireSession =
   };
 
 /** The answer to a request of a person whose rights cannot be verified now. @throws HttpError if the request is neither a click nor for a page */
-function unverifiedAnswer(context: Context, error: HttpError, log: Log): Response | Promise<Response> {
-  const isPost = context.req.method === 'POST';
-  const isClick = isPost && context.req.path.endsWith('/tool');
-  if (isPost && !isClick) throw error;
-  log('debug', 'refused', { reason: error.reason, status: error.status });
+function unverifiedAnswer(
+  context: Context<DecisionsEnv>,
+  error: HttpError,
+  noteRefusal: NoteRefusal,
+): Response | Promise<Response> {
+  if (context.req.method === 'POST' && !isClick(context)) throw error;
+  noteRefusal(context.env.incoming, error);
   // From an error without an outcome, the view could not tell that the click decided nothing.
-  if (isClick) return context.json(unverifiedClick());
+  if (isClick(context)) return context.json(unverifiedClick());
   return context.html(problemPage(words('Your sign-in cannot be verified now'), retryText), 503, error.headers);
 }
+
+const isClick = ({ req }: Pick<Context, 'req'>) => req.method === 'POST' && req.path.endsWith('/tool');
 
 /** Creates middleware that requires that the plan in the path exists and that the person may see it. Sets `plan`. */
 const requirePlan =

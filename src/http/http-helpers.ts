@@ -20,6 +20,9 @@ export class HttpError extends Error {
   }
 }
 
+/** Counts and logs a refused request. */
+export type NoteRefusal = (request: IncomingMessage, refusal: HttpError) => void;
+
 /** The refusal of a request that may succeed if the client tries again after `retryAfterSeconds`. */
 export const unavailable = (
   reason: string,

@@ -12,6 +12,7 @@ import {
   close,
   HttpError,
   listen,
+  type NoteRefusal,
   sendJson,
   unavailable,
 } from './http-helpers.js';
@@ -56,8 +57,9 @@ export async function serveHttp(options: HttpOptions) {
 
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
   const serveMcp = createMcpEndpoint(options, metrics, concurrency);
-  const route = createRouter(options, serveMcp, handleProbe, () => isStopping);
-  const answerError = createErrorAnswer(metrics, log);
+  const noteRefusal = createRefusalNotes(metrics, options);
+  const route = createRouter(options, serveMcp, handleProbe, () => isStopping, noteRefusal);
+  const answerError = createErrorAnswer(noteRefusal, log);
 
   const runningRequests = new Set<Promise<void>>();
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
@@ -124,9 +126,10 @@ function createRouter(
   serveMcp: Handler,
   handleProbe: ProbeHandler,
   isStopping: () => boolean,
+  noteRefusal: NoteRefusal,
 ): Handler {
   const enter = createRequestLimiter(limits);
-  const serveDecisions = decisions && createDecisions(decisions);
+  const serveDecisions = decisions && createDecisions(decisions, noteRefusal);
   const handlerOf = (path: string) => {
     if (path === '/mcp') return serveMcp;
     return isDecisionsPath(path) ? serveDecisions : undefined;
@@ -148,13 +151,12 @@ function createRouter(
   };
 }
 
-/** Creates the function that answers a failed request. A refusal goes to the metrics, and any other error to the log. */
-const createErrorAnswer = (metrics: Metrics, log: Log) => {
-  const logRefusal = createRefusalLog(log);
-  return (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
+/** Creates the function that answers a failed request. A refusal is noted, and any other error goes to the log. */
+const createErrorAnswer =
+  (noteRefusal: NoteRefusal, log: Log) =>
+  (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
     if (error instanceof HttpError) {
-      metrics.refused(error.reason);
-      logRefusal(request, error);
+      noteRefusal(request, error);
       refuse(request, response, error);
       return;
     }
@@ -165,15 +167,15 @@ const createErrorAnswer = (metrics: Metrics, log: Log) => {
     if (response.headersSent || isConnectionLost) response.destroy();
     else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
   };
-};
 
 /**
- * Returns a function that logs refusals at level `debug`. The first refusal of a Host header is a warning, because a wrong setting refuses
- * everybody. Later ones are not, because scanners send such requests, too.
+ * Creates the function that counts refusals and logs them at level `debug`. The first refusal of a Host header is a warning, because a wrong
+ * setting refuses everybody. Later ones are not, because scanners send such requests, too.
  */
-function createRefusalLog(log: Log) {
+function createRefusalNotes(metrics: Metrics, { log }: Pick<HttpOptions, 'log'>): NoteRefusal {
   let isHostLogged = false;
-  return ({ headers }: IncomingMessage, { reason, status }: HttpError): void => {
+  return ({ headers }, { reason, status }) => {
+    metrics.refused(reason);
     const isFirstHost = reason === 'host' && !isHostLogged;
     isHostLogged ||= isFirstHost;
     if (isFirstHost) log('warn', 'refused', { reason, status, host: headers.host, message: hostNotAllowed });

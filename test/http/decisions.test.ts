@@ -368,6 +368,8 @@ describe('approval', () => {
     const sentence = 'Your sign-in cannot be verified now, so this click decided nothing.';
     expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
     expect((await plans.find(nonce))?.state).toBe('waiting');
+    // The requests for the page, with its proof, and for the click.
+    expect(await served.metrics()).toContain('cloudops_refused_requests_total{reason="tokens file"} 2');
     setTokensReadable(true);
     expect(await kindOf(await browser.decide(nonce, 'accept', proof))).toBe('accepted');
     expect(requests).toHaveLength(1);
