@@ -16,7 +16,7 @@ import {
   sendJson,
   unavailable,
 } from './http-helpers.js';
-import { createConcurrencyLimiter, type HttpLimits } from './limits.js';
+import { createConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
 import { createRequestLimiter, limitConnectionsByNetwork } from './limits-by-address.js';
 import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
 
@@ -168,17 +168,19 @@ const createErrorAnswer =
     else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
   };
 
+/** Seconds between two warnings of a refused Host header. */
+const hostWarningSeconds = 600;
+
 /**
- * Creates the function that counts refusals and logs them at level `debug`. The first refusal of a Host header is a warning, because a wrong
- * setting refuses everybody. Later ones are not, because scanners send such requests, too.
+ * Creates the function that counts refusals and logs them at level `debug`. The refusal of a Host header is a warning, because a wrong setting
+ * refuses everybody, but only one in `hostWarningSeconds`, because scanners send such requests, too.
  */
-function createRefusalNotes(metrics: Metrics, { log }: Pick<HttpOptions, 'log'>): NoteRefusal {
-  let isHostLogged = false;
+function createRefusalNotes(metrics: Metrics, { log, now }: Pick<HttpOptions, 'log' | 'now'>): NoteRefusal {
+  const secondsUntilWarning = createRateLimiter(1 / hostWarningSeconds, now, { burst: 1 });
   return ({ headers }, { reason, status }) => {
     metrics.refused(reason);
-    const isFirstHost = reason === 'host' && !isHostLogged;
-    isHostLogged ||= isFirstHost;
-    if (isFirstHost) log('warn', 'refused', { reason, status, host: headers.host, message: hostNotAllowed });
+    if (reason === 'host' && secondsUntilWarning() === 0)
+      log('warn', 'refused', { reason, status, host: headers.host, message: hostNotAllowed });
     else log('debug', 'refused', { reason, status });
   };
 }
