@@ -212,7 +212,7 @@ async function prepareCall(
   const operation = operations.find(({ name }) => name === tool);
   const found = await callerOf(plan);
   if (found?.kind === 'unavailable')
-    return { kind: 'refused', outcome: unverified(tool, words('the caller of this change')) };
+    return { kind: 'refused', outcome: undecided(tool, words('the caller of this change cannot be verified now')) };
   const principal = found?.kind === 'authenticated' ? found.principal : undefined;
   if (operation === undefined || (caller !== undefined && principal === undefined)) {
     const problem = say`the caller, or the tool, does not exist here any more`;
@@ -226,19 +226,19 @@ async function prepareCall(
   return { kind: 'ready', callOfPlan: (action) => call(operation, args, { ...context, ...action }) };
 }
 
-/** The refusal of a click while it is not known what `who` may do. The plan continues to wait for another click. */
-const unverified = (tool: string, who: SafeText): EndedOutcome =>
+/** The refusal of a click for a reason that passes. The plan continues to wait for another click. */
+const undecided = (tool: string, reason: SafeText): EndedOutcome =>
   refusedChange(
     tool,
     new Refusal('StateUnavailable', [say`the plan is kept; load this page again in a few seconds`], {
-      reason: say`${who} cannot be verified now, so this click decided nothing`,
+      reason: say`${reason}, so this click decided nothing`,
       mayHaveHappened: false,
     }),
   );
 
-/** The answer to a click of a person whose sign-in cannot be verified now. */
-export function unverifiedClick(): object {
-  const outcome = unverified(decideTool, words('your sign-in'));
+/** The answer to a click that decided nothing, for a reason that passes. From an error without an outcome, the view could not tell that. */
+export function undecidedClick(reason: SafeText): object {
+  const outcome = undecided(decideTool, reason);
   const call = { tool: decideTool, args: {} };
   return { content: [], _meta: viewMeta(outcome, call, { seal: () => '' }, { onPage: true }) };
 }

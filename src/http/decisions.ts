@@ -14,7 +14,7 @@ import {
   reasonAgainst,
   relatedTexts,
   shownPlan,
-  unverifiedClick,
+  undecidedClick,
 } from './decide-on-plan.js';
 import { filterIn, listPage } from './decision-list.js';
 import { decisionPageHeaders, pageTop, planLinks, problemPage, signInPage } from './decision-pages.js';
@@ -131,8 +131,7 @@ function unverifiedAnswer(
 ): Response | Promise<Response> {
   if (context.req.method === 'POST' && !isClick(context)) throw error;
   noteRefusal(context.env.incoming, error);
-  // From an error without an outcome, the view could not tell that the click decided nothing.
-  if (isClick(context)) return context.json(unverifiedClick());
+  if (isClick(context)) return context.json(undecidedClick(words('your sign-in cannot be verified now')));
   return context.html(problemPage(words('Your sign-in cannot be verified now'), retryText), 503, error.headers);
 }
 
@@ -262,6 +261,7 @@ const isVisible = (plan: FoundPlan, session: DecisionSession, { accounts }: Deci
 /** Logs why plans cannot be read. Returns the answer to the request. */
 function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOptions) {
   log('error', 'journal', { error: reasonOf(error) });
+  if (isClick(context)) return context.json(undecidedClick(words('the plans cannot be read now')));
   return context.html(problemPage(words('The plans cannot be read'), unreadableText), 503, { 'retry-after': '2' });
 }
 

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FoundPlan } from '../consent/plans.js';
 import { readView } from '../mcp/views/view-of-tool.js';
+import { reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
+import { words } from '../util/safe-text.js';
 import {
   answerClick,
   type DecisionDependencies,
@@ -11,7 +13,9 @@ import {
   reasonAgainst,
   relatedTexts,
   shownPlan,
+  undecidedClick,
 } from './decide-on-plan.js';
+import { notFound } from './pages.js';
 import { serveViewPage } from './view-page.js';
 
 interface LocalPageOptions extends Omit<DecisionDependencies, 'callerOf'> {
@@ -36,7 +40,7 @@ const oldestWaiting = (plans: readonly FoundPlan[]) => plans.find(({ state }) =>
  * the oldest first. The tab polls for the next plan to show.
  */
 export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions) {
-  const { plans, accounts, now } = dependencies;
+  const { plans, accounts, now, log } = dependencies;
   /** Number of polls that wait for their answer. */
   let openPolls = 0;
   /** Between two polls, and while the browser starts, the tab counts as open until this time (milliseconds since 1970). */
@@ -59,8 +63,16 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
 
   const decide = async (params: unknown) => {
     const click = readClick(params);
-    const plan = click && (await plans.find(click.ticket));
-    if (click === undefined || plan === undefined) throw new Error('this is no decision on a known plan');
+    if (click === undefined) throw new Error('this is no decision');
+    let plan: FoundPlan | undefined;
+    try {
+      plan = await plans.find(click.ticket);
+    } catch (error) {
+      log('error', 'journal', { error: reasonOf(error) });
+      return undecidedClick(words('the plans cannot be read now'));
+    }
+    // The plan has expired. From this status, the page tells that the click decided nothing.
+    if (plan === undefined) throw notFound();
     // The click makes the call of the plan in the name of its caller. Over stdio, callers have no names.
     return answerClick(plan, click, personHere, { ...dependencies, callerOf: async () => undefined });
   };

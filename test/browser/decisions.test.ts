@@ -202,8 +202,29 @@ test('after signing out in another tab, a click does nothing', async () => {
   await other.getByRole('button', { name: 'Sign out' }).click();
   await other.getByRole('button', { name: 'Sign in' }).waitFor();
   await agree(page).click();
-  await outcome(page, 'No answer came');
+  await outcome(page, 'Not sent');
+  await view(page).getByText('The server refused this click, so nothing was sent.').waitFor();
+  await view(page).getByText('Load this page again, and sign in if it asks you to.').waitFor();
+  await page.reload();
+  await page.getByLabel(/^Token/).waitFor();
   expect(served.requests).toEqual([]);
+});
+
+test.each([
+  ['a page of an earlier session', 403, 'Not sent'],
+  ['a page of a plan that has expired since', 404, 'Not sent'],
+  ['a page whose proxy lost the answer', 502, 'No answer came'],
+])('%s: a click that gets the status %i is shown as "%s"', async (_what, status, title) => {
+  const served = await start();
+  const page = await openAs('bob', await planOf(served));
+  await agree(page).waitFor();
+  await page.route('**/tool', (route) => route.fulfill({ status, body: 'Refused' }));
+  await agree(page).click();
+  await outcome(page, title);
+  await page.unroute('**/tool');
+  await page.reload();
+  await agree(page).click();
+  await outcome(page, 'Accepted');
 });
 
 test('a plan that has expired is not shown', async () => {

@@ -375,6 +375,27 @@ describe('approval', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test('a click while the plans cannot be read is told that it decided nothing, and the next click decides', async () => {
+    const store = createMemoryPlanStore();
+    let isReadable = true;
+    const find: typeof store.find = async (nonce) => {
+      if (!isReadable) throw new Error('ECONNREFUSED');
+      return store.find(nonce);
+    };
+    const { requests } = await start({ planStore: { ...store, find } });
+    const { nonce } = await waiting(served);
+    const browser = await signedIn();
+    const proof = { 'x-csrf-token': await browser.csrfOf(nonce) };
+    isReadable = false;
+    const outcome = await outcomeOf(await browser.decide(nonce, 'accept', proof));
+    const sentence = 'The plans cannot be read now, so this click decided nothing.';
+    expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
+    expect((await browser.get(`/decisions/${nonce}/`)).status).toBe(503);
+    isReadable = true;
+    expect(await kindOf(await browser.decide(nonce, 'accept', proof))).toBe('accepted');
+    expect(requests).toHaveLength(1);
+  });
+
   test('a plan that has expired is gone', async () => {
     const { pass, requests } = await start();
     const { nonce } = await waiting(served);

@@ -5,6 +5,7 @@ import { createPlans } from '../../src/consent/plans.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { serveLocalPage } from '../../src/http/local-decision-page.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
+import { readOutcome } from '../../src/mcp/views/contract/change-data.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
@@ -22,7 +23,13 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));
-  const plans = createPlans({ store: createMemoryPlanStore(), keys: () => [key], now, lifetimeMs: 3_600_000 });
+  const store = createMemoryPlanStore();
+  let isReadable = true;
+  const find: typeof store.find = async (nonce) => {
+    if (!isReadable) throw new Error('EIO');
+    return store.find(nonce);
+  };
+  const plans = createPlans({ store: { ...store, find }, keys: () => [key], now, lifetimeMs: 3_600_000 });
   const opened: string[] = [];
   let hasBrowser = true;
   const removed = vi.fn(async () => undefined);
@@ -80,7 +87,10 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   const setBrowser = (isThere: boolean) => {
     hasBrowser = isThere;
   };
-  return { page, setBrowser, pass, ask, click, post, opened, removed, show, requests, journal, logged };
+  const setReadable = (readable: boolean) => {
+    isReadable = readable;
+  };
+  return { page, setBrowser, setReadable, pass, ask, click, post, opened, removed, show, requests, journal, logged };
 }
 
 const answerOf = (outcome: unknown) => Object(Object(outcome).success ?? Object(outcome).failure);
@@ -110,6 +120,22 @@ test('a plan that is turned down binds, and its planId carries nothing out', asy
   await click(shown, 'decline');
   expect(answerOf(await ask('one', { planId }))).toMatchObject({ code: 'Declined' });
   expect(answerOf(await click(shown, 'accept'))).not.toMatchObject({ outcome: 'accepted' });
+  expect(requests).toEqual([]);
+});
+
+test('a click that decides nothing says so: while the plans cannot be read, and after the plan has expired', async () => {
+  const { ask, click, post, opened, requests, setReadable, pass } = await setUp();
+  await ask('one');
+  await vi.waitFor(() => expect(opened).toHaveLength(1));
+  const { shown } = (await post('call')).body;
+  setReadable(false);
+  expect(readOutcome((await click(shown, 'accept')).body._meta)).toMatchObject({
+    kind: 'refused',
+    sentence: 'The plans cannot be read now, so this click decided nothing.',
+  });
+  setReadable(true);
+  pass(3_600_000);
+  expect((await click(shown, 'accept')).status).toBe(404);
   expect(requests).toEqual([]);
 });
 
@@ -170,7 +196,7 @@ test('nothing waits: the page says so, and nothing else can be decided', async (
   const { shown } = (await post('call')).body;
   await click(shown, 'decline');
   expect((await post('call')).body).toEqual({ follows: true, note: 'No change waits for a decision.' });
-  expect((await click('0'.repeat(16), 'accept')).status).toBe(500);
+  expect((await click('0'.repeat(16), 'accept')).status).toBe(404);
   expect((await post('tool', { name: 'restore_instance', arguments: {} })).status).toBe(500);
 });
 

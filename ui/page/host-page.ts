@@ -1,4 +1,4 @@
-import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import { outcomeKey, readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
 import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../../src/mcp/views/contract/read-fields.js';
 import { element, nameText } from '../shared/elements.js';
@@ -43,7 +43,8 @@ class HostPage {
   }
 
   async #callTool(params: Fields): Promise<Fields> {
-    const result = await ask('tool', params);
+    const response = await post('tool', params);
+    const result = refusedStatuses.includes(response.status) ? refusedCall : await contentOf(response);
     this.#showTitles(result);
     return result;
   }
@@ -115,11 +116,36 @@ function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab:
   return name === undefined ? undefined : { heading: 'An upload', tab: `Upload of ${nameText(name)}` };
 }
 
+/**
+ * The statuses of a tool call that was refused before anything was done: without a session, from a page of another session, or for a plan that
+ * has expired. After any other error, a proxy may have sent it, and the call may have been carried out.
+ */
+const refusedStatuses = [401, 403, 404];
+
+/** The result of a tool call that was refused. Without it, the view could not tell that nothing was done. */
+const refusedCall = {
+  _meta: {
+    [outcomeKey]: {
+      kind: 'refused',
+      sentence: 'The server refused this click, so nothing was sent.',
+      next: 'Load this page again, and sign in if it asks you to.',
+    },
+  },
+  content: [{ type: 'text', text: 'The server refused this call. Load this page again.' }],
+  isError: true,
+};
+
+/** Sends a request to the cloudops-mcp process that serves this page. Rejects if the process does not answer, or answers with an error. */
+const ask = async (path: string, body: Fields): Promise<Fields> => contentOf(await post(path, body));
+
 /** Sends a request to the cloudops-mcp process that serves this page. Rejects if the process does not answer. */
-async function ask(path: string, body: Fields): Promise<Fields> {
+function post(path: string, body: Fields): Promise<Response> {
   const csrf = document.querySelector<HTMLMetaElement>('meta[name="csrf-token"]')?.content;
   const headers = { 'content-type': 'application/json', ...(csrf !== undefined && { 'x-csrf-token': csrf }) };
-  const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+  return fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+async function contentOf(response: Response): Promise<Fields> {
   if (!response.ok) throw new Error(`HTTP status ${response.status}`);
   return fieldsOf(await response.json());
 }
