@@ -127,8 +127,8 @@ async function otherPlans(
   if (subject === undefined || click !== undefined || account.confirm === 'off') return [];
 
   // The answer only mentions the other plans. If they cannot be read, the call goes on without them.
-  const allPlans = await plans.list().catch(() => []);
-  const waiting = allPlans.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
+  const plansOfCaller = await plans.list(draft).catch(() => []);
+  const waiting = plansOfCaller.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
   const others = relatedPlans(waiting, { subject }).filter(({ nonce }) => !ownNonces.includes(nonce));
 
   const time = now();

@@ -71,8 +71,11 @@ export interface Plans {
   claim(nonce: string, decision: PlanDecision): Promise<'claimed' | 'taken' | 'unknown'>;
   /** Stores the outcome of a claimed plan. Never rejects, because it retries in the background if the store fails. */
   settle(nonce: string, outcome: EndedOutcome): Promise<void>;
-  /** The waiting and decided plans that have not expired, oldest first. Plans that this server cannot unseal are left out. */
-  list(): Promise<readonly FoundPlan[]>;
+  /**
+   * The waiting and decided plans that have not expired, oldest first: of all callers, or only of the caller of `of`. Plans that this server
+   * cannot unseal are left out.
+   */
+  list(of?: Pick<KeptPlan, 'caller'>): Promise<readonly FoundPlan[]>;
   /** Of all callers, without expired plans. */
   countWaiting(): Promise<number>;
   /** Erases expired plans. */
@@ -153,10 +156,10 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
           throw error;
         }),
       ),
-    list: async () => {
+    list: async (of) => {
       // Saves reading expired plans, which `openUnexpired` would drop.
       await erase();
-      const stored = await store.list();
+      const stored = await store.list(of && ownerOf(of));
       const plans = stored.map(openUnexpired).filter((plan) => plan !== undefined);
       // Plans of the same millisecond are in the order of their nonces, because a store may list them in another order each time.
       return plans.sort((a, b) => a.issuedAt - b.issuedAt || a.nonce.localeCompare(b.nonce));
@@ -193,7 +196,7 @@ function planOf({ state: _, expiresAt: __, ...plan }: FoundPlan): KeptPlan {
 }
 
 /** A digest of the caller, by which the store counts a caller's plans without knowing the name. */
-const ownerOf = ({ caller = '' }: KeptPlan): string =>
+const ownerOf = ({ caller = '' }: Pick<KeptPlan, 'caller'>): string =>
   createHash('sha256').update(`caller ${caller}`).digest('hex').slice(0, 16);
 
 /** Checks only the fields that are shown or acted on, because a sealed plan may come from another version of this server. */

@@ -116,8 +116,8 @@ export function createRefusals(
 
     // A claim stores the decision before the journal gets it. If the server is killed in between, only the plan has the decision.
     try {
-      const allPlans = await plans.list();
-      return allPlans.some((plan) => isStoredRefusal(plan, change, since)) ? declinedRecently() : undefined;
+      const plansOfCaller = await plans.list(change);
+      return plansOfCaller.some((plan) => isStoredRefusal(plan, change, since)) ? declinedRecently() : undefined;
     } catch (error) {
       log('error', 'journal', { error: reasonOf(error) });
       return unreadable();

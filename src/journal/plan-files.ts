@@ -81,8 +81,8 @@ export function createPlanFiles(folder: string): PlanStore {
       const file = await findFile(nonce);
       if (file?.state === 'decided') await writePlan(folder, file.name, sealed);
     },
-    list: async () => {
-      const files = await plansIn(folder);
+    list: async (owner) => {
+      const files = (await plansIn(folder)).filter((file) => owner === undefined || file.owner === owner);
       const plans = await Promise.all(files.map((file) => readPlan(folder, file)));
       return plans.filter((plan) => plan !== undefined);
     },

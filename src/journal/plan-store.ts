@@ -19,7 +19,8 @@ export interface PlanStore {
   claim(nonce: string, sealed: string): Promise<boolean>;
   /** Replaces the content of a decided plan. */
   update(nonce: string, sealed: string): Promise<void>;
-  list(): Promise<readonly StoredPlan[]>;
+  /** The plans of all owners, or only of `owner`. */
+  list(owner?: string): Promise<readonly StoredPlan[]>;
   /** The number of waiting plans that do not expire before a time (milliseconds). */
   countWaiting(time: number): Promise<number>;
   /** Erases the plans that expired before a time (milliseconds). */
@@ -59,7 +60,7 @@ export function createMemoryPlanStore(): PlanStore {
       const plan = plans.get(nonce);
       if (plan?.state === 'decided') plans.set(nonce, { ...plan, sealed });
     },
-    list: async () => [...plans.values()],
+    list: async (owner) => [...plans.values()].filter((plan) => owner === undefined || plan.owner === owner),
     countWaiting: async (time) =>
       [...plans.values()].filter(({ state, expiresAt }) => state === 'waiting' && expiresAt >= time).length,
     eraseBefore: async (time) => {

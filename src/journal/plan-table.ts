@@ -46,9 +46,10 @@ export function createPlanTable(database: Database): PlanStore {
     update: async (nonce, sealed) => {
       await query('update cloudops_plans set sealed = $2 where nonce = $1 and decided', [nonce, sealed]);
     },
-    list: async () => {
+    list: async (owner) => {
       // Waiting plans come first (`decided` is false), so the limit leaves out decided plans first, and of them those that expire first.
-      const { rows } = await query(`${select} order by decided, expires desc limit $1`, [mostListed]);
+      const text = `${select} where $2::text is null or owner = $2 order by decided, expires desc limit $1`;
+      const { rows } = await query(text, [mostListed, owner]);
       return plansIn(rows);
     },
     countWaiting: async (time) => {

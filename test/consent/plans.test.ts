@@ -109,6 +109,9 @@ describe('of what waits', () => {
     ] as const)
       await plans.add({ ...waiting, nonce: digit.repeat(16), issuedAt: start + issuedAt });
     expect((await plans.list()).map(({ nonce }) => nonce[0])).toEqual(['2', '1', '3']);
+    await plans.add({ ...waiting, nonce: '5'.repeat(16), caller: undefined, issuedAt: start });
+    expect((await plans.list(waiting)).map(({ nonce }) => nonce[0])).toEqual(['2', '1', '3']);
+    expect((await plans.list({ caller: undefined })).map(({ nonce }) => nonce[0])).toEqual(['5']);
   });
 
   test('each caller has twenty at most, and who has no name is a caller too', async () => {

@@ -279,6 +279,12 @@ describe('a decision that only the plan has', () => {
     expect(await refusals.againstPlanId(agent)).toBeUndefined();
   });
 
+  test('is looked for among the plans of the caller only', async () => {
+    const list = vi.fn(async () => [stored]);
+    await setUp(undefined, list).refusals.againstPlanId(agent);
+    expect(list).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ caller: agent.caller }));
+  });
+
   test('is a reason against a planId if the plans cannot be read', async () => {
     const { refusals } = setUp(undefined, () => Promise.reject(new Error('gone')));
     expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'JournalUnavailable' });

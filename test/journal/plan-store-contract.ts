@@ -20,6 +20,16 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       expect(await open().find('0'.repeat(16))).toBeUndefined();
     });
 
+    test('are listed for one owner, waiting and decided', async () => {
+      const open = setUp();
+      const owner = 'b'.repeat(16);
+      const [waiting, decided] = [plan({ owner }), plan({ owner })];
+      for (const each of [plan(), waiting, decided]) await open().add(each, 20);
+      await open().claim(decided.nonce, 'claimed');
+      const listed = (await open().list(owner)).map(({ nonce }) => nonce);
+      expect(listed.sort()).toEqual([waiting.nonce, decided.nonce].sort());
+    });
+
     test('are bounded for each owner, without those that were decided', async () => {
       const open = setUp();
       const plans = [1, 2, 3].map(() => plan({ owner: 'a'.repeat(16) }));
