@@ -156,7 +156,9 @@ async function askUser(
     : refusalUnlessAgreed(kind, shownQuestion);
   if (refusal === undefined) return { kind: 'accepted', record };
   const reason = await redactReason(reply.reason, call);
-  return { kind: 'declined', record: { ...record, reason }, refusal, isDismissed: kind === 'cancelled' };
+  // A stored plan must not say that a person declined, because the server may end before the journal says that a program answered.
+  const decision = isByProgram ? 'withdrawn' : 'declined';
+  return { kind: decision, record: { ...record, reason }, refusal, isDismissed: kind === 'cancelled' };
 }
 
 /** Shortens a person's reason for declining, and removes the secrets of the call from it. */

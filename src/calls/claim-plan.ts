@@ -13,6 +13,7 @@ export type ChangeDecision = { readonly kind: 'accepted'; readonly record: Decis
 
 /** A decision against a change. */
 export interface Decline {
+  /** `declined` by a person, or `withdrawn` by the caller or by a program that answered in place of the user. */
   readonly kind: 'declined' | 'withdrawn';
   readonly record: DecisionRecord;
   /** The error with which the call ends. */

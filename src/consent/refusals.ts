@@ -126,14 +126,13 @@ export function createRefusals(
 
   /** True if a person declined this change of this caller on a stored plan since a time (milliseconds). */
   const isStoredRefusal = (
-    { nonce, decision, outcome, requestKey, caller }: FoundPlan,
+    { nonce, decision, requestKey, caller }: FoundPlan,
     change: CallerAndClient & Pick<Intent, 'digest'>,
     since: number,
   ): boolean => {
     if (decision?.kind !== 'declined' || decision.at < since) return false;
     if (requestKey !== change.digest || caller !== change.caller) return false;
-    const isByProgram = outcome?.kind === 'failed' && outcome.failure.code === 'NobodyAsked';
-    return !isByProgram && !dismissed.some((other) => other.nonce === nonce);
+    return !dismissed.some((other) => other.nonce === nonce);
   };
 
   /** Repeats a failed write in the background until it succeeds. */

@@ -466,6 +466,24 @@ describe('a call with the planId', () => {
     },
   );
 
+  test('keeps no refusal by a person with the plan if a program answers, even before the journal has the answer', async () => {
+    const { planId, serve, plan, journal } = await waiting();
+    time += 3000;
+    const atDecline = vi.fn();
+    const { decline } = journal;
+    journal.decline = async (intent) => {
+      atDecline(intent.consent, await plan());
+      return decline(intent);
+    };
+    const outcome = await serve({ page: 'local' }).call({ planId }, { elicitor: agreedAfter(999) });
+    expect(outcome).toMatchObject(failed('NobodyAsked'));
+    expect(atDecline).toHaveBeenCalledExactlyOnceWith(
+      'program',
+      expect.objectContaining({ state: 'decided', decision: { kind: 'withdrawn', at: time } }),
+    );
+    expect(await plan()).toMatchObject({ outcome: failed('NobodyAsked') });
+  });
+
   test('asks the user about a plan that is not stored, although there is a page', async () => {
     const { call, planId, requests } = await shown();
     expect(await call({ planId }, { elicitor: agreedAfter(3000) })).toMatchObject({ success: { outcome: 'accepted' } });

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FoundPlan, Plans } from '../../src/consent/plans.js';
-import { Refusal, refusedChange } from '../../src/consent/refusal.js';
 import { createRefusals } from '../../src/consent/refusals.js';
 import type { Intent } from '../../src/journal/entry.js';
 import { createMemoryJournal } from '../support/caller.js';
@@ -268,7 +267,6 @@ describe('a decision that only the plan has', () => {
     ['takes the plan back', { decision: { kind: 'withdrawn', at: start } }],
     ['is about another change', { requestKey: 'e' }],
     ['is about the plan of another caller', { caller: 'bo' }],
-    ['is the answer of a program', { outcome: refusedChange('restore_instance', new Refusal('NobodyAsked', [])) }],
   ])('binds no planId if it %s', async (_what, changes) => {
     expect(await against(changes)).toBeUndefined();
   });
