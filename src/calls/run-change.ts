@@ -125,10 +125,12 @@ async function approveAndSend(
     // The nonce may be spent by an earlier no that the journal does not have yet.
     const { nonce } = decision.record;
     if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
+    const decidedAt = dependencies.now();
     const claimedNonce = await claimPlan(decision, draft.tool, dependencies);
     // Tells the decision page that the plan is claimed, so that the page itself stores neither a decision nor an outcome.
     context.click?.page?.onClaim();
-    if (decision.kind === 'accepted') return { kind: 'claimed', consent: decision.record, claimedNonce } as const;
+    if (decision.kind === 'accepted')
+      return { kind: 'claimed', consent: decision.record, decidedAt, claimedNonce } as const;
     throw await recordDecline(claimedNonce, decision, draft, dependencies);
   };
   // `waitForPerson` frees this call's place among the concurrent calls, and takes a place again after `decideAndClaim`. By then, the plan is claimed
@@ -137,6 +139,7 @@ async function approveAndSend(
   if (approval.kind !== 'claimed') return approval;
 
   // The journal refuses the consent if it has an earlier decision with the nonce.
-  const send = () => sendChange({ ...planned, consent: approval.consent }, context, dependencies);
-  return settlePlan(approval.claimedNonce, draft.tool, send, dependencies);
+  const { consent, decidedAt, claimedNonce } = approval;
+  const send = () => sendChange({ ...planned, consent, decidedAt }, context, dependencies);
+  return settlePlan(claimedNonce, draft.tool, send, dependencies);
 }

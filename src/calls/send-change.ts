@@ -1,5 +1,6 @@
 import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { duplicateWindowMs } from '../journal/conflict.js';
 import type { Ending, Intent } from '../journal/entry.js';
 import type { BeginResult } from '../journal/journal.js';
 import { type FinalReply, NotSent, type SignedClient } from '../transport/signed-client.js';
@@ -46,28 +47,44 @@ async function sendWithJournal(
   { principal }: CallContext,
   { journal, log, now }: CallDependencies,
 ): Promise<EndedOutcome> {
-  const { call, draft, mayRepeat, consent } = approved;
+  const { call, draft, mayRepeat, consent, decidedAt } = approved;
   const intent = intentOf(draft, consent, now());
   // `mayRepeat` is the ID of the one earlier change that this change may repeat, or true for any. Any other duplicate is refused.
   const begun = await journal.begin(intent, { allowRepeat: mayRepeat, budget: call.budget.limit });
   if (begun.kind !== 'begun') throw beginRefusal(begun, call, visibleCaller(principal));
 
-  const sentAt = now().toISOString();
+  const time = now();
+  const sentAt = time.toISOString();
   const sentCall = { ...call, ifUnknown: stepIfUnknown(call, sentAt) };
-  const { result, keyId } = await sendAndRead(sentCall, intent, client, log);
+  // If this process was suspended, somebody may have sent the same change on a new plan, so long ago that `begin` took it for another change.
+  const isTooLate = time.getTime() - decidedAt.getTime() > duplicateWindowMs;
+  const { result, keyId } = isTooLate ? tooLate(call) : await sendAndRead(sentCall, intent, client, log);
 
   const ending = { id: intent.id, time: now().toISOString(), key: keyId, ...endingOf(result) };
   const notes = await writeEnding(ending, intent, { journal, log });
   return withNotes(outcomeOf(result, approved, sentAt, log), notes);
 }
 
-/** Sends the request and reads the reply. Never rejects. Returns the result, and the ID of the access key that signed the request. */
+/** A result with the ID of the access key that signed the request, if it was signed. */
+interface SendingResult {
+  readonly result: ChangeResult;
+  readonly keyId?: string;
+}
+
+/** The result of a change whose consent is older than `duplicateWindowMs`. */
+function tooLate({ operation }: ResolvedChange): SendingResult {
+  const problem = say`the consent was given more than ten minutes ago, and the same change may have been sent since`;
+  const refusal = new Refusal('TicketExpired', [problem]);
+  return { result: { kind: 'failed', failure: refusalFailure(operation.name, refusal, { isChange: true }) } };
+}
+
+/** Sends the request and reads the reply. Never rejects. */
 async function sendAndRead(
   call: ResolvedChange & FailedCall,
   intent: Intent,
   client: SignedClient,
   log: Log,
-): Promise<{ readonly result: ChangeResult; readonly keyId?: string }> {
+): Promise<SendingResult> {
   let reply: FinalReply;
   try {
     reply = await client.send(await requestToSend(call, intent));

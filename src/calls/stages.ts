@@ -114,4 +114,6 @@ export interface DecisionRecord {
 
 export interface ApprovedChange extends PlannedChange {
   readonly consent: DecisionRecord;
+  /** The time of the consent, from before its plan was claimed. */
+  readonly decidedAt: Date;
 }

@@ -287,6 +287,41 @@ describe('a second call with the reply of the user', () => {
   });
 });
 
+describe('a server that is suspended after it has claimed a plan', () => {
+  const minute = 60_000;
+  test.each([
+    ['while the journal refuses it as a repetition', 10 * minute, 'Repeated'],
+    ['when the journal takes it for another change', 10 * minute + 1, 'TicketExpired'],
+  ])('does not send a change that another server has sent on a new plan: %s', async (_what, passedMs, code) => {
+    const { call, serve, plans, stored, decide, plan, requests, journal } = setUp();
+    await call();
+    plans.claim = async (...given) => {
+      plans.claim = stored.claim;
+      const claimed = await stored.claim(...given);
+      time += minute;
+      expect(await serve({ confirm: 'off' }).call()).toMatchObject({ success: { outcome: 'accepted' } });
+      time += passedMs;
+      return claimed;
+    };
+    expect(await decide('accept')).toMatchObject({ failure: { code, mayHaveHappened: false } });
+    expect(requests).toHaveLength(1);
+    expect((await journal.list({})).map(({ ending }) => ending?.outcome)).toEqual(['accepted', 'not sent']);
+    expect(await plan()).toMatchObject({ outcome: { failure: { code } } });
+  });
+
+  test('sends the change up to ten minutes later', async () => {
+    const { call, plans, stored, decide, requests } = setUp();
+    await call();
+    plans.claim = async (...given) => {
+      const claimed = await stored.claim(...given);
+      time += 10 * minute;
+      return claimed;
+    };
+    expect(await decide('accept')).toMatchObject({ success: { outcome: 'accepted' } });
+    expect(requests).toHaveLength(1);
+  });
+});
+
 describe('a call with the planId', () => {
   const notIssued = 'this server did not issue the planId, or it was altered';
   const withoutPlanId =
