@@ -41,6 +41,8 @@ const disk = vi.hoisted(() => ({
   beforeSync: undefined as (() => void) | undefined,
   /** Runs before the next file is opened. */
   beforeOpen: undefined as (() => void) | undefined,
+  /** Runs after that. */
+  afterOpen: undefined as (() => void) | undefined,
   /** Runs before the next folder is listed. */
   beforeList: undefined as (() => void) | undefined,
   /** Runs after that. */
@@ -57,7 +59,9 @@ vi.mock('node:fs/promises', async (importOriginal) => {
     if (given[0] === disk.absent) throw Object.assign(new Error('nothing'), { code: 'ENOENT' });
     const isWritten = (Number(given[1]) & constants.O_RDWR) !== 0;
     if (isWritten && disk.filesAreReadOnly) throw Object.assign(new Error('denied'), { code: 'EACCES' });
-    const file = await original.open(...given);
+    const { afterOpen } = disk;
+    disk.afterOpen = undefined;
+    const file = await original.open(...given).finally(afterOpen);
     disk.opened.push(String(given[0]));
     const [read, write, sync] = [file.read.bind(file), file.write.bind(file), file.sync.bind(file)];
     return Object.assign(file, {
@@ -132,6 +136,7 @@ beforeEach(() => {
     failedSyncs: 0,
     beforeSync: undefined,
     beforeOpen: undefined,
+    afterOpen: undefined,
     beforeList: undefined,
     afterList: undefined,
   });
@@ -411,6 +416,24 @@ describe('a folder that is on another device than before, because its disk is no
       mount();
       disk.device = undefined;
       expect(await begin('a')).toMatchObject({ kind: 'duplicate' });
+    },
+  );
+
+  test.each(['with', 'without'])(
+    'gets the change if it is mounted again right after the file was opened, %s a file below',
+    async (below) => {
+      await begin('a');
+      disk.beforeOpen = () => {
+        unmount();
+        if (below === 'with') writeFileSync(path, `${JSON.stringify({ intent: intentAt(noon, { digest: 'z' }) })}\n`);
+      };
+      disk.afterOpen = () => {
+        mount();
+        disk.device = undefined;
+      };
+      expect(await begin('b')).toEqual({ kind: 'begun' });
+      const begun = (await open().list({})).map(({ digest }) => digest);
+      expect(begun).toEqual(['a', 'b']);
     },
   );
 
