@@ -117,10 +117,11 @@ function createCallServer(
   concurrency: ConcurrencyLimiter,
 ) {
   const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
+  const reportedCall = reportCalls(serverOptions.call, metrics, now);
 
   return async ({ request, response, principal, session, conversation, readMessage }: Exchange): Promise<void> => {
     const place = await concurrency.take(principal?.name);
-    const { call, allEnded } = observeCalls(serverOptions.call, metrics, now);
+    const { call, allEnded } = trackCalls(reportedCall);
     /** While a call waits for a person, `listenWhile` of `serveMessage` receives the client's cancellation, and the call gives up its place. */
     const createSdkServer = (listenWhile: Wait) => {
       const wait: Wait = (work) => place.waitOutside(() => listenWhile(work));
@@ -149,16 +150,24 @@ function createCallServer(
 /** Clients may cache lists for this time (milliseconds). It is short, because lists depend on scopes, which the caller's next token may lack. */
 const listLifeMs = 5 * 60_000;
 
-/** Wraps `callTool` for one HTTP request: reports each call to the metrics. `allEnded` resolves when all calls of the request have ended. */
-function observeCalls(callTool: CallTool, metrics: Metrics, now: () => Date) {
-  const calls: Promise<unknown>[] = [];
-
-  const call: CallTool = (operation, args, context) => {
+/** Wraps `callTool`, so that each call is reported to the metrics. */
+export const reportCalls =
+  (callTool: CallTool, metrics: Metrics, now: () => Date): CallTool =>
+  (operation, args, context) => {
     const startedAt = now().getTime();
     const report = (outcome: CallOutcome | undefined) =>
       metrics.called(operation.name, outcome, now().getTime() - startedAt);
     const outcome = callTool(operation, args, context);
-    calls.push(outcome.then(report, () => report(undefined)));
+    void outcome.then(report, () => report(undefined));
+    return outcome;
+  };
+
+/** Wraps `callTool` for one HTTP request. `allEnded` resolves when all calls of the request have ended. */
+function trackCalls(callTool: CallTool) {
+  const calls: Promise<unknown>[] = [];
+  const call: CallTool = (...given) => {
+    const outcome = callTool(...given);
+    calls.push(outcome);
     return outcome;
   };
   return { call, allEnded: () => Promise.allSettled(calls) };

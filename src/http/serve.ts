@@ -18,7 +18,7 @@ import {
 } from './http-helpers.js';
 import { createConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
 import { createRequestLimiter, limitConnectionsByNetwork } from './limits-by-address.js';
-import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
+import { createMcpEndpoint, type McpEndpointOptions, reportCalls } from './mcp-endpoint.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
@@ -58,7 +58,11 @@ export async function serveHttp(options: HttpOptions) {
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
   const serveMcp = createMcpEndpoint(options, metrics, concurrency);
   const noteRefusal = createRefusalNotes(metrics, options);
-  const route = createRouter(options, serveMcp, handleProbe, () => isStopping, noteRefusal);
+  const decisions = options.decisions && {
+    ...options.decisions,
+    call: reportCalls(options.decisions.call, metrics, options.now),
+  };
+  const route = createRouter({ ...options, decisions }, serveMcp, handleProbe, () => isStopping, noteRefusal);
   const answerError = createErrorAnswer(noteRefusal, log);
 
   const runningRequests = new Set<Promise<void>>();

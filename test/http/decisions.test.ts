@@ -57,6 +57,7 @@ describe('approval', () => {
       ticket: nonce,
     });
     expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
+    expect(await served.metrics()).toContain('cloudops_calls_total{tool="restore_instance",outcome="accepted"} 1');
     expect(await ask({ planId })).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
     expect(await journal.list({})).toMatchObject([{ caller: 'alice', approver: 'bob', consent: 'page' }]);
     expect(await (await browser.get('/decisions')).text()).toMatch(
