@@ -130,7 +130,8 @@ describe('check', () => {
   });
 
   test('asks for an example if none can be made up, though the operation can be called', async () => {
-    const pattern = { 'smithy.api#pattern': '^ key-[0-9]{40} $' };
+    // No text is made for a reference such as `\1`.
+    const pattern = { 'smithy.api#pattern': '^(key)-\\1$' };
     const model = smallModelJson(
       { GetKey: { input: { Id: member('small#Id', { required: {} }) }, traits: http('GET', '/keys') } },
       { 'small#Id': { type: 'string', traits: pattern } },

@@ -4,6 +4,7 @@ import { innerSchema } from './argument-schema.js';
 import type { Argument, ValueLimits, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';
 import type { Traits } from './model.js';
+import { textsLikePattern } from './texts-like-pattern.js';
 
 /** The trait with examples of calls. An example with `error` fails. A trait of another form counts as empty. */
 const examplesTrait = z
@@ -40,22 +41,13 @@ function withNamesInside(rules: ValueRules, value: unknown): unknown {
   return value;
 }
 
-/** Texts to try as values of arguments. They match most patterns of AWS's models. */
-const candidates: readonly string[] = [
+/** Texts to try as values of arguments. They are easier to understand than texts that are made for a pattern. */
+const usualTexts: readonly string[] = [
   'example',
   'example-1',
-  'a',
-  'A',
   '1',
-  'example_1',
-  'Example1',
   'arn:aws:service:us-east-1:123456789012:resource/example',
   'arn:aws:iam::123456789012:role/example',
-  'arn:aws:lambda:us-east-1:123456789012:function:example',
-  'arn:aws:lambda:us-east-1:123456789012:layer:example:1',
-  'arn:aws:lambda:us-east-1:123456789012:code-signing-config:csc-0123456789abcdef0',
-  'csc-0123456789abcdef0',
-  'lambda:GetFunction',
   '123456789012',
   '00000000-0000-4000-8000-000000000001',
   '2026-11-30',
@@ -87,7 +79,7 @@ export function exampleArguments(fields: readonly Argument[], level = 1): Record
 /**
  * Makes a value that keeps to the rules, except that all elements of a list are equal and a map has one entry, even if its rules refuse that.
  * Such an example still shows the form of the arguments. Returns undefined if the nesting is too deep, or if none of the texts that are
- * tried (`candidates`) matches the pattern of a text.
+ * tried matches the pattern of a text.
  */
 function exampleValue(rules: ValueRules, level: number): unknown {
   if (level > maximumLevels) return undefined;
@@ -142,7 +134,16 @@ function simpleExample(rules: Exclude<ValueRules, { kind: 'structure' | 'list' |
 function exampleText(rules: Extract<ValueRules, { kind: 'text' }>): string | undefined {
   const { min = 0, max } = rules.limits;
   const schema = innerSchema(rules);
-  return candidates.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
+  for (const text of textsToTry(rules.pattern)) {
+    const candidate = text.slice(0, max).padEnd(min, 'a');
+    if (schema.safeParse(candidate).success) return candidate;
+  }
+  return undefined;
+}
+
+function* textsToTry(pattern: string | undefined): Generator<string> {
+  yield* usualTexts;
+  if (pattern !== undefined) yield* textsLikePattern(pattern);
 }
 
 /** Returns 1, or the allowed number that is closest to 1. */

@@ -50,7 +50,7 @@ function expressionOf(pattern: string): RegExp | undefined {
 }
 
 /** The beginning or end of a group, or a part of a pattern without inner parts, such as a class. */
-interface Token {
+export interface Token {
   readonly text: string;
   /** The quantifier after the token, such as `*` or `{2,}`. Empty if there is none. The quantifier of a group is at its end. */
   readonly quantifier: string;
@@ -62,7 +62,8 @@ interface Token {
 const quantifiedToken =
   /(\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|k<[^>]*>|.)|\((?:\?(?::|<?[=!]|<[^>]*>))?|[\s\S])([*+?]|\{\d+(?:,\d*)?\})?\??/gu;
 
-function tokensOf(pattern: string): Token[] {
+/** Splits a pattern that JavaScript can read into its tokens. */
+export function tokensOf(pattern: string): Token[] {
   // Lookbehind matches backwards, so there the next token is no delimiter.
   const looksBehind = /\(\?<[=!]/.test(pattern);
   const tokens = [...pattern.matchAll(quantifiedToken)].map(([, text = '', quantifier = '']) => ({ text, quantifier }));
@@ -85,7 +86,7 @@ function excludes(text: string, next: string): boolean {
 }
 
 /** True for a token such as `\1`, which matches the text of a group. */
-const isReference = (text: string) => /^\\[1-9k]/.test(text);
+export const isReference = (text: string) => /^\\[1-9k]/.test(text);
 
 /** Upper bounds for matching a part of a pattern at one position in a text. */
 interface Cost {
@@ -152,7 +153,8 @@ function repeated({ ways, steps }: Cost, quantifier: string, length: number): Co
   };
 }
 
-function boundsOf(quantifier: string): [min: number, max: number] {
+/** Returns the smallest and the largest number of repetitions that a quantifier allows. */
+export function boundsOf(quantifier: string): [min: number, max: number] {
   const [min = '', max = min] = (quantifiersInBraces[quantifier] ?? quantifier).slice(1, -1).split(',');
   return [Number(min), max === '' ? Number.POSITIVE_INFINITY : Number(max)];
 }
