@@ -63,7 +63,7 @@ describe('from a model', () => {
     expect(stdout).toContain('\noperations: 2, problems: 0\n');
     expect(stdout).toMatch(/^s3_list_objects_v2 {2}\(storage, read/m);
     expect(stdout).toMatch(/^ListObjectsV2 /m);
-    expect(stdout).toMatch(/^DeleteObjects found 1 in Deleted: "old\.csv"\.$/m);
+    expect(stdout).toMatch(/^DeleteObjects was accepted\. Its answer has 1 in Deleted: "old\.csv"\.$/m);
   });
 });
 

@@ -7,7 +7,8 @@ import { mapValues } from './member-values.js';
 type Values = Readonly<Record<string, unknown>>;
 type IsMasked = (field: Argument) => boolean;
 
-const masked = '(hidden, because it may be a secret)';
+/** Stands for a secret in a record. */
+export const masked = '(hidden, because it may be a secret)';
 
 /** Converts an answer to a record that JSON can hold: times in ISO 8601, blobs as a number of bytes, big numbers as text, secrets masked. */
 export function answerRecord(fields: readonly Argument[], values: Values, isMasked: IsMasked): Record<string, unknown> {

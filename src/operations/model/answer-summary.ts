@@ -1,6 +1,7 @@
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { isObject, leavesOf, textAt, valueAt } from '../../util/objects.js';
-import { defined, join, listed, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
+import { defined, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
+import { masked } from './answer-record.js';
 
 /** Maximum number of names and of values in a summary, and length limit of each (characters). */
 const namesShown = 3;
@@ -25,28 +26,31 @@ export function answerSummary(
   record: Readonly<Record<string, unknown>>,
   { isChange, items }: SummarizedOperation,
 ): SafeText {
-  const summary = summaryOfPage(operationName, record, isChange, items);
-  const markers = isChange ? [] : markersOfNextPage(record);
-  return markers.length === 0 ? summary : say`${summary} More follow: see ${listed(markers.map((path) => own(path)))}.`;
+  const summary = summaryOfPage(own(operationName), record, isChange, items);
+  const saysMore = !isChange && (hasMoreFlag(record) || nextPageFields(record).length > 0);
+  return saysMore ? say`${summary} More follow.` : summary;
 }
 
 function summaryOfPage(
-  operationName: string,
+  operationName: SafeText,
   record: Readonly<Record<string, unknown>>,
   isChange: boolean,
   items: string | undefined,
 ): SafeText {
   const itemList = items === undefined ? undefined : valueAt(record, items);
   if (items !== undefined && Array.isArray(itemList))
-    return listSummary(operationName, { path: items, entries: itemList });
+    return say`${operationName} found ${listText({ path: items, entries: itemList })}.`;
 
   const scalars = scalarsOf(record).slice(0, scalarsShown);
   const list = longestList(record);
   const isAboutOneThing = list === undefined || (isChange && scalars.length > 0) || isPartOfOneThing(record, list);
-  if (!isAboutOneThing) return listSummary(operationName, list);
-  if (scalars.length === 0) return say`${own(operationName)} succeeded. The answer is empty.`;
+  if (!isAboutOneThing && !isChange) return say`${operationName} found ${listText(list)}.`;
+  // A change that was accepted may be going on, or may have failed for some entries.
+  const beginning = say`${operationName} ${words(isChange ? 'was accepted' : 'succeeded')}`;
+  if (!isAboutOneThing) return say`${beginning}. Its answer has ${listText(list)}.`;
+  if (scalars.length === 0) return say`${beginning}. The answer is empty.`;
   const shown = scalars.map(([path, value]) => say`${own(path)} ${scalarText(value)}`);
-  return say`${own(operationName)} succeeded: ${join(shown, ', ')}.`;
+  return say`${beginning}: ${join(shown, ', ')}.`;
 }
 
 /** True if a list is a field of one thing, such as the attributes of a table, because the fields beside it have its state or its name. */
@@ -75,16 +79,25 @@ function scalarsOf(record: Readonly<Record<string, unknown>>): readonly [string,
   return scalars.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Returns the paths of the fields that say that more entries follow, such as `IsTruncated` and `NextKeyMarker`. */
-const markersOfNextPage = (record: Readonly<Record<string, unknown>>): readonly string[] =>
-  [...leavesOf(record)].flatMap(([path, value]) => {
-    const name = path.slice(path.lastIndexOf('.') + 1);
-    const saysMore =
-      value === true ? moreFlag.test(name) : typeof value === 'string' && value !== '' && nextToken.test(name);
-    return saysMore && !path.includes('[') ? [path] : [];
+/**
+ * Returns the paths of the fields that say where the next page begins, such as `NextKeyMarker`, or `LastEvaluatedKey`, which is a structure.
+ */
+export function nextPageFields(record: Readonly<Record<string, unknown>>): readonly string[] {
+  const paths = [...leavesOf(record)].flatMap(([path, value]) => {
+    const steps = path.split('.');
+    const index = steps.findIndex((step) => startOfPage.test(step));
+    const isField = index >= 0 && !path.includes('[') && typeof value === 'string' && !['', masked].includes(value);
+    return isField ? [steps.slice(0, index + 1).join('.')] : [];
   });
-const moreFlag = /^(?:is)?truncated$|^(?:has)?more(?:\w*)$/i;
-const nextToken = /^next\w*(?:token|marker|key)$|^next(?:token|marker)\w*$|^last_?evaluated_?\w+$/i;
+  return [...new Set(paths)];
+}
+
+/** True if a flag of the answer, such as `IsTruncated`, says that more entries follow. */
+const hasMoreFlag = (record: Readonly<Record<string, unknown>>): boolean =>
+  [...leavesOf(record)].some(([path, value]) => value === true && moreFlag.test(path));
+
+const startOfPage = /^next\w*(?:token|marker|key)$|^next(?:token|marker)\w*$|^last_?evaluated_?\w+$/i;
+const moreFlag = /^(?:[^[]*\.)?(?:(?:is_?)?truncated|(?:has_?)?more\w*)$/i;
 
 const scalarText = (value: unknown): SafeText =>
   typeof value === 'string' ? quoted(value, longestShown) : defined(String(value));
@@ -107,17 +120,17 @@ function longestList(record: unknown, path = '', level = 0): ListInRecord | unde
   return longest;
 }
 
-/** Returns a sentence such as `ListBooks found 4 in books: "a", "b", "c" and others.` */
-function listSummary(operationName: string, { path, entries }: ListInRecord): SafeText {
-  const count = say`${own(operationName)} found ${entries.length} in ${own(path)}`;
+/** Describes a list: `4 in books: "a", "b", "c" and others`. */
+function listText({ path, entries }: ListInRecord): SafeText {
+  const count = say`${entries.length} in ${own(path)}`;
   const listName = nameInWords(path.split('.').at(-1) ?? '');
   const firstEntries = entries.slice(0, namesShown).map((entry) => nameOfEntry(entry, listName));
   const names = firstEntries.filter((name) => name !== undefined);
-  if (names.length === 0) return say`${count}.`;
+  if (names.length === 0) return count;
 
   const quotedNames = names.map((name) => quoted(name, longestShown));
   const others = words(entries.length > names.length ? ' and others' : '');
-  return say`${count}: ${join(quotedNames, ', ')}${others}.`;
+  return say`${count}: ${join(quotedNames, ', ')}${others}`;
 }
 
 /**

@@ -4,7 +4,7 @@ import { callAgain, type Next, next } from '../../tools/next.js';
 import { lazy } from '../../util/objects.js';
 import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
-import { answerSummary } from './answer-summary.js';
+import { answerSummary, nextPageFields } from './answer-summary.js';
 import { isNamed, translateListPath, translatePath } from './argument-paths.js';
 import { argumentShape } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
@@ -88,8 +88,8 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
         },
       },
       exact: pages.tokens,
-      next: (record) => stepToReadOn(pages, toolArguments, record),
     }),
+    ...(settings.effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
     // With this, hosts get no output schema, because the schemas of most answers are too long for the list of tools.
     isAnswerOpen: true,
     summarize: (record) =>
@@ -115,17 +115,24 @@ const without = (fields: Readonly<Record<string, unknown>>, names: readonly stri
 
 /** Returns the step that reads the pages after those of a record, if some were not read. */
 function stepToReadOn(
-  { restOf }: ModelPages,
+  pages: ModelPages | undefined,
   toolArguments: readonly Argument[],
   record: Readonly<Record<string, unknown>>,
 ): Next | undefined {
-  const tokens = restOf(record).flatMap(({ member, path }) => {
+  const tokens = (pages?.restOf(record) ?? []).flatMap(({ member, path }) => {
     const argument = toolArguments.find(({ memberName }) => memberName === member);
     return argument === undefined ? [] : [say`${own(argument.name)} as ${own(path)}`];
   });
-  if (tokens.length === 0) return undefined;
-  const text = say`To read on, ${callAgain} with the same arguments and ${listed(tokens)} in the answer.`;
-  return next('agent', 'call', text);
+  if (tokens.length > 0)
+    return next(
+      'agent',
+      'call',
+      say`To read on, ${callAgain} with the same arguments and ${listed(tokens)} in the answer.`,
+    );
+
+  // The model does not say which arguments take these fields.
+  const fields = nextPageFields(record).map((path) => own(path));
+  return fields.length === 0 ? undefined : next('agent', 'call', say`To read on, see ${listed(fields)} in the answer.`);
 }
 
 /** True if the file insists on the effect, or if the model marks a read as such. */

@@ -102,8 +102,11 @@ test.each<[object, RegExp]>([
   ],
   [
     { Name: 'bucket', Versions: [{ Key: 'k' }], IsTruncated: true, NextKeyMarker: 'k' },
-    /^Get found 1 in Versions: "k"\. More follow: see IsTruncated and NextKeyMarker\.$/,
+    /^Get found 1 in Versions: "k"\. More follow\.$/,
   ],
+  [{ Items: ['a'], Page: { HasMore: true } }, /^Get found 1 in Items: "a"\. More follow\.$/],
+  [{ Items: ['a'], LastEvaluatedKey: { Id: { S: 'a' } } }, /^Get found 1 in Items: "a"\. More follow\.$/],
+  [{ Items: [{ IsTruncated: true, NextToken: 'x' }] }, /^Get found 1 in Items: "x"\.$/],
   [{ Names: ['a'], IsTruncated: false, NextToken: '' }, /^Get found 1 in Names: "a"\.$/],
   [{}, /^Get succeeded\. The answer is empty\.$/],
 ])('the summary of %j', (record, summary) => {
@@ -111,8 +114,10 @@ test.each<[object, RegExp]>([
 });
 
 test.each<[object, string]>([
-  [{ Users: [{ Name: 'u' }], Id: 'i', Status: 'CREATING' }, 'Create succeeded: Status "CREATING", Id "i".'],
-  [{ Deleted: [{ Key: 'k' }] }, 'Create found 1 in Deleted: "k".'],
+  [{ Users: [{ Name: 'u' }], Id: 'i', Status: 'CREATING' }, 'Create was accepted: Status "CREATING", Id "i".'],
+  [{ Deleted: [{ Key: 'k' }] }, 'Create was accepted. Its answer has 1 in Deleted: "k".'],
+  [{ Errors: [{}], IsTruncated: true }, 'Create was accepted: IsTruncated true.'],
+  [{}, 'Create was accepted. The answer is empty.'],
 ])('the summary of a change that is answered with %j', (record, summary) => {
   expect(answerSummary('Create', { ...record }, { isChange: true }).text).toBe(summary);
 });
