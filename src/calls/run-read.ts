@@ -4,7 +4,7 @@ import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { textAt } from '../util/objects.js';
-import { counted, distinct, forReader, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, distinct, forReader, own, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
@@ -112,7 +112,7 @@ function outcomeOfPages(
     warnings: [
       ...warnings,
       ...missingWarning(missingFields, operation.tellIfMissing),
-      ...shown.warnings.map(withAdvice),
+      ...shown.warnings.map((warning) => withAdvice(warning, operation)),
     ],
     requestIds,
     ...(retriedAttempts.length > 0 && { attempts: retriedAttempts }),
@@ -124,13 +124,20 @@ function outcomeOfPages(
 }
 
 /** Adds to the warning of a truncated answer how to see the rest. Only of a read, because a change must not be called again for it. */
-const withAdvice = (warning: SafeText): SafeText => {
+function withAdvice(warning: SafeText, { pages, input }: Operation): SafeText {
+  // Smaller pages do not help if the server joins them.
+  const pageSize =
+    pages === undefined ? Object.keys(input().shape).find((name) => namesPageSize.test(name)) : undefined;
+  const smallPage = pageSize === undefined ? words('') : say`a small ${own(pageSize)}, with `;
   const howToSee = forReader({
-    agent: 'To see the rest, call with arguments that select less, or that begin after the last entry here.',
+    agent: say`To see the rest, call with ${smallPage}arguments that select less, or that begin after the last entry here.`,
     person: 'cloudops-mcp call shows all that was read.',
   });
   return say`${warning} ${howToSee}`;
-};
+}
+
+/** Names of arguments that limit the number of entries in an answer, such as `MaxKeys`. */
+const namesPageSize = /^max(?!imum).*s$|^(?:page_?)?limit$|^page_?size$/i;
 
 const openReadClient = (
   call: ResolvedRead,

@@ -583,14 +583,19 @@ describe('pages', () => {
     { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } },
   );
   beforeAll(() => writeFileSync(join(folder, 'paged.json'), JSON.stringify(paged)));
-  const listUsers = (more: object = {}) =>
+  const listUsers = (more: object = {}, model = './paged.json') =>
     named('people_list_users', {
       ...settings,
-      model: './paged.json',
+      model,
       operations: { ListUsers: { effect: 'read', ...more } },
     });
   /** Calls the operation at a cloud with these answers, of which the last is repeated with new tokens. */
-  async function called(answers: readonly ((page: number) => object)[], args: object = {}, more: object = {}) {
+  async function called(
+    answers: readonly ((page: number) => object)[],
+    args: object = {},
+    more: object = {},
+    model?: string,
+  ) {
     let page = 0;
     const server = await startServer((_request, response) => {
       const answerOf = answers[page] ?? answers.at(-1);
@@ -598,7 +603,7 @@ describe('pages', () => {
       response.end(JSON.stringify(answerOf?.(page)));
     });
     const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
-    const { text } = await call(await listUsers(more), args, { signal: never });
+    const { text } = await call(await listUsers(more, model), args, { signal: never });
     await close();
     await server.close();
     return { text, urls: server.requests.map(({ url }) => url) };
@@ -630,6 +635,28 @@ describe('pages', () => {
     const { text } = await called([(page) => ({ Names: [`${long}${page}`], NextToken: `token-${page}` })]);
     expect(text).toContain('of 100 entries of "Names" were left out.');
     expect(text).not.toContain('To read on');
+    // A smaller page is of no use, because the pages are joined.
+    expect(text).toContain('To see the rest, call with arguments that select less');
+  });
+
+  test('that the model does not describe are read on by a caller, who learns the fields and the size', async () => {
+    const input = { NextToken: 'String', MaxResults: 'Integer' };
+    const output = { Names: 'small#Names', NextToken: 'String', IsTruncated: 'Boolean' };
+    const shapes = { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } };
+    const unpaged = smallModelJson({ ListUsers: { input, output, traits: http('POST', '/users') } }, shapes);
+    writeFileSync(join(folder, 'unpaged.json'), JSON.stringify(unpaged));
+    const answerWith = async (Names: readonly string[]) =>
+      called([() => ({ Names, NextToken: 'second', IsTruncated: true })], {}, {}, './unpaged.json');
+    const { text } = await answerWith(['a', 'b']);
+    expect(text).toMatch(/^ListUsers found 2 in Names: "a", "b"\. More follow\.\n/);
+    expect(text).toContain('next: To read on, see NextToken in the answer.');
+
+    const { text: cutText } = await answerWith(Array.from({ length: 50 }, () => 'n'.repeat(1900)));
+    expect(cutText).toContain(
+      'of 50 entries of "Names" were left out. To see the rest, call with a small MaxResults, with arguments that select less,',
+    );
+    expect(cutText).toContain('More follow.');
+    expect(cutText).not.toContain('NextToken in the answer');
   });
 
   describe('have tokens', () => {
