@@ -27,7 +27,14 @@ export function changeTexts(
   const resourceArgument = resourceArgumentOf(identifying, operation.name);
   const otherIdentifying = identifying.filter((argument) => argument !== resourceArgument);
   // The settings of a change always have `costsMoney` (`readSettings`). The default is for the compiler.
-  const { costsMoney = true, irreversible, continues, consequences, notChecked, ifTooLarge } = settings;
+  const {
+    costsMoney = true,
+    irreversible,
+    continues = true,
+    consequences = [],
+    notChecked = [],
+    ifTooLarge,
+  } = settings;
   return {
     costsMoney,
     continues,

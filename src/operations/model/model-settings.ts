@@ -16,10 +16,10 @@ const operationSettings = onlyFields(
     description: limitedText(1000).optional(),
     costsMoney: trueOrFalse.optional(),
     irreversible: trueOrFalse.optional(),
-    continues: trueOrFalse.default(true),
+    continues: trueOrFalse.optional(),
     repeatable: trueOrFalse.optional(),
-    consequences: sentences.default([]),
-    notChecked: sentences.default([]),
+    consequences: sentences.optional(),
+    notChecked: sentences.optional(),
     verificationHint: limitedText(300).optional(),
     ifTooLarge: limitedText(300).optional(),
     only: names.optional(),
@@ -77,12 +77,29 @@ export function readSettings(settings: unknown): ParsedSettings {
   return data;
 }
 
+/** Fields that only changes have. */
+const fieldsOfChanges = [
+  'costsMoney',
+  'irreversible',
+  'continues',
+  'repeatable',
+  'consequences',
+  'notChecked',
+  'verificationHint',
+  'ifTooLarge',
+  'failures',
+  'follow',
+] as const;
+
 /** Problems of fields that are valid alone, but not together. */
-function combinationProblems(name: string, { effect, costsMoney, only, omit }: OperationSettings): string[] {
+function combinationProblems(name: string, settings: OperationSettings): string[] {
   const place = `operations.${quoteName(name)}`;
+  const { effect, costsMoney, only, omit } = settings;
   const problems: string[] = [];
   if (effect !== 'read' && costsMoney === undefined)
     problems.push(`${place}.costsMoney: is missing: true if the change costs money`);
+  const ofChanges = effect === 'read' ? fieldsOfChanges.filter((field) => settings[field] !== undefined) : [];
+  if (ofChanges.length > 0) problems.push(`${place}: must not have ${ofChanges.join(', ')}, because it is a read`);
   if (only !== undefined && omit.length > 0) problems.push(`${place}: must have only one of only and omit`);
   return problems;
 }

@@ -548,6 +548,11 @@ test.each<[what: string, given: object, problem: RegExp]>([
     operation({ ...create, costMoney: 1 }),
     /^operations\.CreateUser: costMoney is not a field; did you mean costsMoney\?/,
   ],
+  [
+    'a read with fields of changes',
+    operation({ effect: 'read', costsMoney: false, continues: true, consequences: [] }, 'ListUsers'),
+    /^operations\.ListUsers: must not have costsMoney, continues, consequences, because it is a read\.$/,
+  ],
   ['a change of unknown price', operation({ effect: 'create' }), /costsMoney: is missing/],
   [
     'what nobody decided',
