@@ -1,4 +1,4 @@
-import { basename, dirname, relative } from 'node:path';
+import { relative } from 'node:path';
 import { draftJson, draftModule, draftRows } from '../operations/model/draft.js';
 import { openModel } from '../operations/model/from-model.js';
 import type { Model } from '../operations/model/model.js';
@@ -45,7 +45,7 @@ function pathFromFolder(path: string): string {
 /** @throws UsageError if the model cannot be read */
 async function openReadableModel(path: string): Promise<Model> {
   try {
-    return await openModel(dirname(path), basename(path));
+    return await openModel('.', path);
   } catch (error) {
     if (!(error instanceof UnusableFile)) throw error;
     // The problems can be shown as they are: they are sentences of this program, and quote any text of the model.

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Follow, Operation } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import { OperationFault } from '../tools/operation-fault.js';
-import { reasonOf } from '../util/log.js';
+import { fileFault, reasonOf } from '../util/log.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
@@ -122,7 +122,7 @@ async function filesAt(path: string): Promise<{ readonly files: readonly string[
       return { files: [], problem: `${quote(path)} has no .mjs, .js, .mts, .ts or .operations.json files.` };
     return { files: names.map((name) => join(path, name)) };
   } catch (error) {
-    return { files: [], problem: `${quote(path)} cannot be read (${reasonOf(error)}).` };
+    return { files: [], problem: `${quote(path)} cannot be read (${fileFault(error)}).` };
   }
 }
 
@@ -249,10 +249,25 @@ const jsonFile = z.intersection(z.object({ model: z.string() }), z.custom<ModelS
 
 /** Reads a JSON file, and returns the module that a JavaScript file with the same model and settings would be. */
 async function moduleOfJson(path: string): Promise<{ readonly default: (kit: Kit) => unknown }> {
-  const file = jsonFile.safeParse(JSON.parse(await readFile(path, 'utf8')));
+  const file = jsonFile.safeParse(parseJsonFile((await readFile(path, 'utf8')).replace(/^\uFEFF/, '')));
   if (!file.success) throw new UnusableFile('model: must be the path of a model, relative to this file');
   const { model, ...settings } = file.data;
   return { default: ({ fromModel }) => fromModel(model, settings) };
+}
+
+/**
+ * Parses JSON.
+ * @throws UnusableFile with the line of an error, which Node.js before version 22 leaves out, if Node.js tells the position
+ */
+function parseJsonFile(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = reasonOf(error);
+    const [, position] = / at position (\d+)$/.exec(reason) ?? [];
+    const line = position === undefined ? '' : ` (line ${text.slice(0, Number(position)).split('\n').length})`;
+    throw new UnusableFile(`it is not JSON: ${quote(reason, maximumReasonLength)}${line}`);
+  }
 }
 
 /** Returns the kit's `fromModel`. It loads the code for models with the first model, so that a server without models starts fast. */

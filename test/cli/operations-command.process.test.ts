@@ -363,7 +363,12 @@ describe('a server with operations of its own', () => {
       {},
       /^A file of operations ended the process\.$/m,
     ],
-    ['a file that is not there', join(folder, 'none.mjs'), {}, /none\.mjs" cannot be read \(ENOENT\)/],
+    [
+      'a file that is not there',
+      join(folder, 'none.mjs'),
+      {},
+      /none\.mjs" cannot be read \(ENOENT: there is no such file\)/,
+    ],
     [
       'an endpoint that is none',
       things,

@@ -60,7 +60,7 @@ describe('help', () => {
   test('of a tool whose file cannot be loaded says why, and which tools there are', async () => {
     const { code, stderr } = await run(['call', 'get_invoice', '--help'], { CLOUDOPS_OPERATIONS: 'none.mjs' });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/CLOUDOPS_OPERATIONS: .*none\.mjs" cannot be read \(ENOENT\)/);
+    expect(stderr).toMatch(/CLOUDOPS_OPERATIONS: .*none\.mjs" cannot be read \(ENOENT: there is no such file\)/);
     expect(stderr).toContain('Until the file is loaded, the tools are list_parts,');
     expect(stderr).not.toContain('is not a tool');
   });

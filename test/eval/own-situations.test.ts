@@ -54,7 +54,7 @@ const list = { tool: 's3_list_objects_v2', arguments: { Bucket: 'demo-bucket' } 
 test.each<[string, string | undefined, object, RegExp]>([
   ['a file with a fault', written('faulty.mjs', fileWith("effect: 'look'")), {}, /effect: must be read/],
   ['a file without operations', written('empty.mjs', 'export default () => [];'), {}, /has no operations/],
-  ['no file', join(folder, 'none.mjs'), {}, /cannot be read \(ENOENT\)/],
+  ['no file', join(folder, 'none.mjs'), {}, /cannot be read \(ENOENT: there is no such file\)/],
   [
     'a fixed beginning of the host',
     written('host.mjs', fileWith("hostPrefix: 'api.'")),

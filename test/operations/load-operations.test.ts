@@ -166,7 +166,7 @@ describe('a file', () => {
   test('that is not there is a problem', async () => {
     const { problems } = await loadOperations(join(folder, 'none.mjs'), hostRules);
     expect(problems).toEqual([
-      expect.stringMatching(/^CLOUDOPS_OPERATIONS: ".*none\.mjs" cannot be read \(ENOENT\)\.$/),
+      expect.stringMatching(/^CLOUDOPS_OPERATIONS: ".*none\.mjs" cannot be read \(ENOENT: there is no such file\)\.$/),
     ]);
   });
 

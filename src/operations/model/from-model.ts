@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { consentArguments, planArguments } from '../../tools/schema/fields.js';
-import { reasonOf } from '../../util/log.js';
+import { fileFault } from '../../util/log.js';
 import { valueAt } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
 import { UnusableFile } from '../unusable-file.js';
@@ -100,7 +100,9 @@ export async function openModel(folder: string, path: string): Promise<Model> {
     const paginators = await readCompanion('paginators-1.json');
     return readAst(convertBotocore(json, { paginators, waiters: await readCompanion('waiters-2.json') }));
   } catch (error) {
-    throw new UnusableFile(`the model ${quote(path, 100)}: ${reasonFor(error)}`);
+    const isMissing = valueAt(error, 'code') === 'ENOENT';
+    const hint = isMissing ? `. Write its path as seen from the folder ${quote(resolve(folder), 500)}` : '';
+    throw new UnusableFile(`the model ${quote(path, 100)}: ${reasonFor(error)}${hint}`);
   }
 }
 
@@ -110,4 +112,4 @@ async function readJson(file: string): Promise<Readonly<Record<string, unknown>>
 }
 
 const reasonFor = (error: unknown): string =>
-  error instanceof ModelError ? error.message : `it cannot be read (${reasonOf(error)})`;
+  error instanceof ModelError ? error.message : `it cannot be read (${fileFault(error)})`;

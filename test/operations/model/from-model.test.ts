@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -449,7 +449,9 @@ describe('the files next to a model of botocore', () => {
   test('are refused if they cannot be read', async () => {
     mkdirSync(waitersFile);
     const { problems } = await load(given);
-    expect(problems).toEqual(['the model "./service-2.json": waiters-2.json next to it: it cannot be read (EISDIR).']);
+    expect(problems).toEqual([
+      'the model "./service-2.json": waiters-2.json next to it: it cannot be read (EISDIR: it is a folder).',
+    ]);
   });
 
   test('are refused if they are no JSON', async () => {
@@ -535,9 +537,32 @@ describe('a name that the model does not have is a problem', () => {
   });
 });
 
+describe('a file of JSON', () => {
+  const loadText = async (name: string, text: string) => {
+    writeFileSync(join(folder, name), text, { flag: 'wx' });
+    return loadPatiently(join(folder, name));
+  };
+
+  test('with a mistake is refused with its line', async () => {
+    const { problems } = await loadText('mistake.operations.json', '{\n  "model": "./model.json",\n  "api": "a",\n}');
+    expect(problems.map(({ text }) => text)).toEqual([expect.stringMatching(/is not JSON: ".*\(line 4\b/)]);
+  });
+
+  test('may begin with the mark of UTF-8, as its model may', async () => {
+    writeFileSync(join(folder, 'marked-model.json'), `\uFEFF${readFileSync(join(folder, 'model.json'), 'utf8')}`);
+    const file = { ...settings, model: './marked-model.json' };
+    const { problems } = await loadText('marked.operations.json', `\uFEFF${JSON.stringify(file)}`);
+    expect(problems).toEqual([]);
+  });
+});
+
 const operation = (given: object, name = 'CreateUser') => ({ ...settings, operations: { [name]: given } });
 test.each<[what: string, given: object, problem: RegExp]>([
-  ['a model that is not there', { ...settings, model: './none.json' }, /^the model "\.\/none\.json": .*ENOENT/],
+  [
+    'a model that is not there',
+    { ...settings, model: './none.json' },
+    /^the model "\.\/none\.json": .*no such file\)\. Write its path as seen from the folder ".*"\.$/,
+  ],
   [
     'an unknown operation',
     operation({ effect: 'read' }, 'GetUser'),
