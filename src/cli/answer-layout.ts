@@ -1,5 +1,5 @@
 import { scalar } from '../calls/result-text.js';
-import { nameInWords } from '../tools/schema/field-names.js';
+import { nameInWords, namesState } from '../tools/schema/field-names.js';
 import { humanBytes, humanDuration, sentenceCase } from '../util/human.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { counted, exact, join, type SafeText, say } from '../util/safe-text.js';
@@ -9,6 +9,8 @@ import { columnGap, labelled, type TextLayout, tableLines, widthOf, wrapped } fr
 /** Maximum number of rows and columns of a table, and of texts in a list of texts. With `--all`, the whole answer is printed, and not as tables. */
 const maximumRows = 20;
 const maximumColumns = 8;
+/** Maximum number of columns that are moved forward because they have the state. */
+const maximumStates = 2;
 
 interface AnswerLayout extends TextLayout {
   /** The unit that the operation's schema names for a number at a path of the answer, such as `nodes[0].diskSize`. */
@@ -62,7 +64,7 @@ function fieldsOf(record: object, pathOfRecord?: string): [path: string, value: 
 
 /**
  * Formats a list as a table, with a row for each of the first `maximumRows` records, and a column for each of the first `maximumColumns`
- * fields in them. A line below the table has the number of other records, but other fields are left out silently.
+ * fields in them, among which is the state. A line below the table has the number of other records, but other fields are left out silently.
  */
 function listLines(path: string, records: readonly object[], { unitOf, ...layout }: AnswerLayout): string[] {
   // All records of a list have the same units, so the path of the first record will do.
@@ -70,7 +72,7 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
   const rows = records
     .slice(0, maximumRows)
     .map((record) => new Map([...leavesOf(record)].filter(([, value]) => !isEmpty(value))));
-  const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))].slice(0, maximumColumns);
+  const columns = stateSecond(rows.flatMap((row) => [...row.keys()])).slice(0, maximumColumns);
   const cells = rows.map((row) =>
     columns.map((field) => (row.has(field) ? fieldText(field, row.get(field), cellLayout) : say``)),
   );
@@ -93,6 +95,16 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
     ]),
     ...(hiddenRows > 0 ? [say`  and ${counted(hiddenRows, 'more row')}; --all shows them`.text] : []),
   ];
+}
+
+/** Returns the different fields, with those of the state after the first, because people look for the state, and later columns may be left out. */
+function stateSecond(fields: readonly string[]): readonly string[] {
+  const [first = '', ...others] = new Set(fields);
+  // The highest level counts, because inner lists have states as well. A state may be a structure, such as `State.Name`.
+  const levelOf = (path: string) => path.split('.').findIndex(namesState);
+  const highest = Math.min(...others.map(levelOf).filter((level) => level >= 0));
+  const states = others.filter((path) => levelOf(path) === highest).slice(0, maximumStates);
+  return [first, ...states, ...others.filter((path) => !states.includes(path))];
 }
 
 /** The number of columns from the left, one at least, that fit into `width` side by side. */

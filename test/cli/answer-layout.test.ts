@@ -8,6 +8,8 @@ const units: Readonly<Record<string, string>> = { 'instance.diskSize': 'GB', 'po
 const unitOf = (path: string) => units[path];
 const page = { width: 80, paint: (_format: unknown, text: string) => text, localTime: localTimeIn('UTC'), unitOf };
 
+const nineFields = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`f${index + 1}`, 'x']));
+
 test('a record is shown by its fields, in words and without its wrapper; empty fields are left out', () => {
   const instance = {
     instanceId: 'wiki',
@@ -77,6 +79,28 @@ test('the columns of a list that is wider than the page stand below their row, a
       expect.stringMatching(new RegExp(`^      Initiated: 2026-11-26 .*, Age hours: ${hours}$`)),
     ]),
   ]);
+});
+
+test.each<[what: string, record: object, columns: RegExp]>([
+  [
+    'a field',
+    { name: 'n', ...nineFields, dbInstanceStatus: 'ready' },
+    /^ {2}Name {2}Db instance status {2}F1 {2}F2 {2}F3 {2}F4 {2}F5 {2}F6$/,
+  ],
+  [
+    'a structure',
+    { name: 'n', ...nineFields, state: { name: 'on', code: 1 } },
+    /^ {2}Name {2}State name {2}State code {2}F1 {2}F2 /,
+  ],
+  ['the first field', { phase: 'on', ...nineFields }, /^ {2}Phase {2}F1 {2}F2 /],
+  [
+    'a field, as in its inner lists',
+    { name: 'n', ...nineFields, groups: [{ status: 'a' }], jobPhase: 'on' },
+    /^ {2}Name {2}Job phase {2}F1 {2}F2 /,
+  ],
+  ['no field', { name: 'n', ...nineFields, statement: 's' }, /^ {2}Name {2}F1 {2}F2 {2}F3 {2}F4 {2}F5 {2}F6 {2}F7$/],
+])('the state of the things in a list is among the columns if it is %s', (_what, record, columns) => {
+  expect(answerLines({ things: [record] }, { ...page, width: 120 })[1]).toMatch(columns);
 });
 
 test('a long list of texts says how many it leaves out', () => {

@@ -1,4 +1,4 @@
-import { nameInWords } from '../../tools/schema/field-names.js';
+import { nameInWords, namesState } from '../../tools/schema/field-names.js';
 import { isObject, leavesOf, textAt, valueAt } from '../../util/objects.js';
 import { defined, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 import { masked } from './answer-record.js';
@@ -59,10 +59,9 @@ function isPartOfOneThing(record: Readonly<Record<string, unknown>>, { path }: L
   const fields = holder === '' ? record : valueAt(record, holder);
   const textFields = Object.keys(Object(fields)).filter((name) => textAt(fields, name) !== undefined);
   // Beside a list that is a field of the answer itself, a name may be that of the thing that holds the entries, such as a bucket.
-  return textFields.some((name) => isState(name) || (holder !== '' && isNameOrId(name)));
+  return textFields.some((name) => namesState(name) || (holder !== '' && isNameOrId(name)));
 }
 
-const isState = (name: string) => /\b(?:status|state)$/i.test(nameInWords(name));
 const isNameOrId = (name: string) => nameEndings.some((ending) => ending.test(nameInWords(name)));
 
 /** Returns the values outside of lists with their paths: those of the highest level first, and of a level first the state, then the names. */
@@ -71,10 +70,10 @@ function scalarsOf(record: Readonly<Record<string, unknown>>): readonly [string,
   const rank = ([path]: readonly [string, unknown]) => {
     const steps = path.split('.');
     // A state may be a structure, such as `State.Name`.
-    const stateIndex = steps.findIndex(isState);
+    const stateIndex = steps.findIndex(namesState);
     const level = stateIndex < 0 ? steps.length : stateIndex + 1;
     const name = steps[level - 1] ?? '';
-    return level * 3 + (isState(name) ? 0 : isNameOrId(name) ? 1 : 2);
+    return level * 3 + (namesState(name) ? 0 : isNameOrId(name) ? 1 : 2);
   };
   return scalars.sort((a, b) => rank(a) - rank(b));
 }

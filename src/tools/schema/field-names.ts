@@ -78,3 +78,6 @@ export const nameInWords = (name: string): string =>
     .split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_-]/)
     .map((word) => abbreviations[word.toLowerCase()] ?? word.toLowerCase())
     .join(' ');
+
+/** True for the name of a field that tells how far a thing is, such as `DBInstanceStatus`. */
+export const namesState = (name: string): boolean => /\b(?:status|state|phase)$/i.test(nameInWords(name));
