@@ -48,7 +48,7 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
     const example = exampleOf(parsed.operation);
     // Without an example, nothing can be tried.
     if (example === undefined)
-      return [`${name}: example: is missing, and no text that was tried matches the patterns of the arguments`];
+      return [`${name}: example: is missing, and none could be made up that keeps to the rules of the arguments`];
     for (const call of probeCalls(parsed.operation, example)) {
       const problem = await probeCall(call);
       if (problem !== undefined) problems.add(`${name}: ${problem}`);

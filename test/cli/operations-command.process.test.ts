@@ -129,23 +129,35 @@ describe('check', () => {
     expect(code).toBe(0);
   });
 
-  test('asks for an example if none can be made up, though the operation can be called', async () => {
+  test.each<[what: string, shape: object]>([
     // No text is made for a reference such as `\1`.
-    const pattern = { 'smithy.api#pattern': '^(key)-\\1$' };
+    ['a pattern', { type: 'string', traits: { 'smithy.api#pattern': '^(key)-\\1$' } }],
+    [
+      'a set',
+      {
+        type: 'list',
+        member: { target: 'smithy.api#String' },
+        traits: { 'smithy.api#length': { min: 2 }, 'smithy.api#uniqueItems': {} },
+      },
+    ],
+  ])('asks for an example if none can be made up for %s, though the operation can be called', async (what, shape) => {
+    const name = what.replace('a ', 'no-example-for-');
     const model = smallModelJson(
-      { GetKey: { input: { Id: member('small#Id', { required: {} }) }, traits: http('GET', '/keys') } },
-      { 'small#Id': { type: 'string', traits: pattern } },
+      { GetKey: { input: { Id: member('small#Id', { required: {} }) }, traits: http('POST', '/keys') } },
+      { 'small#Id': shape },
     );
-    written('no-example.json', JSON.stringify(model));
+    written(`${name}.json`, JSON.stringify(model));
     const operations = { GetKey: { effect: 'read' } };
-    const file = { model: './no-example.json', api: 'keys', prefix: 'keys', operations };
-    const path = written('no-example.operations.json', JSON.stringify(file));
+    const file = { model: `./${name}.json`, api: 'keys', prefix: 'keys', operations };
+    const path = written(`${name}.operations.json`, JSON.stringify(file));
     const { code, stdout } = await runServer(['operations', 'check', path]);
     expect(stdout).toMatch(/^problem {2}keys_get_key: example: is missing/m);
+    expect(stdout).toMatch(/^operations: 1, problems: 1$/m);
     expect(code).toBe(1);
     const help = await runServer(['call', 'keys_get_key', '--help', '--operations', path]);
     expect(help.stdout).toContain('Id');
     expect(help.stdout).not.toContain('An example');
+    expect(help.stdout).not.toContain("keys_get_key '");
   });
 
   test('fails for a draft until a person has decided what only they know', async () => {

@@ -78,8 +78,7 @@ export function exampleArguments(fields: readonly Argument[], level = 1): Record
 
 /**
  * Makes a value that keeps to the rules, except that all elements of a list are equal and a map has one entry, even if its rules refuse that.
- * Such an example still shows the form of the arguments. Returns undefined if the nesting is too deep, or if none of the texts that are
- * tried matches the pattern of a text.
+ * Returns undefined if the nesting is too deep, or if none of the texts that are tried matches the pattern of a text.
  */
 function exampleValue(rules: ValueRules, level: number): unknown {
   if (level > maximumLevels) return undefined;

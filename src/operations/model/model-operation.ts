@@ -172,7 +172,7 @@ function inputSchema(
 }
 
 /**
- * Returns the example in the file. Without one, returns a function that finds the first valid example in the model, or makes up arguments.
+ * Returns the example in the file. Without one, returns a function that finds a valid example: the model's first, or made-up arguments.
  * It is a function, because making all examples at the start would double the time that loading takes.
  * @throws ModelError if the example in the file breaks a rule
  */
@@ -182,7 +182,7 @@ function exampleFor(
 ): Operation['example'] {
   if (settings.example === undefined) {
     const isValid = (example: unknown) => schema().safeParse(example, withoutCompiling).success;
-    return () => modelExamples(toolArguments, operation.traits).find(isValid) ?? exampleArguments(toolArguments);
+    return () => [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)].find(isValid);
   }
 
   const example = toArgumentNames(toolArguments, settings.example);
