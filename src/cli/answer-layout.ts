@@ -1,8 +1,8 @@
 import { scalar } from '../calls/result-text.js';
 import { nameInWords, namesState } from '../tools/schema/field-names.js';
-import { humanBytes, humanDuration, sentenceCase } from '../util/human.js';
+import { humanBytes, humanDuration, sentenceCase, sentences } from '../util/human.js';
 import { isObject, leavesOf } from '../util/objects.js';
-import { counted, exact, join, type SafeText, say } from '../util/safe-text.js';
+import { counted, exact, join, listed, type SafeText, say } from '../util/safe-text.js';
 import { progressBar } from './command.js';
 import { columnGap, labelled, type TextLayout, tableLines, widthOf, wrapped } from './layout.js';
 
@@ -64,7 +64,7 @@ function fieldsOf(record: object, pathOfRecord?: string): [path: string, value: 
 
 /**
  * Formats a list as a table, with a row for each of the first `maximumRows` records, and a column for each of the first `maximumColumns`
- * fields in them, among which is the state. A line below the table has the number of other records, but other fields are left out silently.
+ * fields in them, among which is the state. A line below the table has the numbers of other records and fields.
  */
 function listLines(path: string, records: readonly object[], { unitOf, ...layout }: AnswerLayout): string[] {
   // All records of a list have the same units, so the path of the first record will do.
@@ -72,7 +72,8 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
   const rows = records
     .slice(0, maximumRows)
     .map((record) => new Map([...leavesOf(record)].filter(([, value]) => !isEmpty(value))));
-  const columns = stateSecond(rows.flatMap((row) => [...row.keys()])).slice(0, maximumColumns);
+  const allColumns = stateSecond(rows.flatMap((row) => [...row.keys()]));
+  const columns = allColumns.slice(0, maximumColumns);
   const cells = rows.map((row) =>
     columns.map((field) => (row.has(field) ? fieldText(field, row.get(field), cellLayout) : say``)),
   );
@@ -86,6 +87,11 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
     width,
   );
   const hiddenRows = records.length - rows.length;
+  const hiddenColumns = allColumns.length - columns.length;
+  const hidden = sentences(
+    hiddenRows > 0 && counted(hiddenRows, 'more row'),
+    hiddenColumns > 0 && counted(hiddenColumns, 'more column'),
+  );
   return [
     layout.paint('bold', say`${labelOf(path)} (${records.length})`.text),
     layout.paint('dim', indent + head),
@@ -93,7 +99,7 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
       (indent + line).trimEnd(),
       ...otherCells(labels.slice(fitting), cells[row]?.slice(fitting) ?? [], layout.width),
     ]),
-    ...(hiddenRows > 0 ? [say`  and ${counted(hiddenRows, 'more row')}; --all shows them`.text] : []),
+    ...(hidden.length > 0 ? [say`  and ${listed(hidden)}; --all shows them`.text] : []),
   ];
 }
 

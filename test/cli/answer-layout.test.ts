@@ -63,6 +63,12 @@ test('a long list says how many rows it leaves out', () => {
   expect(answerLines({ rows, other: 1 }, page)).toContain('  and 1 more row; --all shows them');
 });
 
+test('a list with more fields than columns says how many it leaves out', () => {
+  expect(answerLines({ things: [nineFields] }, page).at(-1)).toBe('  and 1 more column; --all shows them');
+  const things = Array.from({ length: 22 }, () => ({ ...nineFields, f10: 'x' }));
+  expect(answerLines({ things }, page).at(-1)).toBe('  and 2 more rows and 2 more columns; --all shows them');
+});
+
 test('the columns of a list that is wider than the page stand below their row, and nothing is cut', () => {
   const uploads = [1, 2].map((hours) => ({
     key: `backups/${'a'.repeat(30)}.tar`,
