@@ -1,62 +1,87 @@
 import { isObject, leavesOf } from '../util/objects.js';
 import { defined, join, own, quoted, type SafeText, say } from '../util/safe-text.js';
 
-const longestValue = 80;
-/** A text has no tables, so it shortens a list of more than this number of entries. */
-export const longestListInText = 5;
-/** Number of entries that a shortened list still shows. */
-const firstEntries = 3;
+/** Length of a value and of a list in the text of a plan, which has the whole request too (characters). */
+export const longestInPlan = 1_000;
 
 /** The arguments of a change that are in neither its headline nor its consequences, in words. */
 export interface OtherArguments {
   /** Arguments that are in no list: `diskSize 200`, `network (id "a", zone "b")`. */
   readonly fields: readonly SafeText[];
-  /** Arguments that are lists. Long lists are shortened: `objects: 60 entries, the first are "a", "b", "c"`. */
+  /** Arguments that are lists: `keys "a", "b"`. If a list is shortened, the next text has the number of entries that are left out. */
   readonly lists: readonly SafeText[];
 }
+
+type Leaf = readonly [path: string, value: unknown];
 
 /**
  * Describes the arguments of a change that its headline and its consequences do not name.
  * @param named paths of the arguments that the headline and the consequences name. The path of an object covers its fields, and `pools[]` covers
  *   all entries of the list `pools`. Without brackets, the path of a list covers nothing
  * @param input arguments without secrets
- * @param longestList lists with more entries are shortened
+ * @param longest length limit of a value and of a list (characters)
  */
 export function otherArguments(
   named: readonly string[],
   input: Readonly<Record<string, unknown>>,
-  longestList: number,
+  longest: number,
 ): OtherArguments {
   const isNamed = (path: string) => named.some((name) => path === name || path.startsWith(`${name}.`));
-  // The path of a leaf has the index of its entry (`pools[2].name`), and a path in `named` has none (`pools[].name`).
-  const leaves = [...leavesOf(input)].filter(([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')));
+  // The path of a leaf has the index of its entry (`pools[2].name`), and a path in `named` has none (`pools[].name`). Without arguments, the
+  // only leaf is `input` itself, and has no path.
+  const leaves = [...leavesOf(input)].filter(([path]) => path !== '' && !isNamed(path.replace(/\[\d+\]/g, '[]')));
   // A list whose only entry is a plain value is not among these lists. It is shown like that value.
   const lists = outerListsIn(input);
 
   const listTexts: SafeText[] = [];
-  for (const [listPath, entries] of lists) {
+  for (const [listPath] of lists) {
     const leavesOfList = leaves.filter(([path]) => path.startsWith(`${listPath}[`));
     // If no leaf is left, the headline or the consequences name everything in the list.
-    if (leavesOfList.length === 0) continue;
-    listTexts.push(...textsOfList(listPath, entries, leavesOfList, longestList));
+    if (leavesOfList.length > 0) listTexts.push(...textsOfList(listPath, leavesOfList, longest));
   }
 
   const outsideLists = leaves.filter(([path]) => !lists.some(([listPath]) => path.startsWith(`${listPath}[`)));
   // Leaves out the index of a list's only entry: `zones "a"` in place of `zones[0] "a"`.
   const fields = outsideLists.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
-  return { fields: groupedTexts(fields), lists: listTexts };
+  return { fields: groupedTexts(fields, longest), lists: listTexts };
 }
 
-/** Describes a list. A list of more than `longestList` entries is shortened. Otherwise, shows all its values, or all fields of its objects. */
-function textsOfList(
-  path: string,
-  entries: readonly unknown[],
-  leaves: readonly (readonly [string, unknown])[],
-  longestList: number,
-): SafeText[] {
-  if (entries.length > longestList) return [shortenedList(path, entries)];
-  if (entries.some(isObject)) return groupedTexts(leaves);
-  return [say`${own(path)} ${join(entries.map(valueText), ', ')}`];
+/** Describes a list with its entries, as many as `longest` characters hold. */
+function textsOfList(listPath: string, leaves: readonly Leaf[], longest: number): SafeText[] {
+  const entries = entriesOf(listPath, leaves);
+  const fields = new Set(leaves.map(([path]) => path.slice(path.indexOf(']', listPath.length) + 1)));
+  const [field = ''] = fields;
+  // If each entry is one value, or an object with the same single field, the values are enough: `objects[].key "a", "b"`.
+  const isOfOneField = fields.size === 1 && entries.length === leaves.length;
+
+  const shown: SafeText[] = [];
+  let left = entries.length;
+  let charactersLeft = longest;
+  for (const entry of entries) {
+    const texts = isOfOneField ? entry.map(([, value]) => valueText(value, longest)) : groupedTexts(entry, longest);
+    charactersLeft -= join(texts, ', ').text.length;
+    if (charactersLeft < 0) break;
+    shown.push(...texts);
+    left -= 1;
+  }
+
+  const name = field === '' ? listPath : `${listPath}[]${field}`;
+  const inOneText = isOfOneField && shown.length > 0 ? [say`${own(name)} ${join(shown, ', ')}`] : shown;
+  if (left === 0) return inOneText;
+  return [...inOneText, say`${own(listPath)}: ${left} of ${entries.length} entries are only in the request`];
+}
+
+/** Groups the leaves of a list by the entries that they are in. */
+function entriesOf(listPath: string, leaves: readonly Leaf[]): readonly (readonly Leaf[])[] {
+  const entries = new Map<string, Leaf[]>();
+  for (const leaf of leaves) {
+    const [path] = leaf;
+    const entryPath = path.slice(0, path.indexOf(']', listPath.length));
+    const entry = entries.get(entryPath);
+    if (entry === undefined) entries.set(entryPath, [leaf]);
+    else entry.push(leaf);
+  }
+  return [...entries.values()];
 }
 
 /** The arguments that are in no list, in a sentence. Lists are not in it, because a plan shows them in tables. Empty without arguments. */
@@ -70,26 +95,17 @@ export function outerListsIn(value: unknown, path = ''): (readonly [string, read
   return Object.entries(value).flatMap(([name, inner]) => outerListsIn(inner, path === '' ? name : `${path}.${name}`));
 }
 
-const valueText = (value: unknown): SafeText =>
-  typeof value === 'string' ? quoted(value, longestValue) : defined(JSON.stringify(value));
-
-/** A list as the number of its entries and its first entries. Of an object, only the first text is shown, which usually is its name. */
-function shortenedList(path: string, entries: readonly unknown[]): SafeText {
-  const names = entries.slice(0, firstEntries).map((entry) => {
-    const [, first] = [...leavesOf(entry)].find(([, leaf]) => typeof leaf === 'string') ?? [];
-    return quoted(typeof first === 'string' ? first : JSON.stringify(entry), longestValue);
-  });
-  return say`${own(path)}: ${entries.length} entries, the first are ${join(names, ', ')}`;
-}
+const valueText = (value: unknown, longest: number): SafeText =>
+  typeof value === 'string' ? quoted(value, longest) : defined(JSON.stringify(value));
 
 /** Describes values, grouped by the path of their object: `adminWorkstation (region "a", keyName "b")`. */
-function groupedTexts(leaves: readonly (readonly [string, unknown])[]): SafeText[] {
+function groupedTexts(leaves: readonly Leaf[], longest: number): SafeText[] {
   const groups = new Map<string, SafeText[]>();
   for (const [path, value] of leaves) {
     // -1 for an argument at the top, which belongs to the group without a name.
     const end = path.lastIndexOf('.');
     const group = path.slice(0, Math.max(end, 0));
-    const shown = say`${own(path.slice(end + 1))} ${valueText(value)}`;
+    const shown = say`${own(path.slice(end + 1))} ${valueText(value, longest)}`;
     groups.set(group, [...(groups.get(group) ?? []), shown]);
   }
   return [...groups].map(([group, values]) => {

@@ -23,7 +23,7 @@ import {
   withArgumentNames,
   words,
 } from '../util/safe-text.js';
-import { fieldsSentence, longestListInText, type OtherArguments, otherArguments } from './other-arguments.js';
+import { fieldsSentence, longestInPlan, type OtherArguments, otherArguments } from './other-arguments.js';
 import { type PlanTable, planTables } from './plan-tables.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -112,7 +112,7 @@ export function makePlan(call: PlanInput): Plan {
   // they get `shownInput`. The functions that get `call`, such as `requestOf`, replace secrets or show none.
   const shownInput = withoutSecrets(call, input);
   // The arguments that neither the headline nor the consequences name. They are shown after `Also:`.
-  const also = otherArguments(ownTexts.named, shownInput, longestListInText);
+  const also = otherArguments(ownTexts.named, shownInput, longestInPlan);
   const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
   const tables = planTables(operation, shownInput);
   const hints = hintsOf(operation, ownTexts, input, region);

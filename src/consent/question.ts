@@ -11,7 +11,7 @@ import {
   type Wording,
   words,
 } from '../util/safe-text.js';
-import { longestListInText, otherArguments } from './other-arguments.js';
+import { otherArguments } from './other-arguments.js';
 import {
   accountText,
   alertLine,
@@ -34,42 +34,30 @@ export interface QuestionLimits {
 const longestAccount = 'account '.length + 24;
 
 /**
- * Makes the question for a person. Its first lines hold the change, its risks and its destination, and are short enough for every client.
- * The other lines hold everything that would be sent. Long values are truncated, and no lines are dropped. If the question is too long,
- * it is made again with shortened lists.
- * @returns undefined if the question is still longer than `limits`
+ * Makes the question for a person, in at most `limits.lines` lines. Its first lines hold the change, its risks and its destination, and are
+ * short enough for every client. The other lines hold everything that would be sent, with all entries of lists and with whole values.
+ * @returns undefined if the question is longer than `limits.characters`
  */
 export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits): SafeText | undefined {
-  const whole = questionWith(plan, call, limits, Number.POSITIVE_INFINITY);
-  if (whole.text.length <= limits.characters) return whole;
-  const shortened = questionWith(plan, call, limits, longestListInText);
-  return shortened.text.length <= limits.characters ? shortened : undefined;
-}
-
-/**
- * Makes the question in at most `limits.lines` lines, but of any length. The caller compares the length with `limits.characters`.
- * @param longestList longer lists of arguments are shortened
- */
-function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longestList: number): SafeText {
   // Two or three lines: the headline, the cautions (the alert, the risks and other plans) if there are any, and the destination.
   const firstLines = [...decisionLines(plan, call, limits), whereLine(call, limits)];
 
   // The cautions have these sentences already, so they are left out of the consequences.
   const risks = riskSentencesOf(plan);
   const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
-  // Not `plan.also`, in which lists are shortened more.
+  // Not `plan.also`, in which long values and lists are shortened.
   const { change, input } = call;
-  const also = otherArguments(change.named, withoutSecrets(call, input), longestList);
+  const also = otherArguments(change.named, withoutSecrets(call, input), Number.POSITIVE_INFINITY);
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
 
   const laterLines = [
     // Everything that the first line lacks, because it is shortened.
-    ...inFull(shortHeadline(call, limits)),
+    ...wholeNames(inFull(shortHeadline(call, limits))),
     ...(plan.found === undefined ? [] : [plan.found]),
-    ...plan.consequences.filter((consequence) => !isRisk(consequence)),
+    ...wholeNames(plan.consequences.filter((consequence) => !isRisk(consequence))),
     // Again, because the destination in the first lines may be cut, and lacks the source of each value, such as `given`.
-    ...titled('Where', plan.where),
-    ...titled('Also', [...also.lists, ...also.fields]),
+    ...wholeNames(titled('Where', plan.where)),
+    ...wholeNames(titled('Also', [...also.lists, ...also.fields])),
     ...titled('Defaults', defaults),
     ...plan.warnings,
     ...titled('Not checked', plan.notChecked),
@@ -77,12 +65,17 @@ function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longe
 
   // One or more, because `limits.lines` is greater than three.
   const linesLeft = limits.lines - firstLines.length;
-  if (laterLines.length <= linesLeft) return join([...firstLines, ...laterLines], '\n');
   // The lines that do not fit become one last line, so that nothing is left out.
-  const wholeLines = linesLeft - 1;
-  const lastLine = join(laterLines.slice(wholeLines), ' ');
-  return join([...firstLines, ...laterLines.slice(0, wholeLines), lastLine], '\n');
+  const wholeLines = laterLines.length <= linesLeft ? laterLines.length : linesLeft - 1;
+  const rest = laterLines.slice(wholeLines);
+  const lastLine = rest.length === 0 ? [] : [join(rest, ' ')];
+  const question = join([...firstLines, ...laterLines.slice(0, wholeLines), ...lastLine], '\n');
+  return question.text.length <= limits.characters ? question : undefined;
 }
+
+/** Shows each value and each name in full, even if its text would cut it. */
+const wholeNames = (texts: readonly SafeText[]): SafeText[] =>
+  texts.map((text) => shortNames(text, Number.POSITIVE_INFINITY));
 
 /** A sentence of a title and its values, such as `Defaults: size 10, zone "a".` Empty without values. */
 const titled = <const Title extends string>(title: Wording<Title>, values: readonly SafeText[]): SafeText[] =>

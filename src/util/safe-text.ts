@@ -76,10 +76,10 @@ function renderPart(part: Part): string {
     case 'words':
       return part.text;
     case 'quoted':
-      // `quote` applies the value's own limit. If `shortNames` has set `longest`, `shortQuotation` quotes less of the value.
-      return shortQuotation(quote(part.value, part.limit), part.value, part.longest);
+      // If `shortNames` has set `longest`, it replaces the value's own limit, and `shortQuotation` quotes less of a longer value.
+      return shortQuotation(quote(part.value, part.longest ?? part.limit), part.value, part.longest);
     case 'name':
-      return shortQuotation(quoteName(part.name), part.name, part.longest);
+      return shortQuotation(quoteName(part.name, part.longest), part.name, part.longest);
     case 'argument':
       // Not shortened, not even by `shortNames`, because the beginning of a path would name another argument: `a.b` of `a.b.c`.
       return quoteName(part.path);

@@ -83,14 +83,19 @@ describe('the question', () => {
   test('leaves that out in each place of a list', () => {
     const tags = Array.from({ length: 11 }, (_, index) => ({ key: 'named', value: `v${index}` }));
     const text = question(callOf({ ...input, tags }, { named: [...Object.keys(input), 'tags[].key'] }));
-    expect(text?.text).toContain('tags[10] (value "v10")');
+    expect(text?.text).toMatch(/tags\[\]\.value "v0", .*, "v10"\.$/);
     expect(text?.text).not.toContain('named');
   });
 
-  test('cuts long values and never a line: all that is sent is there by its name', () => {
-    const call = callOf({ ...input, description: 'x'.repeat(255), firewallGroupName: 'f' });
-    const text = question(call);
-    expect(text?.text).toMatch(/description "x{79,80}…" \(cut, 255 characters\), firewallGroupName "f"\./);
+  test('has long values, long names and long map keys whole', () => {
+    const description = 'x'.repeat(700);
+    const name = 'n'.repeat(400);
+    const labels = { [`${'k'.repeat(150)} `]: 'v' };
+    const headline = () => say`Create server ${name}`;
+    const text = question(callOf({ description, name, labels }, { headline, named: ['name'] }))?.text;
+    for (const whole of [`description "${description}"`, `In full: "${name}".`, `"${'k'.repeat(150)} " "v"`])
+      expect(text).toContain(whole);
+    expect(text).not.toContain('(cut');
   });
 
   test.each([
@@ -181,26 +186,32 @@ describe('the question', () => {
     expect(question({ ...call, found: say`It runs.` })?.text.split('\n')[decisionLines]).toBe('It runs.');
   });
 
-  test('of sixty objects has their number and the first names, and the plan has all', () => {
-    const keys = Array.from({ length: 60 }, (_, index) => `logs/2026-11-23/${'long-name-'.repeat(4)}${index}.gz`);
+  test.each([
+    [9, true],
+    [100, true],
+    [110, false],
+    [1000, false],
+  ])('of %i objects has all entries, or is not asked: %s', (count, isAsked) => {
+    const keys = Array.from({ length: count }, (_, index) => `logs/2026/${index}`);
     const objects = keys.map((Key) => ({ Key }));
     const call = callOf({ Delete: { Objects: objects } }, { headline: () => say`Delete objects`, named: [] });
-    const text = question({
-      ...call,
-      request: encodeRequest('POST', { path: '/', body: json({ objects }) }, endpoint),
-    });
-    expect(text?.text).toContain(`Delete.Objects: 60 entries, the first are "${keys[0]}"`.slice(0, 60));
-    expect(text?.text).not.toContain(keys[30]);
-    expect(
-      JSON.stringify(
-        makePlan({ ...call, request: encodeRequest('POST', { path: '/', body: json({ objects }) }, endpoint) }).body,
-      ),
-    ).toContain(keys[59]);
+    const text = question(call)?.text;
+    const list = keys.map((key) => `"${key}"`).join(', ');
+    expect(text === undefined).toBe(!isAsked);
+    if (isAsked) expect(text).toContain(`Also: Delete.Objects[].Key ${list}.`);
   });
 
-  test('of a short list has each entry', () => {
-    const call = callOf({ keys: ['a', 'b', 'c', 'd', 'e', 'f'] }, { headline: () => say`Delete objects`, named: [] });
-    expect(question(call)?.text).toContain('Also: keys "a", "b", "c", "d", "e", "f".');
+  test('of a list has each entry', () => {
+    const given = { keys: ['a', 'b', 'c', 'd', 'e', 'f'], pools: [{ name: 'a', size: 1 }, { name: 'b' }, {}] };
+    expect(question(callOf(given, { headline: () => say`Delete objects`, named: [] }))?.text).toContain(
+      'Also: keys "a", "b", "c", "d", "e", "f", pools[0] (name "a", size 1), pools[1] (name "b"), pools[2] {}.',
+    );
+  });
+
+  test('of a change without arguments has no other arguments', () => {
+    const call = callOf({}, { headline: () => say`Create key`, consequences: () => [], named: [] });
+    expect(question(call)?.text).not.toContain('Also');
+    expect(makePlan(call)).not.toHaveProperty('also');
   });
 
   test('shows what is invisible', () => {
@@ -256,8 +267,27 @@ describe('the plan', () => {
       'Lists:',
       '- keys "a", "b"',
       '- pools[0] (name "p", size 2)',
-      '- parts: 6 entries, the first are "e0", "e1", "e2"',
+      '- parts[].eTag "e0", "e1", "e2", "e3", "e4", "e5"',
     ]);
+  });
+
+  test('as text says how many entries of a list it leaves out, and the request has all', () => {
+    const keys = Array.from({ length: 60 }, (_, index) => `${'k'.repeat(96)}${index + 100}`);
+    const pools = [{ name: 'p'.repeat(1001), size: 1 }, { name: 'q' }, { name: 'r' }];
+    const request = requestFor({ body: json({ keys, pools }) });
+    const plan = makePlan({ ...callOf({ keys, pools }, { named: [] }), request });
+    const shown = planText(plan, undefined).text.split('\n');
+    expect(shown.slice(shown.indexOf('Lists:') + 1)).toEqual([
+      `- keys ${keys
+        .slice(0, 9)
+        .map((key) => `"${key}"`)
+        .join(', ')}`,
+      '- keys: 51 of 60 entries are only in the request',
+      '- pools: 3 of 3 entries are only in the request',
+    ]);
+    const lines = requestLines(plan).join('\n');
+    for (const key of keys) expect(lines).toContain(`"${key}"`);
+    expect(plan.body).toEqual({ keys, pools });
   });
 
   test('names method, URL, account, service and region of the request', () => {

@@ -62,7 +62,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'What a person agreed to is not what is sent': [
     ['test/calls/plan-on-the-wire.test.ts', 'the plan is the request'],
-    ['test/consent/question.test.ts', 'cuts long values and never a line'],
+    ['test/consent/question.test.ts', 'has long values, long names and long map keys whole'],
     ['test/consent/question.test.ts', 'is not asked if it would be longer than 2,000 characters'],
   ],
   'A `planId` is forged, altered, replayed or used by somebody else': [
