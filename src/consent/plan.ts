@@ -23,6 +23,7 @@ import {
   withArgumentNames,
   words,
 } from '../util/safe-text.js';
+import { encodeSegment } from '../util/uri.js';
 import { fieldsSentence, longestInPlan, type OtherArguments, otherArguments } from './other-arguments.js';
 import { type PlanTable, planTables } from './plan-tables.js';
 
@@ -150,7 +151,7 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
     authorization: `signed as ${keyId} for service ${service} in ${region}`,
   };
   const { content } = shownRequest;
-  const body = content === undefined ? {} : { body: shownBody(call, content) };
+  const body = content === undefined ? {} : { body: withReadableMarks(call, shownBody(call, content)) };
   return { method: request.method, url: origin + shownRequest.target, headers, ...body };
 }
 
@@ -319,21 +320,37 @@ function undocumentedWarning(paths: readonly string[], costDrivers: readonly str
   return say`Not given: ${join(paths.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`;
 }
 
-/** Copies a value with words in place of each secret of a call: the name of the secret file, or a fingerprint. Without secrets, returns the value itself. */
-export function withoutSecrets<Value>(
-  { operation, input, secretNames = {} }: Pick<PlanInput, 'operation' | 'input' | 'secretNames'>,
-  value: Value,
-): Value {
+type SecretsOfCall = Pick<PlanInput, 'operation' | 'input' | 'secretNames'>;
+
+/** Copies a value with words in place of each secret of a call (`secretMarks`). Without secrets, returns the value itself. */
+export function withoutSecrets<Value>(call: SecretsOfCall, value: Value): Value {
   // All secrets are replaced in one copy, because a list may have a thousand of them.
-  const replacements = new Map<string, string>();
+  const marks = secretMarks(call);
+  return marks.size === 0 ? value : withTexts(value, marks);
+}
+
+/** The words in place of each secret of a call: the name of the secret file, or a fingerprint. */
+function secretMarks({ operation, input, secretNames = {} }: SecretsOfCall): ReadonlyMap<string, string> {
+  const marks = new Map<string, string>();
   for (const path of operation.secrets ?? []) {
     const name = secretNames[path];
     for (const secret of textsAt(input, path)) {
-      if (replacements.has(secret)) continue;
-      replacements.set(secret, name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`);
+      if (marks.has(secret)) continue;
+      marks.set(secret, name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`);
     }
   }
-  return replacements.size === 0 ? value : withTexts(value, replacements);
+  return marks;
+}
+
+/** Decodes the words in place of secrets that the request has in base64 or percent-encoded, where they would look like the secrets. */
+function withReadableMarks(call: SecretsOfCall, body: unknown): unknown {
+  const readable = new Map<string, string>();
+  for (const mark of secretMarks(call).values()) {
+    const encoded = Buffer.from(mark).toString('base64');
+    for (const form of [encoded, encodeSegment(encoded), encodeSegment(mark)]) readable.set(form, mark);
+  }
+  if (typeof body !== 'string') return withTexts(body, readable);
+  return [...readable].reduce((text, [form, mark]) => text.replaceAll(form, () => mark), body);
 }
 
 /** The body of a request as people review it, without secrets: a JSON value, or XML as text. */
@@ -343,9 +360,17 @@ function shownBody(call: PlanInput, body: RequestBody): unknown {
   return encodeContent({ ...body, value: withoutSecrets(call, body.value) }).text;
 }
 
-/** The words in place of a secret. People can tell by the SHA-256 whether two secrets are the same. */
-export const fingerprint = (secret: string): string =>
-  `the secret as it was given (not shown here; its SHA-256 begins with ${createHash('sha256').update(secret).digest('hex').slice(0, 12)})`;
+/** A shorter secret can be guessed from its SHA-256 (characters). */
+const shortestWithHash = 16;
+
+/**
+ * The words in place of a secret. They have at most `longestName` characters, so that no table cuts them. People can tell by the beginning of
+ * the SHA-256 whether two secrets are the same.
+ */
+export function fingerprint(secret: string): string {
+  if (secret.length < shortestWithHash) return 'hidden secret';
+  return `hidden secret (SHA-256 ${createHash('sha256').update(secret).digest('hex').slice(0, 8)})`;
+}
 
 /**
  * The plan as text for a person, without the request.

@@ -312,7 +312,7 @@ describe('the plan', () => {
       body: {
         resourceNamePrefix: 'abc',
         externalCloudConfig: {
-          serviceAccountKey: expect.stringMatching(/not shown here; its SHA-256 begins with [0-9a-f]{12}\)$/),
+          serviceAccountKey: expect.stringMatching(/^hidden secret \(SHA-256 [0-9a-f]{8}\)$/),
         },
       },
     });

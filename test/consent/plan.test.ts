@@ -16,6 +16,7 @@ import { form, json, plainText, xml } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { say } from '../../src/util/safe-text.js';
+import { encodeSegment } from '../../src/util/uri.js';
 import { callOf, endpoint } from '../support/planned-call.js';
 
 /** A plan says where a change goes and what it risks, leaves nothing out that is so, and holds no secret. */
@@ -227,10 +228,23 @@ describe('a secret', () => {
   test.each([
     ['JSON', json({ password: secret })],
     ['XML', xml('Root', document)],
+    ['form', form({ password: secret })],
   ])('is in no %s body of a plan, but for what tells it from others', (_what, body) => {
     const { body: shown } = makePlan({ ...call, request: encodeRequest('POST', { path: '/', body }, endpoint) });
     expect(JSON.stringify(shown)).not.toContain(secret);
-    expect(JSON.stringify(shown)).toContain(fingerprint(secret).slice(0, 20));
+    expect(JSON.stringify(shown)).toContain(fingerprint(secret));
+  });
+
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const mark = fingerprint(secret);
+  test.each([
+    ['a form', plainText(`Password=${encodeSegment(mark)}&Other=a%20b`), `Password=${mark}&Other=a%20b`],
+    ['base64 in a form', plainText(`Password=${encodeSegment(base64(mark))}&a=1`), `Password=${mark}&a=1`],
+    ['base64 in JSON', plainText(JSON.stringify({ p: [base64(mark)], a: 1 })), { p: [mark], a: 1 }],
+    ['base64 in XML', plainText(`<P>${base64(mark)}</P>`), `<P>${mark}</P>`],
+  ])('has words in its place that can be read in %s', (_what, body, readable) => {
+    const shownRequest = encodeRequest('POST', { path: '/', body }, endpoint);
+    expect(makePlan({ ...call, shownRequest }).body).toEqual(readable);
   });
 
   test('that was given by its name is that name', () => {

@@ -10,7 +10,7 @@ import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resou
 import { json } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
-import { defined, detail, join, say } from '../../src/util/safe-text.js';
+import { defined, detail, join, longestName, say } from '../../src/util/safe-text.js';
 import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
 import { requestOf } from '../support/request-of.js';
 
@@ -224,10 +224,11 @@ describe('the question', () => {
 });
 
 describe('the plan', () => {
+  const longSecret = 'MARKER-of-a-long-key';
   const secretCall = (): PlanInput => {
     const operation = provisionKubeResourceGroup as Operation;
     if (operation.change === undefined) throw new Error('it is a change');
-    const given = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey: 'MARKER-key' } };
+    const given = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey: longSecret } };
     return {
       operation,
       change: operation.change,
@@ -243,12 +244,22 @@ describe('the plan', () => {
   test('has a fingerprint in place of a secret, in the request and in the question', () => {
     const call = secretCall();
     const plan = makePlan(call);
-    expect(JSON.stringify(plan)).toContain(fingerprint('MARKER-key'));
+    expect(JSON.stringify(plan)).toContain(fingerprint(longSecret));
     expect(
       JSON.stringify([plan, planText(plan, undefined), requestLines(plan), questionText(plan, call, questionLimits)]),
     ).not.toContain('MARKER');
-    expect(fingerprint('MARKER-key')).toMatch(/not shown.* [0-9a-f]{12}\)$/);
-    expect(fingerprint('MARKER-key')).not.toBe(fingerprint('MARKER-kez'));
+    expect(fingerprint(longSecret)).toMatch(/^hidden secret \(SHA-256 [0-9a-f]{8}\)$/);
+    expect(fingerprint(longSecret)).not.toBe(fingerprint(`${longSecret}z`));
+    expect(fingerprint(longSecret).length).toBeLessThanOrEqual(longestName);
+  });
+
+  test('has no fingerprint of a secret of fewer than 16 characters, which could be guessed, and consent is bound to it', () => {
+    expect(fingerprint('x'.repeat(16))).toContain('SHA-256');
+    expect(fingerprint('x'.repeat(15))).toBe('hidden secret');
+    const digests = ['1', '2'].map((serviceAccountKey) =>
+      digestFor({ ...secretCall(), input: { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey } } }, ''),
+    );
+    expect(digests[0]).not.toBe(digests[1]);
   });
 
   test('tells the person every argument that its other sentences leave out', () => {

@@ -15,7 +15,7 @@ export function memberValues(fields: readonly Argument[], values: Values): Recor
 /**
  * Converts a value of an argument, and all values in it, to what the protocols take: a `Date` for a time, bytes for a blob, and a number
  * for a number, which a call may give as text. Other values stay as they are. In the request that a plan shows, a text stands in for each
- * secret, such as `the secret as it was given`. So a value of any kind may be such a stand-in.
+ * secret, such as `hidden secret`. So a value of any kind may be such a stand-in.
  */
 function memberValue(rules: ValueRules, value: unknown): unknown {
   switch (rules.kind) {
