@@ -84,10 +84,6 @@ function entriesOf(listPath: string, leaves: readonly Leaf[]): readonly (readonl
   return [...entries.values()];
 }
 
-/** The arguments that are in no list, in a sentence. Lists are not in it, because a plan shows them in tables. Empty without arguments. */
-export const fieldsSentence = (also: OtherArguments | undefined): readonly SafeText[] =>
-  also === undefined || also.fields.length === 0 ? [] : [say`Also: ${join(also.fields, ', ')}.`];
-
 /** Finds the lists in a value, with their paths: lists with an object, and lists of at least two entries. Skips lists within lists. */
 export function outerListsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
   if (Array.isArray(value)) return value.length > 1 || value.some(isObject) ? [[path, value]] : [];

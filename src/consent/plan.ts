@@ -24,7 +24,8 @@ import {
   words,
 } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
-import { fieldsSentence, longestInPlan, type OtherArguments, otherArguments } from './other-arguments.js';
+import { fieldsSentence } from './fields-sentence.js';
+import { longestInPlan, type OtherArguments, otherArguments } from './other-arguments.js';
 import { type PlanTable, planTables } from './plan-tables.js';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
-import { fieldsSentence } from '../../consent/other-arguments.js';
+import { fieldsSentence } from '../../consent/fields-sentence.js';
 import type { EndedOutcome, Failure, Success } from '../../consent/outcome.js';
 import { consentWays } from '../../consent/outcome.js';
 import { requestLines } from '../../consent/request-lines.js';
