@@ -1,7 +1,7 @@
 import type { Operation } from '../tools/define-operation.js';
 import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
 import { digestOf } from '../util/digest.js';
-import { leavesOf, valueAt } from '../util/objects.js';
+import { leavesOf, textsAt, valueAt } from '../util/objects.js';
 import { defined, duration, join, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { Plan } from './plan.js';
 import { decisionText } from './plan-decision.js';
@@ -11,7 +11,9 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the thing that a change is about; undefined if the operation does not declare which arguments identify it. */
 export function subjectOf({ name: tool, change }: Operation, account: string, input: Fields): PlanSubject | undefined {
-  const values = (change?.identifies ?? []).map((path) => valueAt(input, path));
+  const values = (change?.identifies ?? []).map((path) =>
+    path.includes('[]') ? textsAt(input, path) : valueAt(input, path),
+  );
   // The last identifying argument is the name of the thing.
   const name = values.at(-1);
   return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;

@@ -1,5 +1,5 @@
 import type { Change, Operation } from '../tools/define-operation.js';
-import { textAt } from '../util/objects.js';
+import { textsAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import type { ConsentMode } from './required-consent.js';
 
@@ -21,13 +21,17 @@ interface Deletion {
   };
 }
 
-/** Returns the name that a person has to type to agree to a deletion; undefined if a click is enough, or if the name is hard to type. */
+/**
+ * Returns the name that a person has to type to agree to a deletion; undefined if a click is enough, or if the name is hard to type. Of
+ * several names in a list, it is the first.
+ */
 export function nameToType({ operation, change, input, account }: Deletion): string | undefined {
   const { confirm, confirmDelete = 'type' } = account;
   if (operation.effect !== 'delete' || confirmDelete === 'click' || !modesWithPerson.includes(confirm))
     return undefined;
   const path = change.identifies?.at(-1);
-  const name = path === undefined ? '' : (textAt(input, path) ?? '').trim();
+  const [first = ''] = path === undefined ? [] : textsAt(input, path);
+  const name = first.trim();
   return name === '' || name.length > longestTyped || escapeInvisible(name) !== name ? undefined : name;
 }
 

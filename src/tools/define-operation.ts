@@ -256,7 +256,7 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   warnings(input: Partial<Input>, region: string, given: Readonly<Record<string, unknown>>): readonly SafeText[];
   /** Facts that cannot be checked before the request is sent: `that the backup exists`. */
   readonly notChecked: readonly string[];
-  /** Paths of the arguments that identify the thing that is changed. The argument at the last path is its name. */
+  /** Paths of the arguments that identify the changed thing. The last path has its name, or the names in a list: `keys[]`. */
   readonly identifies?: readonly string[];
   /** Paths of the arguments that headline and consequences name: `nodePools[].name`. The question to the user lists all others. */
   readonly named: readonly string[];

@@ -31,6 +31,7 @@ describe('the subject of a change', () => {
     ['of several arguments is the value of the last', ['bucket', 'key'], object, 'k'],
     ['of an argument inside another is its value', ['pool.name'], { pool: { name: 'p' } }, 'p'],
     ['of no argument is unknown', [], object, undefined],
+    ['of a list is unknown', ['keys[]'], { keys: ['k'] }, undefined],
     ['of an absent argument is unknown', ['bucket', 'key'], { bucket: 'b' }, undefined],
     ['of an argument that is no text is unknown', ['bucket', 'size'], object, undefined],
   ])('%s', (_what, identifies, input, name) => {
@@ -45,6 +46,12 @@ describe('the subject of a change', () => {
 
   test('is the same whatever the other arguments are', () => {
     expect(subjectFor(['bucket', 'key'], { ...object, size: 2 })).toEqual(subjectFor(['bucket', 'key']));
+  });
+
+  test('is another with other entries of an identifying list', () => {
+    const subjectWith = (keys: readonly string[]) => subjectFor(['keys[]', 'bucket'], { ...object, keys })?.digest;
+    expect(subjectWith(['k'])).toBe(subjectWith(['k']));
+    expect(subjectWith(['k'])).not.toBe(subjectWith(['l']));
   });
 
   test('is another with another tool, account or identifying argument', () => {
