@@ -148,7 +148,7 @@ function nameOfEntry(entry: unknown, listName: string): string | undefined {
 }
 
 /** Returns the field whose name has the best ending: `name` before `id`. */
-function identifyingField(fields: readonly string[]): string | undefined {
+export function identifyingField(fields: readonly string[]): string | undefined {
   for (const ending of nameEndings) {
     const field = fields.find((name) => ending.test(nameInWords(name)));
     if (field !== undefined) return field;

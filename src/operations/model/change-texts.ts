@@ -1,17 +1,31 @@
 import type { Change } from '../../tools/define-operation.js';
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { sentenceCase } from '../../util/human.js';
-import { defined, detail, join, own, quoted, type SafeText, say } from '../../util/safe-text.js';
-import { nameEndings } from './answer-summary.js';
-import type { Argument } from './arguments.js';
+import { textsAt } from '../../util/objects.js';
+import { defined, detail, join, own, type SafeText, say } from '../../util/safe-text.js';
+import { identifyingField, nameEndings } from './answer-summary.js';
+import type { Argument, ValueRules } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
+import { secretPaths } from './secret-members.js';
 
-/** Length limit of an identifying value (characters). */
-const longestValue = 60;
+/** Number of names from a list that a headline shows. */
+const namesInHeadline = 2;
+
+/** An argument, or a list in an argument, whose value names the things that a change is about. */
+interface Identifier {
+  /** Path in the arguments. That of a list has `[]` for each entry: `Delete.Objects[].Key`. */
+  readonly path: string;
+  readonly isList: boolean;
+  /** Name of the argument or of the list in words: `instance IDs`, `objects`. */
+  readonly words: string;
+  /** The name in the model in words, in the singular and without its ending: `instance`, `object`. */
+  readonly kind: string;
+  readonly isInPath: boolean;
+}
 
 /**
  * Returns the texts of a change for its plan and its question. Texts come from the model and from the settings in the file of operations.
- * `defined` shows them as they are, `own` does so for a single name, and `quoted` puts the value of an argument in quotation marks.
+ * `defined` shows them as they are, `own` does so for a single name, and `say` puts the value of an argument in quotation marks.
  * @param apiName name of the API for people: the prefix of its tools, or its name in settings
  */
 export function changeTexts(
@@ -21,11 +35,11 @@ export function changeTexts(
   const title = defined(sentenceCase(nameInWords(operation.name)));
   // Secrets are left out, because the texts of a change must not show them.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
-  // For example, `clusterId` and `nodeId` identify a node, and `nodeId` is the resource argument. If no argument identifies the resource, the
-  // resource argument is undefined.
-  const identifying = identifyingArguments(visible, operation.http.uri);
-  const resourceArgument = resourceArgumentOf(identifying, operation.name);
-  const otherIdentifying = identifying.filter((argument) => argument !== resourceArgument);
+  // For example, `clusterId` and `nodeId` identify a node, and `nodeId` has the name of the resource. If no argument identifies the resource,
+  // `resource` is undefined.
+  const identifiers = [...identifyingTexts(visible, operation.http.uri), ...identifyingLists(visible, isSecret)];
+  const resource = resourceOf(identifiers, operation.name, settings.effect === 'delete');
+  const otherIdentifiers = identifiers.filter((identifier) => identifier !== resource);
   // The settings of a change always have `costsMoney` (`readSettings`). The default is for the compiler.
   const {
     costsMoney = true,
@@ -41,15 +55,18 @@ export function changeTexts(
     ...(irreversible !== undefined && { irreversible }),
     // The decision in one sentence, such as `Delete book in library: book ID "a1"`.
     headline: (input) => {
-      const ids = idTexts(identifying, input);
+      const ids = idTexts(identifiers, input);
       if (ids.length === 0) return say`${title} in ${own(apiName)}`;
       // `detail` marks the name of the API as the first text to leave out if the headline has to be shorter.
       return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(ids, ', ')}`;
     },
     // The label with which a person accepts the change, such as `Delete book "a1"`.
     accept: (input) => {
-      const value = resourceArgument === undefined ? undefined : input[resourceArgument.name];
-      return value === undefined ? title : say`${title} ${quoted(String(value), longestValue)}`;
+      const names = resource === undefined ? [] : namesIn(resource, input);
+      const [name] = names;
+      if (name === undefined) return title;
+      // A label has too little room for a name and the number of the others.
+      return names.length === 1 ? say`${title} ${endOfName(name)}` : say`${title}: ${names.length}`;
     },
     consequences: () => [
       ...(costsMoney ? [say`It costs money.`] : []),
@@ -57,54 +74,136 @@ export function changeTexts(
     ],
     warnings: () => [],
     notChecked,
-    // The last argument has to be the resource argument, whose value people type to confirm a deletion.
-    identifies: [...namesOf(otherIdentifying), ...(resourceArgument === undefined ? [] : [resourceArgument.name])],
-    // The arguments that the headline shows. The question about the change lists all others.
-    named: namesOf(identifying),
+    // The last path has to be that of the resource, whose name people type to confirm a deletion.
+    identifies: pathsOf([...otherIdentifiers, ...(resource === undefined ? [] : [resource])]),
+    // The arguments that the headline shows whole. The question about the change lists all others.
+    named: pathsOf(identifiers.filter(({ isList }) => !isList)),
     // If nobody knows whether the change happened, the advice is "look in the console for" and this text.
     verificationHint: (input) => {
       if (settings.verificationHint !== undefined) return defined(settings.verificationHint);
-      return join([say`the effect of ${own(operation.name)}`, ...idTexts(identifying, input)], ', ');
+      return join([say`the effect of ${own(operation.name)}`, ...idTexts(identifiers, input)], ', ');
     },
     ...(ifTooLarge !== undefined && { ifTooLarge }),
   };
 }
 
-const namesOf = (list: readonly Argument[]): readonly string[] => list.map(({ name }) => name);
+const pathsOf = (identifiers: readonly Identifier[]): readonly string[] => identifiers.map(({ path }) => path);
 
-/** Returns a text such as `book ID "a1"` for each identifying argument in a call. */
-function idTexts(identifying: readonly Argument[], input: Readonly<Record<string, unknown>>): readonly SafeText[] {
-  const givenNames = namesOf(identifying).filter((name) => input[name] !== undefined);
-  return givenNames.map((name) => say`${defined(nameInWords(name))} ${quoted(String(input[name]), longestValue)}`);
+type Input = Readonly<Record<string, unknown>>;
+
+function namesIn({ path, isList }: Identifier, input: Input): readonly string[] {
+  if (isList) return textsAt(input, path);
+  return input[path] === undefined ? [] : [String(input[path])];
 }
 
-/** Returns the arguments in the path of the URI, in its order, or else the required texts that are named like an ID, a name or an ARN. */
-function identifyingArguments(toolArguments: readonly Argument[], uriPath: string): readonly Argument[] {
+/** Returns a text such as `book ID "a1"`, or `instance IDs "i-1", "i-2" and 58 more`, for each identifier that a call gives. */
+const idTexts = (identifiers: readonly Identifier[], input: Input): readonly SafeText[] =>
+  identifiers.flatMap((identifier) => {
+    const names = namesIn(identifier, input);
+    const [first] = names;
+    if (first === undefined) return [];
+    const isWhole = endOfName(first) === first;
+    const words = isWhole ? identifier.words : identifier.words.replace(/ (?:url|arn)s?$/i, '');
+    const text = say`${defined(words)} ${namesText(names)}`;
+    // The whole name is left out first if the headline has to be shorter. The question lists the whole names of a list.
+    return [isWhole || identifier.isList ? text : say`${text}${detail(say`, ${first}`)}`];
+  });
+
+/** Returns the first names, and the number of the others. */
+function namesText(names: readonly string[]): SafeText {
+  const texts = names.slice(0, namesInHeadline).map((name) => say`${endOfName(name)}`);
+  const more = names.length - namesInHeadline;
+  return more > 0 ? say`${join(texts, ', ')} and ${more} more` : join(texts, ', ');
+}
+
+/** Returns the resource in a URL or an ARN, because a headline shows only the beginning of a name. Returns other names whole. */
+const endOfName = (name: string): string => name.replace(/^(?:https?:\/\/[^/]*\/|arn:(?:[^:]*:){4})(?=.)/, '');
+
+/**
+ * Returns the arguments in the path of the URI, in its order, or else the required texts that are named like an ID, a name or an ARN, or
+ * else the required URLs.
+ */
+function identifyingTexts(toolArguments: readonly Argument[], uriPath: string): readonly Identifier[] {
   const namesInPath = [...uriPath.matchAll(/\{([^{}+]+)\+?\}/g)].map(([, memberName]) => memberName);
   const inPath = namesInPath.flatMap((nameInPath) =>
     toolArguments.filter(({ location, memberName }) => location === 'path' && memberName === nameInPath),
   );
-  if (inPath.length > 0) return inPath;
+  const requiredTexts = toolArguments.filter(({ isRequired, rules }) => isRequired && rules.kind === 'text');
+  const isUrl = ({ name, memberName }: Argument) =>
+    [name, memberName].some((each) => urlEnding.test(nameInWords(each)));
+  const choices = [inPath, requiredTexts.filter(isNamedLikeId), requiredTexts.filter(isUrl)];
+  return (choices.find(({ length }) => length > 0) ?? []).map((argument) => identifierOf(argument));
+}
 
-  const isNamedLikeId = (name: string) => nameEndings.some((ending) => ending.test(nameInWords(name)));
-  return toolArguments.filter(
-    ({ name, memberName, isRequired, rules }) =>
-      isRequired && rules.kind === 'text' && (isNamedLikeId(name) || isNamedLikeId(memberName)),
-  );
+const urlEnding = /\burl$/i;
+
+const isNamedLikeId = ({ name, memberName }: Argument): boolean =>
+  [name, memberName].some((each) => nameEndings.some((ending) => ending.test(singular(nameInWords(each)))));
+
+const singular = (nameOfList: string): string => nameOfList.replace(/s$/, '');
+
+/** @param place path of the list's entries or names. Undefined for an argument that is a text */
+function identifierOf({ name, memberName, location }: Argument, place?: string): Identifier {
+  const memberWords = singular(nameInWords(memberName).toLowerCase());
+  return {
+    path: place ?? name,
+    isList: place !== undefined,
+    words: nameInWords(name),
+    kind: [...nameEndings, urlEnding].reduce((text, ending) => text.replace(ending, ''), memberWords).trim(),
+    isInPath: location === 'path',
+  };
+}
+
+/** Levels of structures in which lists are searched. */
+const levelsOfLists = 2;
+
+/**
+ * Returns the required lists of texts that are named like IDs, names, ARNs or resources, and those of structures with such a field, such as
+ * `Delete.Objects[].Key`. A list in which any field is a secret is left out.
+ */
+function identifyingLists(
+  fields: readonly Argument[],
+  isSecret: (field: Argument) => boolean,
+  prefix = '',
+  level = 1,
+): readonly Identifier[] {
+  return fields.flatMap((field) => {
+    const { name, isRequired, rules } = field;
+    if (!isRequired) return [];
+    const path = prefix + name;
+    if (rules.kind === 'structure' && level < levelsOfLists)
+      return identifyingLists(rules.fields(), isSecret, `${path}.`, level + 1);
+    if (rules.kind !== 'list') return [];
+
+    const namePath = namePathOf(field, rules.element());
+    const isShown = namePath !== undefined && secretPaths([field], 0, isSecret).length === 0;
+    return isShown ? [identifierOf(field, `${path}[]${namePath}`)] : [];
+  });
+}
+
+/** Returns the path of the name in an entry of a list. Empty if the entry is the name, and undefined if it has none. */
+function namePathOf(list: Argument, entry: ValueRules): string | undefined {
+  if (entry.kind === 'text') return isNamedLikeId(list) || /resources$/i.test(list.memberName) ? '' : undefined;
+  if (entry.kind !== 'structure') return undefined;
+  const texts = entry.fields().filter(({ rules }) => rules.kind === 'text');
+  const required = texts.filter(({ isRequired }) => isRequired);
+  const name = identifyingField((required.length > 0 ? required : texts).map((field) => field.name));
+  return name === undefined ? undefined : `.${name}`;
 }
 
 /**
- * Returns the argument that has the name or ID of the changed resource. It is an argument with the last word of the operation, such as
- * `PolicyName` of `DeleteUserPolicy`. Otherwise it is the last argument in the path, because a path goes from a resource to the resources
- * in it. If no argument is in the path, it is the first argument.
+ * Returns the identifier with the name of the changed resource. It is an identifier with the last word of the operation, such as
+ * `PolicyName` of `DeleteUserPolicy`. Otherwise, a deletion with a list deletes the entries of the list. Otherwise, it is the last argument in
+ * the path, because a path goes from a resource to the resources in it. If no argument is in the path, it is the first identifier.
  */
-function resourceArgumentOf(identifying: readonly Argument[], operationName: string): Argument | undefined {
-  const words = nameInWords(operationName).toLowerCase();
-  const namesake = identifying.find(({ memberName }) => {
-    const memberWords = nameInWords(memberName).toLowerCase();
-    const kind = nameEndings.reduce((text, ending) => text.replace(ending, ''), memberWords).trim();
-    return kind !== '' && words.endsWith(` ${kind}`);
-  });
-  const fallback = identifying.at(0)?.location === 'path' ? identifying.at(-1) : identifying.at(0);
-  return namesake ?? fallback;
+function resourceOf(
+  identifiers: readonly Identifier[],
+  operationName: string,
+  isDeletion: boolean,
+): Identifier | undefined {
+  const words = singular(nameInWords(operationName).toLowerCase());
+  const namesake = identifiers.find(({ kind }) => kind !== '' && words.endsWith(` ${kind}`));
+  const list = isDeletion ? identifiers.findLast(({ isList }) => isList) : undefined;
+  const inPath = identifiers.findLast(({ isInPath }) => isInPath);
+  return namesake ?? list ?? inPath ?? identifiers.at(0);
 }

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { nameToType } from '../../../src/consent/typed-name.js';
 import type { StructureRules } from '../../../src/operations/model/arguments.js';
 import { exampleArguments } from '../../../src/operations/model/example-arguments.js';
 import { exampleOf, type Operation } from '../../../src/tools/define-operation.js';
@@ -354,6 +355,104 @@ describe('a plan names the changed resource, and not the one that holds it', () 
     const input = Object.fromEntries(identifies.map((path) => [path, path]));
     expect(change?.identifies).toEqual(identifies);
     expect(change?.accept(input).text).toBe(accept);
+  });
+});
+
+describe('a change of a list or of a URL', () => {
+  const required = member('String', { required: {} });
+  const structure = (members: object) => ({ type: 'structure', members });
+  const text = { target: 'smithy.api#String' };
+  const requiredText = { ...text, traits: { 'smithy.api#required': {} } };
+  const requiredList = (target: string) => ({ target, traits: { 'smithy.api#required': {} } });
+  const json = smallModelJson(
+    {
+      TerminateInstances: {
+        input: { InstanceIds: member('small#Texts', { required: {} }) },
+        traits: http('POST', '/t'),
+      },
+      DeleteObjects: {
+        input: {
+          Bucket: member('String', { required: {}, httpLabel: {} }),
+          Delete: member('small#Delete', { required: {}, httpPayload: {} }),
+        },
+        traits: http('POST', '/{Bucket}'),
+      },
+      PurgeQueue: { input: { QueueUrl: required }, traits: http('POST', '/p') },
+      DeleteMessageBatch: {
+        input: { QueueUrl: required, Entries: member('small#Entries', { required: {} }) },
+        traits: http('POST', '/b'),
+      },
+      CreateTags: { input: { Resources: member('small#Texts', { required: {} }) }, traits: http('POST', '/c') },
+      AddUsers: { input: { Users: member('small#Secrets', { required: {} }) }, traits: http('POST', '/u') },
+      PutColors: { input: { Colors: member('small#Texts', { required: {} }) }, traits: http('POST', '/k') },
+      DeleteTopic: { input: { TopicArn: required }, traits: http('POST', '/a') },
+    },
+    {
+      'small#Texts': { type: 'list', member: text },
+      'small#Delete': structure({ Objects: requiredList('small#Objects'), Quiet: { target: 'smithy.api#Boolean' } }),
+      'small#Objects': { type: 'list', member: { target: 'small#Object' } },
+      'small#Object': structure({ VersionId: text, Key: requiredText }),
+      'small#Entries': { type: 'list', member: { target: 'small#Entry' } },
+      'small#Entry': structure({ Id: requiredText, ReceiptHandle: requiredText }),
+      'small#Secrets': { type: 'list', member: { target: 'small#Secret' } },
+      'small#Secret': structure({ Name: requiredText, Password: text }),
+    },
+  );
+  const ids = (count: number) => Array.from({ length: count }, (_, index) => `i-${index}`);
+  const objects = (count: number) => ({ Objects: ids(count).map((Key) => ({ VersionId: 'v', Key })) });
+  const QueueUrl = 'https://sqs.us-east-1.example.com/1/prod-orders';
+  const TopicArn = 'arn:aws:sns:us-east-1:111122223333:alerts';
+
+  test.each<[input: object, name: string, headline: string, accept: string, typed: string | undefined]>([
+    [{ InstanceIds: ids(1) }, 'TerminateInstances', 'instance IDs "i-0"', 'Terminate instances "i-0"', 'i-0'],
+    [
+      { InstanceIds: ids(60) },
+      'TerminateInstances',
+      'instance IDs "i-0", "i-1" and 58 more',
+      'Terminate instances: 60',
+      'i-0',
+    ],
+    [{ InstanceIds: [] }, 'TerminateInstances', '', 'Terminate instances', undefined],
+    [{ Bucket: 'b', Delete: objects(1) }, 'DeleteObjects', 'bucket "b", objects "i-0"', 'Delete objects "i-0"', 'i-0'],
+    [
+      { Bucket: 'b', Delete: objects(3) },
+      'DeleteObjects',
+      'bucket "b", objects "i-0", "i-1" and 1 more',
+      'Delete objects: 3',
+      'i-0',
+    ],
+    [{ QueueUrl }, 'PurgeQueue', `queue "1/prod-orders", "${QueueUrl}"`, 'Purge queue "1/prod-orders"', undefined],
+    [
+      { QueueUrl, Entries: [{ Id: 'e', ReceiptHandle: 'r' }] },
+      'DeleteMessageBatch',
+      `queue "1/prod-orders", "${QueueUrl}", entries "e"`,
+      'Delete message batch "e"',
+      'e',
+    ],
+    [{ TopicArn }, 'DeleteTopic', `topic "alerts", "${TopicArn}"`, 'Delete topic "alerts"', undefined],
+    [{ Resources: ids(2) }, 'CreateTags', 'resources "i-0", "i-1"', 'Create tags: 2', 'i-0'],
+    [{ Users: [{ Name: 'ada', Password: 'MARKER' }] }, 'AddUsers', '', 'Add users', undefined],
+    [{ Colors: ['red'] }, 'PutColors', '', 'Put colors', undefined],
+  ])('%j of %s names what it changes', async (given, name, named, accept, typed) => {
+    writeFileSync(join(folder, 'lists.json'), JSON.stringify(json));
+    const deletion = { effect: 'delete', costsMoney: false, consequences: ['It is gone.'] };
+    const { operations, problems } = await load({
+      ...settings,
+      model: './lists.json',
+      operations: { [name]: deletion },
+    });
+    expect(problems).toEqual([]);
+    const [operation] = operations;
+    const { change } = operation ?? {};
+    if (operation === undefined || change === undefined) throw new Error('it is a change');
+    const input: Readonly<Record<string, unknown>> = { ...given };
+    const [title = ''] = accept.split(/:| "/);
+    const headline = change.headline(input, '').text;
+    expect(headline).toBe(named === '' ? `${title} in people` : `${title} in people: ${named}`);
+    expect(change.accept(input).text).toBe(accept);
+    expect(nameToType({ operation, change, input, account: { confirm: 'human' } })).toBe(typed);
+    // The question lists all others, because the headline may shorten them.
+    expect(change.named).toEqual(Object.keys(input).filter((argument) => typeof input[argument] === 'string'));
   });
 });
 
