@@ -39,8 +39,11 @@ const longestAccount = 'account '.length + 24;
  * @returns undefined if the question is longer than `limits.characters`
  */
 export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits): SafeText | undefined {
+  // The destination with the source of each value, such as `given`. A line for every client often has too little room for the sources.
+  const wholePlace = say`${sentence(join(plan.where, ', '))}.`;
+  const isPlaceShort = wholePlace.text.length <= limits.lineLength;
   // Two or three lines: the headline, the cautions (the alert, the risks and other plans) if there are any, and the destination.
-  const firstLines = [...decisionLines(plan, call, limits), whereLine(call, limits)];
+  const firstLines = [...decisionLines(plan, call, limits), isPlaceShort ? wholePlace : whereLine(call, limits)];
 
   // The cautions have these sentences already, so they are left out of the consequences.
   const risks = riskSentencesOf(plan);
@@ -55,8 +58,7 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
     ...wholeNames(inFull(shortHeadline(call, limits))),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...wholeNames(plan.consequences.filter((consequence) => !isRisk(consequence))),
-    // Again, because the destination in the first lines may be cut, and lacks the source of each value, such as `given`.
-    ...wholeNames(titled('Where', plan.where)),
+    ...wholeNames(titled('Where', isPlaceShort ? [] : plan.where)),
     ...wholeNames(titled('Also', [...also.lists, ...also.fields])),
     ...titled('Defaults', defaults),
     ...plan.warnings,
@@ -91,7 +93,7 @@ export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimit
 const shortHeadline = ({ change, input, endpoint }: PlanInput, { lineLength }: QuestionLimits) =>
   fitted(change.headline(input, endpoint.region), lineLength - 1);
 
-/** The line with the destination of a change: `Region jp-east-1, zone east-11, account default.` If it is too long, it drops zones first. */
+/** The destination without sources: `Region jp-east-1, zone east-11, account default.` If it is too long, it drops zones first. */
 function whereLine(call: PlanInput, { lineLength }: QuestionLimits): SafeText {
   const account = cut(accountText(call), longestAccount);
   const destinations = destinationsOf(call).map(({ name }) => shortNames(name, longestLabelName));

@@ -45,9 +45,8 @@ describe('the question', () => {
     expect(question(call)?.text.split('\n')).toEqual([
       'Create it?',
       'It costs money.',
-      'Region jp-east-1, zone east-12, account AKIDTEST.',
+      'Region jp-east-1 (given), zone east-12 (given), account AKIDTEST.',
       'It cannot be undone.',
-      'Where: region jp-east-1 (given), zone east-12 (given), account AKIDTEST.',
       'Also: availabilityZone "east-12", diskSize 200, networkConfig (networkId "n \\"1\\"").',
       'Defaults: server type e-large.',
       'It is a warning.',
@@ -62,11 +61,7 @@ describe('the question', () => {
       consequences: () => [],
       named: ['backupId', 'instanceId'],
     });
-    expect(question(call)?.text.split('\n')).toEqual([
-      'Create it?',
-      'Region jp-east-1, account AKIDTEST.',
-      'Where: region jp-east-1 (given), account AKIDTEST.',
-    ]);
+    expect(question(call)?.text.split('\n')).toEqual(['Create it?', 'Region jp-east-1 (given), account AKIDTEST.']);
   });
 
   test('leaves out only what the headline names, or what lies inside it', () => {
@@ -99,7 +94,7 @@ describe('the question', () => {
   });
 
   test.each([
-    [4, 6],
+    [5, 6],
     [7, 6],
     [20, 6],
   ])('with %i warnings it has %i lines below the decision, with all warnings in them', (count, lines) => {
@@ -111,9 +106,9 @@ describe('the question', () => {
       warnings: () => warnings,
     });
     const text = question(call)?.text ?? '';
-    expect(text.split('\n').length - decisionLines).toBe(Math.min(lines, count + 2));
+    expect(text.split('\n').length - decisionLines).toBe(Math.min(lines, count + 1));
     for (const warning of warnings) expect(text.split(warning.text)).toHaveLength(2);
-    if (count > 4) expect(text.split('\n').at(-1)).toBe(warnings.slice(3).join(' '));
+    if (count > 5) expect(text.split('\n').at(-1)).toBe(warnings.slice(4).join(' '));
   });
 
   test('is not asked if it would be longer than 2,000 characters', () => {
@@ -165,7 +160,13 @@ describe('the question', () => {
   });
 
   test.each([
-    ['all of it', 'AKIDTEST', { availabilityZone: 'east-11' }, 'Region jp-east-1, zone east-11'],
+    [
+      'all of it, with the sources',
+      'AKIDTEST-1234',
+      { availabilityZone: 'east-11' },
+      'Region jp-east-1 (given), zone east-11 (given)',
+    ],
+    ['all of it', 'AKIDTEST-12345', { availabilityZone: 'east-11' }, 'Region jp-east-1, zone east-11'],
     [
       'all that fits',
       'production-of-tenant-2',
@@ -178,7 +179,10 @@ describe('the question', () => {
     ['32 characters of a region', 'AKIDTEST', { region: x(33) }, `Region "${x(31)}…"`],
   ])('has in its third line the account, and of the place %s', (_what, keyId, given, where) => {
     const call = callOf({ ...input, region: 'jp-east-1', ...given });
-    expect(question({ ...call, keyId })?.text.split('\n')[2]).toBe(`${where}, account ${keyId}.`);
+    const [, , thirdLine, ...below] = question({ ...call, keyId })?.text.split('\n') ?? [];
+    expect(thirdLine).toBe(`${where}, account ${keyId}.`);
+    // The sources of the values are in one of the lines.
+    expect(below.filter((line) => line.startsWith('Where: ')).length).toBe(where.includes('(given)') ? 0 : 1);
   });
 
   test('tells below the decision what was found before', () => {
@@ -189,7 +193,7 @@ describe('the question', () => {
   test.each([
     [9, true],
     [100, true],
-    [110, false],
+    [115, false],
     [1000, false],
   ])('of %i objects has all entries, or is not asked: %s', (count, isAsked) => {
     const keys = Array.from({ length: count }, (_, index) => `logs/2026/${index}`);
