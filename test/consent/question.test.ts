@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestForConsent } from '../../src/calls/plan-change.js';
 import { canBeShown, fingerprint, hintsOf, makePlan, type PlanInput, planText } from '../../src/consent/plan.js';
@@ -10,9 +11,12 @@ import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resou
 import { json } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
+import { leavesOf } from '../../src/util/objects.js';
+import { quote } from '../../src/util/quote.js';
 import { defined, detail, join, longestName, say } from '../../src/util/safe-text.js';
 import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
 import { requestOf } from '../support/request-of.js';
+import { runs } from '../support/runs.js';
 
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
 
@@ -209,6 +213,21 @@ describe('the question', () => {
     const given = { keys: ['a', 'b', 'c', 'd', 'e', 'f'], pools: [{ name: 'a', size: 1 }, { name: 'b' }, {}] };
     expect(question(callOf(given, { headline: () => say`Delete objects`, named: [] }))?.text).toContain(
       'Also: keys "a", "b", "c", "d", "e", "f", pools[0] (name "a", size 1), pools[1] (name "b"), pools[2] {}.',
+    );
+  });
+
+  test('has each value of each argument, whatever its shape', () => {
+    const leaf = fc.oneof(fc.string({ maxLength: 200 }), fc.integer(), fc.boolean(), fc.constant(null));
+    const objects = fc.object({ maxDepth: 3, values: [leaf], withNullPrototype: false });
+    const unlimited = { ...questionLimits, characters: Number.POSITIVE_INFINITY };
+    fc.assert(
+      fc.property(objects, (given) => {
+        const call = { ...callOf(input, { headline: () => say`Change it`, named: [] }), input: given };
+        const text = questionText(makePlan(call), call, unlimited)?.text ?? '';
+        for (const [, value] of [...leavesOf(given)].filter(([path]) => path !== ''))
+          expect(text).toContain(typeof value === 'string' ? quote(value, 200) : JSON.stringify(value));
+      }),
+      { numRuns: runs(300) },
     );
   });
 
