@@ -67,13 +67,13 @@ function serviceFailure(
   const { code: serviceCode } = error;
   const facts = {
     api: operation.api,
-    isStorage: operation.service === 'storage',
+    takesRegion: Object.hasOwn(operation.input().shape, 'region'),
     // If accounts have no names, the advice names the access key.
     account: accountName ?? keyId,
     retryAfterSeconds: secondsOf(headers['retry-after']),
     region: error.region,
   };
-  const remedy = remedyFor(serviceCode, effectiveStatus, operation.errors, facts);
+  const remedy = remedyFor(error, effectiveStatus, operation.errors, facts);
   const ownCode = remedy.code ?? (effectiveStatus === status ? `Http${status}` : 'ErrorInAnswer');
 
   const statusText = say`HTTP status ${status}`;
@@ -88,7 +88,7 @@ function serviceFailure(
   return failureOf(call, mayHaveHappened, {
     problem: say`the cloud ${verbOf(effectiveStatus)} ${cause}`,
     code: ownCode,
-    problems: serviceCode === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
+    problems: ownCode === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
     status,
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
     requestIds: isNewId ? { ...requestIds, RequestId: idInError } : requestIds,

@@ -1,13 +1,15 @@
 import type { ErrorAdvice, Operation } from '../tools/define-operation.js';
 import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust } from '../tools/next.js';
 import type { FailureCode, HttpFailure } from '../transport/http-client.js';
+import { commonCode, type ServiceError } from '../transport/service-error.js';
 import { defined, detail, forReader, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** The facts about a call and its error on which the advice depends. */
 interface RemedyFacts {
   /** The operation's name in the API. */
   readonly api: string;
-  readonly isStorage: boolean;
+  /** True if the operation has an argument `region`. */
+  readonly takesRegion: boolean;
   readonly account: string;
   /** The wait that the service asks for. */
   readonly retryAfterSeconds?: number | undefined;
@@ -18,6 +20,11 @@ interface RemedyFacts {
 type Advice = Next | ((facts: RemedyFacts) => Next);
 
 const checkWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
+const operatorHasTo = forReader({
+  agent: 'the person who runs this server has to check',
+  person: 'the person who runs this server has to check',
+  operator: 'check',
+});
 const itsMachine = forReader({ agent: 'its machine', person: 'its machine', operator: 'this machine' });
 
 const noPermission = ({ api, account }: RemedyFacts) =>
@@ -56,12 +63,12 @@ const inTheWay = next(
   say`Something stands in the way, such as a name in use or a change that is not finished. ${forReader({ agent: 'Have the user look in the console, and call again only when they say that it is out of the way.', person: 'Look in the console, and try again when it is out of the way.' })}`,
 );
 
-/**
- * Advice after a redirect. None is followed, because the signature is only valid for one address. Another region is advised only for storage
- * tools, because the others have no region argument.
- */
-function redirected({ isStorage, region }: RemedyFacts): Next {
-  if (!isStorage) return operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects');
+/** Advice after a redirect. None is followed, because the signature is only valid for one address. */
+function redirected({ takesRegion, region }: RemedyFacts): Next {
+  if (!takesRegion)
+    return region === undefined
+      ? operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects')
+      : operatorChecks(say`the region (CLOUDOPS_REGION), for which the cloud names ${quoted(region, 40)}`);
   if (region !== undefined)
     return next('agent', 'call', say`The cloud names the region ${quoted(region, 40)}: ${callAgain} with it.`);
   return next(
@@ -71,13 +78,23 @@ function redirected({ isStorage, region }: RemedyFacts): Next {
   );
 }
 
-/** Advice by the beginning of the service's error code. The first match counts. The API reference has no codes; similar services have these. */
+/**
+ * Advice by the beginning of the service's error code, in S3's names (`commonCode`). The first match counts. The API reference has no codes;
+ * similar services have these.
+ */
 const byCode: Readonly<Record<string, Advice>> = {
-  NoSuchBucket: next(
-    'user',
-    'ask',
-    say`${checkWhether} the bucket name is right, and which region the bucket is in; then ${callAgain} with them.`,
-  ),
+  NoSuchBucket: ({ takesRegion }) =>
+    takesRegion
+      ? next(
+          'user',
+          'ask',
+          say`${checkWhether} the bucket name is right, and which region the bucket is in; then ${callAgain} with them.`,
+        )
+      : next(
+          'user',
+          'ask',
+          say`${checkWhether} the bucket name is right. If it is, ${operatorHasTo} the region (CLOUDOPS_REGION) and the endpoint (CLOUDOPS_…_URL).`,
+        ),
   InvalidBucketName: next(
     'user',
     'ask',
@@ -106,7 +123,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   'Client.URLNotFound': next(
     'user',
     'ask',
-    say`${checkWhether} the names in the arguments are right. If they are, ${forReader({ agent: 'the person who runs this server has to check', person: 'the person who runs this server has to check', operator: 'check' })} the endpoint (CLOUDOPS_…_URL).`,
+    say`${checkWhether} the names in the arguments are right. If they are, ${operatorHasTo} the endpoint (CLOUDOPS_…_URL).`,
   ),
 };
 
@@ -128,17 +145,20 @@ const byStatus: Readonly<Record<number, Advice>> = {
  * @returns the advice and, unless the advice follows from the status, the property name of `byCode` or `operationErrors` that has it (`code`)
  */
 export function remedyFor(
-  serviceCode: string | undefined,
+  error: Pick<ServiceError, 'code' | 'message'>,
   status: number,
   operationErrors: Operation['errors'],
   facts: RemedyFacts,
 ): { readonly code: string | undefined; readonly next: Next } {
+  const { code: serviceCode } = error;
   const adviceOfOperation = Object.entries(operationErrors ?? {}).map(
     ([start, advice]) => [start, next('user', 'ask', errorAdviceText(advice))] as const,
   );
-  const table: readonly (readonly [string, Advice])[] = [...adviceOfOperation, ...Object.entries(byCode)];
+  const common = commonCode(error);
   const [code, advice = byStatus[status] ?? adviceForClass(status)] =
-    table.find(([start]) => serviceCode?.startsWith(start)) ?? [];
+    adviceOfOperation.find(([start]) => serviceCode?.startsWith(start)) ??
+    Object.entries(byCode).find(([start]) => common?.startsWith(start)) ??
+    [];
   return { code, next: typeof advice === 'function' ? advice(facts) : advice };
 }
 
@@ -206,7 +226,7 @@ export const httpFailureRemedies: Readonly<Record<FailureCode, Next>> = {
   ResponseTooLarge: next(
     'agent',
     'call',
-    say`${callAgainFirst} and ask for less at once, for example with a smaller maxParts.`,
+    say`${callAgainFirst} and ask for less at once, if an argument limits the answer.`,
   ),
   BodyIncomplete: tryAgain,
 };

@@ -1,6 +1,8 @@
 import type { FailureCode } from './http-client.js';
 import type { AttemptReply } from './reply.js';
-import { readServiceError } from './service-error.js';
+import { commonCode, readServiceError } from './service-error.js';
+
+type AnsweredReply = Extract<AttemptReply, { kind: 'answered' }>;
 
 const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
 /** Failures after which another attempt would end in the same way. */
@@ -9,7 +11,7 @@ const finalFailures: readonly FailureCode[] = ['Cancelled', 'CallTimeout', 'Resp
 /**
  * Returns the pause before the next attempt in milliseconds; undefined if there must be no other attempt.
  * @param repeatable true if the request may be carried out twice. Otherwise it is repeated only if the service did nothing, because
- * it got no request or answered with 429
+ * it got no request or refused it as one of too many
  * @param attemptsBefore the number of attempts before the one that got this reply
  */
 export function retryDelay(
@@ -28,11 +30,16 @@ export function retryDelay(
   }
 
   const { status, headers, bodyFailure } = reply.response;
-  if (status === 429 || (repeatable && repeatableStatuses.includes(status))) return retryAfter(headers, now) ?? backoff;
+  if (isThrottled(reply) || (repeatable && repeatableStatuses.includes(status)))
+    return retryAfter(headers, now) ?? backoff;
   // A whole answer is final. So is an error whose text was cut off, because its status says enough.
   if (bodyFailure === undefined || status >= 300) return undefined;
   return repeatable && !finalFailures.includes(bodyFailure.code) ? backoff : undefined;
 }
+
+/** True if the service refused a request as one of too many: with 429 or, as APIs of JSON and queries do, with 400 and a code. */
+const isThrottled = ({ response: { status, headers }, body }: AnsweredReply): boolean =>
+  status === 429 || (status === 400 && commonCode(readServiceError(body, headers)) === 'SlowDown');
 
 /** Returns the pause in milliseconds that the `Retry-After` header asks for, as seconds or as a date. */
 function retryAfter(headers: Readonly<Record<string, string>>, now: Date): number | undefined {

@@ -12,6 +12,28 @@ export interface ServiceError {
   readonly host?: string;
 }
 
+/** S3's names for faults that other APIs name otherwise. Several APIs name a wrong clock like a wrong signature, and say it in the message. */
+const namesInS3: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [
+    /^(Throttling(Exception)?|Throttled(Exception)?|RequestThrottled(Exception)?|ProvisionedThroughputExceededException|RequestLimitExceeded|TooManyRequestsException|PriorRequestNotComplete|BandwidthLimitExceeded)$/,
+    'SlowDown',
+  ],
+  [
+    /^(InvalidSignatureException|SignatureDoesNotMatch): .*signature (expired|not yet current)/i,
+    'RequestTimeTooSkewed',
+  ],
+  [/^(RequestExpired|RequestInTheFuture)$/, 'RequestTimeTooSkewed'],
+  [/^InvalidSignatureException$/, 'SignatureDoesNotMatch'],
+  [/^(UnrecognizedClientException|InvalidClientTokenId)$/, 'InvalidAccessKeyId'],
+];
+
+/** Returns S3's name for the fault of an error, or else the error's own code, so that all APIs share rules by code. */
+export function commonCode({ code, message = '' }: ServiceError): string | undefined {
+  if (code === undefined) return undefined;
+  const texts = [code, `${code}: ${message}`];
+  return namesInS3.find(([pattern]) => texts.some((text) => pattern.test(text)))?.[1] ?? code;
+}
+
 /** Reads the details of an error from headers and body, in the forms of similar services, because the API reference documents no errors. */
 export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
   return {

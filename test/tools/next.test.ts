@@ -9,15 +9,15 @@ import { distinct, type SafeText, say, textFor } from '../../src/util/safe-text.
 
 const toldTo = (reader: 'operator' | 'person', text: SafeText): string => textFor(reader, text).text;
 
-const facts = { api: 'ListParts', isStorage: true, account: 'AKIDEXAMPLE' };
+const facts = { api: 'ListParts', takesRegion: true, account: 'AKIDEXAMPLE' };
 const statuses = [307, 400, 401, 403, 404, 409, 418, 429, 500];
 const own = operations.flatMap(({ errors = {} }) =>
-  Object.keys(errors).map((code) => remedyFor(code, 400, errors, facts).next.text),
+  Object.keys(errors).map((code) => remedyFor({ code }, 400, errors, facts).next.text),
 );
 const afterAnswer: readonly SafeText[] = [
-  ...knownCodes.map((code) => remedyFor(code, 400, {}, facts).next.text),
-  ...statuses.map((status) => remedyFor(undefined, status, {}, facts).next.text),
-  remedyFor(undefined, 307, {}, { ...facts, isStorage: false }).next.text,
+  ...knownCodes.map((code) => remedyFor({ code }, 400, {}, facts).next.text),
+  ...statuses.map((status) => remedyFor({}, status, {}, facts).next.text),
+  remedyFor({}, 307, {}, { ...facts, takesRegion: false }).next.text,
   ...own,
 ];
 const all: readonly SafeText[] = [

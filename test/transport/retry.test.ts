@@ -41,11 +41,20 @@ describe("a signature is made for the service's time only if that is less than a
 
 describe('a change is sent again only where it cannot have been acted on', () => {
   const delay = (reply: AttemptReply, repeatable: boolean) => retryDelay(reply, repeatable, 0, now, () => 0.5);
+  const throttles = [
+    ...['Throttling', 'ThrottlingException', 'ThrottledException', 'RequestThrottled', 'RequestThrottledException'],
+    ...['ProvisionedThroughputExceededException', 'RequestLimitExceeded', 'TooManyRequestsException', 'SlowDown'],
+    ...['PriorRequestNotComplete', 'BandwidthLimitExceeded'],
+  ];
   const rows: readonly (readonly [string, AttemptReply, boolean, boolean])[] = [
     ['429', answered(429), true, true],
     ['a refused connection', failed('ConnectionRefused', false), true, true],
     ['a lost connection', failed('ConnectionLost', true), false, true],
     ['cancelled', failed('Cancelled', false), false, false],
+    ...throttles.map((code) => [`400 ${code}`, answered(400, {}, code), true, true] as const),
+    ['400 LimitExceededException', answered(400, {}, 'LimitExceededException'), false, false],
+    ['403 SlowDown', answered(403, {}, 'SlowDown'), false, false],
+    ['503 SlowDown', answered(503, {}, 'SlowDown'), false, true],
     ...[500, 502, 503, 504, 509].map((status) => [String(status), answered(status), false, true] as const),
     ...[200, 301, 400, 403, 404, 408, 501].map((status) => [String(status), answered(status), false, false] as const),
   ];
