@@ -11,6 +11,8 @@ export interface FailedEntries {
   readonly requestedCount: number | undefined;
   /** Different error codes, at most `mostCodes`. */
   readonly codes: readonly string[];
+  /** The service's message for the first entry that has one. */
+  readonly message: string | undefined;
   /** True if the service refused every failed entry before it did anything for it. */
   readonly areRefused: boolean;
   /** The names of the first failed entries, at most `mostNames`. */
@@ -21,6 +23,7 @@ const mostCodes = 8;
 const mostNames = 3;
 const longestText = 200;
 
+const messageFields = ['Message', 'message', 'ErrorMessage', 'errorMessage'];
 const codeFields = ['Code', 'code', 'ErrorCode', 'errorCode'];
 const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
 
@@ -35,7 +38,7 @@ export function failedEntries(
   const entries = isObject(list) ? [list] : list;
   if (!Array.isArray(entries) || entries.length === 0) return undefined;
 
-  const codes = entries.map(codeOf).filter((code) => code !== undefined);
+  const codes = entries.map((entry) => firstText(entry, codeFields)).filter((code) => code !== undefined);
   const allHaveCodes = codes.length === entries.length;
   const names = entries
     .slice(0, mostNames)
@@ -46,6 +49,7 @@ export function failedEntries(
     // The longest list in the arguments is taken for the requested entries. 0 means that there is no list, so their number is unknown.
     requestedCount: longestList(input) || undefined,
     codes: [...new Set(codes.map(shortened))].slice(0, mostCodes),
+    message: entries.map((entry) => firstText(entry, messageFields)).find(isText),
     areRefused: allHaveCodes && codes.every(isServiceRefusal),
     names: names.map(shortened),
   };
@@ -54,7 +58,8 @@ export function failedEntries(
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const shortened = (text: string) => escapeInvisible(text.slice(0, longestText));
 
-const codeOf = (entry: unknown): string | undefined => codeFields.map((name) => textAt(entry, name)).find(isText);
+const firstText = (entry: unknown, names: readonly string[]): string | undefined =>
+  names.map((name) => textAt(entry, name)).find(isText);
 
 /** The first text of an entry that does not describe its error. */
 function nameOf(entry: unknown): string | undefined {

@@ -4,7 +4,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { OperationFault } from '../tools/operation-fault.js';
 import type { HttpFailure } from '../transport/http-client.js';
-import { readServiceError, type ServiceError } from '../transport/service-error.js';
+import { readServiceError, type ServiceError, shortenServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
 import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
@@ -134,12 +134,13 @@ export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: 
 /** The failure if every entry of a change failed. */
 export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exchange): Failure {
   const [code] = failed.codes;
-  const ask = forReader({ agent: 'Tell the user the codes, and ask', person: 'Find out' });
+  const serviceSays = { ...(code !== undefined && { code }), ...shortenServiceError({ message: failed.message }) };
+  const ask = forReader({ agent: 'Tell the user what the cloud says, and ask', person: 'Find out' });
   return failureOf(call, !failed.areRefused, {
     problem: say`all ${failed.count} entries failed`,
     problems: [failedSentence(failed)],
     code: 'AllEntriesFailed',
-    ...(code !== undefined && { serviceSays: { code } }),
+    ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
     ...exchange,
     next: next('user', 'ask', say`${ask} what is wrong before another try.`),
   });

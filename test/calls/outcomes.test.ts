@@ -237,6 +237,7 @@ describe('a change of five objects', () => {
     const { ok, told, ending } = await outcomeOf(failures(...keys.map(() => 'AccessDenied')), inParts);
     expect(ok).toBe(false);
     expect(told).toMatchObject({ failure: { code: 'AllEntriesFailed', mayHaveHappened: false, status: 200 } });
+    expect(told).toMatchObject({ failure: { serviceSays: { code: 'AccessDenied', message: 'No.' } } });
     expect(ending).toMatchObject({ outcome: 'rejected', code: 'AccessDenied' });
   });
 
