@@ -75,11 +75,20 @@ export const askWhichIsMeant: Next = next(
 /** Made at the first wrong call, because making schemas is slow. */
 const controlArguments = lazy(() => consentArguments());
 
+/** Formats in which an agent writes a value that is known. A mistake in them is the agent's own. */
+const encodings: readonly string[] = ['json_string', 'base64'];
+
 /**
  * True for a wrong value that only the user can correct, such as a name or an ID. Optional arguments of reads only shape the answer, so the
  * agent may correct them itself.
  */
-function isChoiceOfUser({ code, input, path: [name = ''] }: Issue, operation: Operation): boolean {
+function isChoiceOfUser(issue: Issue, operation: Operation): boolean {
+  const {
+    code,
+    input,
+    path: [name = ''],
+  } = issue;
+  if (code === 'invalid_format' && encodings.includes(issue.format)) return false;
   if (code === 'invalid_type' || code === 'unrecognized_keys' || input === undefined) return false;
   if (Object.hasOwn(controlArguments(), name)) return false;
   return operation.effect !== 'read' || !(operation.input().shape[String(name)] instanceof z.ZodOptional);

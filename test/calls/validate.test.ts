@@ -1,11 +1,14 @@
 import { describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
 import { validate } from '../../src/calls/validate.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
+import { innerSchema, jsonText } from '../../src/operations/model/argument-schema.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { Actor } from '../../src/tools/next.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { consentArguments } from '../../src/tools/schema/fields.js';
 import { didYouMean } from '../../src/util/did-you-mean.js';
 import { problems } from '../support/rules.js';
 
@@ -310,6 +313,15 @@ describe('the user is asked', () => {
   };
   const restore = { ...restoreInstance.example };
   const upload = { bucket: 'b', object: 'o', uploadId: 'u' };
+  const encoded: Operation = {
+    ...restoreInstance,
+    input: () =>
+      z.strictObject({
+        Item: jsonText(() => z.unknown()),
+        Cover: innerSchema({ kind: 'blob', limits: {} }),
+        ...consentArguments(),
+      }),
+  };
 
   test.each<readonly [what: string, operation: Operation, args: object, who: Actor]>([
     ['a name', restoreInstance, { ...restore, instanceId: 'My Wiki' }, 'user'],
@@ -323,6 +335,8 @@ describe('the user is asked', () => {
     ['a value of the wrong type', restoreInstance, { ...restore, instanceId: {} }, 'agent'],
     ['a planId', restoreInstance, { ...restore, planId: 'p'.repeat(300) }, 'agent'],
     ['the shape of an answer', listParts, { ...upload, view: 'sumary' }, 'agent'],
+    ['a mistake in JSON', encoded, { Item: '{id: 1}', Cover: 'QUJD' }, 'agent'],
+    ['a mistake in base64', encoded, { Item: '{}', Cover: '***' }, 'agent'],
     ['the length of a page', listParts, { ...upload, maxParts: 0 }, 'agent'],
   ])('about a wrong value that is theirs: %s', (_what, operation, args, who) => {
     expect(step(operation, args)).toBe(who);

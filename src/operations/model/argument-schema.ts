@@ -5,6 +5,7 @@ import { flag, notUnicode, oneOf, wholeNumber } from '../../tools/schema/fields.
 import { sentenceCase } from '../../util/human.js';
 import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
 import type { Argument, StructureRules, ValueLimits, ValueRules } from './arguments.js';
+import { jsonFault } from './json-fault.js';
 import { readPattern } from './read-pattern.js';
 
 /** The place of a value in the structures around it, which decides whether the value is given as JSON text. */
@@ -117,9 +118,14 @@ export function jsonText(makeInner: () => z.ZodType): z.ZodType {
 /** Parses an argument with JSON text. An argument that is no text is returned as it is. */
 function fromJson(argument: unknown, context: z.core.$RefinementCtx): unknown {
   if (typeof argument !== 'string') return argument;
-  // A longer text is cut off, and is then refused because it is no JSON.
-  const value = parseJson(argument.slice(0, longestJson));
-  if (value === undefined) context.addIssue({ code: 'custom', message: 'must be JSON text', input: argument });
+  const isTooLong = argument.length > longestJson;
+  const value = isTooLong ? undefined : parseJson(argument);
+  if (value === undefined) {
+    const problem = isTooLong
+      ? `must be JSON text of at most ${longestJson} characters`
+      : `must be JSON text; ${jsonFault(argument)}`;
+    context.addIssue({ code: 'invalid_format', format: 'json_string', message: problem, input: argument });
+  }
   return value;
 }
 
@@ -215,12 +221,22 @@ export const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]
 const blobSchema = ({ limits, mustBeUtf8 = false }: Extract<ValueRules, { kind: 'blob' }>) =>
   z
     .string()
-    .refine((value) => base64.test(value), 'must be base64')
+    .superRefine((value, context) => {
+      if (base64.test(value)) return;
+      const message = `must be base64; ${base64Fault(value)}`;
+      context.addIssue({ code: 'invalid_format', format: 'base64', message, input: value });
+    })
     .refine((value) => !mustBeUtf8 || isUtf8(Buffer.from(value, 'base64')), 'must be the base64 of text in UTF-8')
     .refine(
       (value) => isWithin(limits, Buffer.byteLength(value, 'base64')),
       `must hold ${limitsText(limits, 'bytes')}`,
     );
+
+function base64Fault(text: string): string {
+  const index = text.replace(/={1,2}$/, '').search(/[^A-Za-z0-9+/]/);
+  if (index >= 0) return `character ${index + 1} is none of A to Z, a to z, 0 to 9, + and /`;
+  return 'its length must be a multiple of 4, with one or two = at the end if needed';
+}
 
 const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: ValueLimits, value: number) =>
   !(value < min || value > max);

@@ -1,0 +1,64 @@
+const space = String.raw`[ \t\n\r]*`;
+const string = String.raw`"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"`;
+const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`;
+const tokens = {
+  space: '',
+  bracket: '[[{]',
+  comma: ',',
+  name: `${string}${space}:`,
+  value: `${string}|${number}|true|false|null`,
+} as const;
+
+/**
+ * Says where a text that is not JSON stops being JSON, and what is missing there. `JSON.parse` names no position for most faults, and quotes
+ * the text, which may hold a secret.
+ */
+export function jsonFault(text: string): string {
+  const scan: Scan = { text, index: 0, closers: [], isAfterValue: false };
+  take(scan, 'space');
+  for (;;) {
+    const missing = missingAt(scan);
+    if (missing === undefined) continue;
+    const place = scan.index < text.length ? `character ${scan.index + 1}` : 'the end';
+    return `${missing} is missing at ${place}`;
+  }
+}
+
+interface Scan {
+  readonly text: string;
+  /** Index of the next token. */
+  index: number;
+  /** The brackets that close the open lists and objects, the inner one last. */
+  closers: string[];
+  isAfterValue: boolean;
+}
+
+/** Reads an entry of a list or object, or its opening or closing bracket. Returns what is missing if the text does not go on as JSON does. */
+function missingAt(scan: Scan): string | undefined {
+  const { text, index, closers, isAfterValue } = scan;
+  const closer = closers.at(-1);
+  if (isAfterValue && closer === undefined) return 'the end of the text';
+  if (closer !== undefined && text[index] === closer) {
+    scan.index += 1;
+    take(scan, 'space');
+    closers.pop();
+    scan.isAfterValue = true;
+    return undefined;
+  }
+  if (isAfterValue && !take(scan, 'comma')) return `"," or "${closer}"`;
+  if (closer === '}' && !take(scan, 'name')) return 'a name in double quotation marks with ":"';
+  const bracket = text[scan.index];
+  scan.isAfterValue = !take(scan, 'bracket');
+  if (!scan.isAfterValue) closers.push(bracket === '[' ? ']' : '}');
+  else if (!take(scan, 'value')) return 'a value';
+  return undefined;
+}
+
+/** Goes on behind a token and the space after it. Returns false if the token does not follow. */
+function take(scan: Scan, token: keyof typeof tokens): boolean {
+  const pattern = new RegExp(`(?:${tokens[token]})${space}`, 'y');
+  pattern.lastIndex = scan.index;
+  const follows = pattern.test(scan.text);
+  if (follows) scan.index = pattern.lastIndex;
+  return follows;
+}
