@@ -26,8 +26,8 @@ export function stepAfterAccepted(call: FollowedCall, report: SafeText, record?:
     return next('agent', 'call', text);
   }
   if (!call.change.continues) return next('nobody', 'none', report);
-  const notAgain = forAgent(': do not call again to check');
-  return next('user', 'check', say`${report} Only the console shows when it is finished${notAgain}.`);
+  const notAgain = forAgent(': do not call this tool again to check');
+  return next('user', 'check', say`${report} The console shows when it is finished${notAgain}.`);
 }
 
 /**

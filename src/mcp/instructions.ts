@@ -68,7 +68,7 @@ function whyNoChanges({ all, areNamed }: Accounts): string {
 /** Returns the text about the changes that no read follows. `areAll` is true if no read follows any change. The text then names no tools. */
 function unfollowedText(names: readonly string[], { areAll }: { readonly areAll: boolean }): string {
   const subject = areAll ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
-  return `${subject} is not finished when it is accepted. No tool here reads its progress: do not call again to check.`;
+  return `${subject} is not finished when it is accepted. No read of its progress is declared: do not call the same tool again to check.`;
 }
 
 /** Returns a verb in the form that agrees with `names`: `list_parts reads`, but `list_parts and list_backups read`. */

@@ -90,7 +90,7 @@ export const provisionKubeResourceGroup = defineOperation({
     'Sets up a Kubernetes resource group: admin workstation and admin cluster, linked to an external cloud ' +
     'project. Its servers, disks and load balancer cost money. Have ready: resource group, name prefix, region, zone, SSH key ' +
     'names, instance types, service account key. It answers at once with status "provisioning", and the setup continues in the cloud. ' +
-    'Groups, versions and locations cannot be listed here.',
+    'It cannot list groups, versions and locations.',
   effect: 'create',
   service: 'catalog',
   method: 'POST',

@@ -29,8 +29,7 @@ export const restoreInstance = defineOperation({
   description:
     'Creates a new DevOps server (source hosting with a registry) from a backup. It costs money from the moment it is created; the backup ' +
     'and the server it was taken from stay as they are. Have ready: the backup ID and a name for the new server. It answers at ' +
-    'once with state "RESTORING", and the restore continues in the cloud. Servers and backups cannot be listed here, and a ' +
-    'public IP address cannot be chosen.',
+    'once with state "RESTORING", and the restore continues in the cloud. It cannot list servers and backups, or choose a public IP address.',
   effect: 'create',
   service: 'devops',
   method: 'POST',

@@ -20,11 +20,11 @@ test.each([true, false])('a change costs money only if it does: %s', (costsMoney
 test.each([
   ['a change without a read that follows it', {}, true],
   ['a change that has ended', { continues: false }, false],
-])('%s: no tool reads its progress', (_what, change, isSaid) => {
-  expect(instructionsFor([changeWith(change)], accounts).includes('No tool here reads its progress')).toBe(isSaid);
+])('%s: no read of its progress is declared', (_what, change, isSaid) => {
+  expect(instructionsFor([changeWith(change)], accounts).includes('No read of its progress is declared')).toBe(isSaid);
 });
 
 test('a change whose file names a read is not said to have none', () => {
   const follow = { read: 'GetInstance', arguments: {} };
-  expect(instructionsFor([changeWith({}, { follow })], accounts)).not.toContain('No tool here reads its progress');
+  expect(instructionsFor([changeWith({}, { follow })], accounts)).not.toContain('No read of its progress is declared');
 });

@@ -277,4 +277,4 @@ export function pageSentences({ object = '', parts = [], isTruncated, partNumber
 }
 
 /** Says how to find upload IDs if the tool that lists them is not offered. */
-export const uploadIdsElsewhere = words('Upload IDs cannot be listed here: they are in the log of the uploader.');
+export const uploadIdsElsewhere = words('If no tool lists upload IDs, they are in the log of the uploader.');
