@@ -167,6 +167,8 @@ function readVariables(env: Environment, known: readonly string[], report: Repor
     if (!variable.startsWith(prefix)) continue;
     const name = own(variable);
     const text = value.trim();
+    // An empty variable counts as not set, because clients set one for each field that the user leaves empty.
+    if (text === '') continue;
     if (!known.includes(variable)) {
       report(say`${name} is not a setting${hint(variable, known)}`);
     } else if (text.startsWith('__encrypted__:')) {
@@ -177,8 +179,7 @@ function readVariables(env: Environment, known: readonly string[], report: Repor
       report(
         say`${name} is a placeholder that your client did not replace: give it a value in the client's settings for this server, or remove it there.`,
       );
-    } else if (text !== '') {
-      // An empty variable counts as not set, because clients set one for each field that the user leaves empty.
+    } else {
       values[variable.slice(prefix.length)] = text;
     }
   }

@@ -62,6 +62,10 @@ describe('one that no operation has', () => {
     ]);
   });
 
+  test.each(['', ' '])('is not set if it is empty: "%s"', (value) => {
+    expect(problems({ CLOUDOPS_ENDPOINT_CATALOGS_URL: value, CLOUDOPS_REGOIN: value })).toEqual([]);
+  });
+
   test('is the endpoint of a built-in API by another name', () => {
     expect(problems({ CLOUDOPS_ENDPOINT_STORAGE_URL: 'https://a.example.com' })).toEqual([
       'CLOUDOPS_ENDPOINT_STORAGE_URL is not a setting; did you mean CLOUDOPS_STORAGE_URL?',
