@@ -1,6 +1,7 @@
 import type { Account } from '../calls/account.js';
 import { createCallTool } from '../calls/call-tool.js';
 import { createInFlightCalls } from '../calls/in-flight.js';
+import type { SecretFiles } from '../calls/insert-secrets.js';
 import { resultText } from '../calls/result-text.js';
 import { createPlans } from '../consent/plans.js';
 import { createQuestionQueue } from '../consent/question-queue.js';
@@ -19,7 +20,7 @@ import { type Body, parseBody } from '../transport/parse-body.js';
 import { defaultAccount } from '../transport/request.js';
 import type { FinalReply, OpenClient } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
-import { withValueAt } from '../util/objects.js';
+import { valueAt, withValueAt } from '../util/objects.js';
 import { exact, type SafeText, say, words } from '../util/safe-text.js';
 
 /**
@@ -85,6 +86,9 @@ export async function exampleAnswer(
   });
   // Never happens, because `callOffline` asks nobody unless `confirm` says so.
   if (outcome.kind === 'inputRequired') return [];
+  const namesSecret = Object.keys(operation.secretNames ?? {}).some((path) => valueAt(example, path) !== undefined);
+  if (namesSecret && outcome.kind === 'failed' && outcome.failure.code === 'InvalidArguments')
+    return [words('It is not shown, because the rules for the secret in the example refuse a made-up one.')];
 
   const text = resultText(outcome.kind === 'succeeded' ? outcome.success : outcome.failure);
   return text
@@ -164,8 +168,11 @@ async function probeCall(call: ProbeCall): Promise<string | undefined> {
   return undefined;
 }
 
+/** Has a secret of every name, because a check reads no files. */
+export const madeUpSecrets: SecretFiles = { read: async () => ({ kind: 'secret', text: 'made-up-secret' }) };
+
 /**
- * Makes a call with one account, which needs no network, no journal and no secrets. All IDs, nonces and times are the same. The user agrees to
+ * Makes a call with one account, which needs no network, no journal and no files. All IDs, nonces and times are the same. The user agrees to
  * every question.
  */
 async function callOffline({ operation, args, reply, confirm = 'off', operations = [] }: ProbeCall) {
@@ -189,7 +196,7 @@ async function callOffline({ operation, args, reply, confirm = 'off', operations
     journal: nullJournal,
     refusals: createRefusals(nullJournal, plans, now, newId, log),
     inFlight: createInFlightCalls(),
-    secretFiles: { read: async () => ({ kind: 'problem', problem: words('a check has no secrets') }) },
+    secretFiles: madeUpSecrets,
     now,
     newId,
     process: { pid: 0, host: 'probe' },

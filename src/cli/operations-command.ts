@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
+import { insertSecrets } from '../calls/insert-secrets.js';
 import { isAllowed } from '../calls/policy.js';
 import { allOperations } from '../config/own-operations.js';
 import { withDefaults } from '../config/setting-values.js';
@@ -15,7 +16,7 @@ import { type ExampleInput, exampleOf, type Operation, type Service } from '../t
 import { operations as builtIn } from '../tools/index.js';
 import { defaultAccount, encodeContent } from '../transport/request.js';
 import { counted, defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
-import { checkOperation, exampleAnswer } from './check-operation.js';
+import { checkOperation, exampleAnswer, madeUpSecrets } from './check-operation.js';
 import { type Command, type Invocation, layoutOf, type Terminal, UsageError, validConfig } from './command.js';
 import { printLine, type TextLayout, wrapped } from './layout.js';
 import { hostRules, withContainedFiles } from './load-operation-files.js';
@@ -209,8 +210,13 @@ const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'repl
 /** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
   const parsed = operation.input().parse(example);
+  // Without a valid secret, the request is shown without it.
+  const withoutSecrets = { input: parsed, nameBySecretPath: {} };
+  const { input: args, nameBySecretPath } = await insertSecrets(operation, parsed, madeUpSecrets, exampleRegion).catch(
+    () => withoutSecrets,
+  );
   // Control arguments, such as `planOnly`, are left out, because an operation never gets them.
-  const input = Object.fromEntries(Object.entries(parsed).filter(([name]) => !controlArguments.includes(name)));
+  const input = Object.fromEntries(Object.entries(args).filter(([name]) => !controlArguments.includes(name)));
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const endpoint = resolveEndpoint(exampleCloud(service), operation, apiRequest.region);
@@ -227,6 +233,7 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
     // Without control arguments, the input is all that the call was given (`args`).
     input,
     args: input,
+    secretNames: nameBySecretPath,
     request: encodedRequest,
     endpoint,
     keyId: exampleKey,
@@ -238,6 +245,7 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   return [...linesOf(planText(plan, expiry)), say``, say`Request:`, ...requestLines(plan)];
 }
 
+const exampleRegion = 'jp-east-1';
 /** The key ID and the secret key of the made-up account. */
 const exampleKey = 'EXAMPLE';
 
@@ -245,7 +253,7 @@ function exampleCloud(service: Service): Cloud {
   const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});
   return {
     account: defaultAccount,
-    region: 'jp-east-1',
+    region: exampleRegion,
     keys: fixedKeys({ accessKeyId: exampleKey, secretAccessKey: exampleKey }),
     endpoints: { [service]: `https://${service}.example.com` },
     signingServices: { storage, catalog, devops },

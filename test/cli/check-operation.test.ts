@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { checkOperation } from '../../src/cli/check-operation.js';
+import { checkOperation, exampleAnswer } from '../../src/cli/check-operation.js';
+import { exampleOf } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { changeWith, fileWith, lyingFiles } from '../operations/faulty.js';
 import { never, testCaller } from '../support/caller.js';
@@ -44,6 +45,24 @@ describe('an operation from outside', () => {
     ],
   ])('holds: a %s', async (_kind, source) => {
     expect(await check(source)).toEqual([]);
+  });
+
+  test.each([
+    ['with a made-up secret', 'kit.fields.text(99)', /^outcome: accepted$/m],
+    [
+      'not, if no made-up secret is valid',
+      'kit.fields.characters(3, 4, "[a-z]", "lowercase letters")',
+      /^It is not shown/,
+    ],
+  ])('whose example names a secret is answered %s', async (_how, rule, answer) => {
+    const secret = `secrets: ['key'], secretNames: { keyName: 'key' }, example: { keyName: 'mine' },
+      input: () => kit.z.strictObject({ keyName: kit.fields.text(9).optional().describe('Name.'),
+        key: ${rule}.optional().describe('Key.'), ...kit.fields.consentArguments() })`;
+    const [operation] = await operationsOf(changeWith(secret));
+    if (operation === undefined) throw new Error('the file has no operation');
+    const text = (await exampleAnswer(operation, { ...exampleOf(operation) }, [])).join('\n');
+    expect(text).toMatch(answer);
+    expect(text).not.toMatch(/failed|was not sent/);
   });
 
   test('has one problem for a text that is a plain string in every call', async () => {
