@@ -66,7 +66,7 @@ export async function resolveCall(
     endpoint,
     input,
     request,
-    shownRequest: await requestWithoutSecrets({ operation, input, request, endpoint, secretNames }),
+    shownRequest: await requestToShow({ operation, input, request, endpoint, secretNames }),
     keyId,
     // For the same call later, for example after a person has agreed on the page. They name secret files, without the contents.
     args: repeatableArguments(validArgs, accountName),
@@ -109,16 +109,25 @@ function operationForCloud(operation: Operation, { storageHeaders }: Cloud): Ope
   return withoutRegions;
 }
 
-/** Makes the request to show, with fingerprints in place of the secrets. Returns undefined if the call has no secrets. */
-async function requestWithoutSecrets(
+/** Stands for the idempotency token in the request of a plan. It has only characters that no format escapes. */
+export const shownToken = 'added-when-sent';
+
+/**
+ * Makes the request to show, with fingerprints in place of the secrets, and with `shownToken`. Returns undefined if the call has no secrets and
+ * its operation takes no idempotency token.
+ */
+async function requestToShow(
   call: Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'secretNames'>,
 ): Promise<WireRequest | undefined> {
   const { operation, input, request, endpoint } = call;
   const shownInput = withoutSecrets(call, input);
-  if (shownInput === input) return undefined;
+  const hasSecrets = shownInput !== input;
+  const token = operation.takesToken === true ? shownToken : undefined;
+  if (!hasSecrets && token === undefined) return undefined;
   try {
-    return wireRequest(operation, await operation.request(shownInput), endpoint);
+    return wireRequest(operation, await operation.request(shownInput, undefined, token), endpoint);
   } catch {
+    if (!hasSecrets) return undefined;
     // The operation may refuse a fingerprint, for example because it expects base64. Then nothing of the body is shown.
     const hidden = { path: '/', body: plainText('This request is not shown, because it holds a secret.') };
     return { ...encodeRequest(operation.method, hidden, endpoint), path: request.path, target: request.path };

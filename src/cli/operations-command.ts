@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { insertSecrets } from '../calls/insert-secrets.js';
 import { isAllowed } from '../calls/policy.js';
+import { shownToken } from '../calls/resolve-call.js';
 import { allOperations } from '../config/own-operations.js';
 import { withDefaults } from '../config/setting-values.js';
 import { makePlan, planText } from '../consent/plan.js';
@@ -217,7 +218,8 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   );
   // Control arguments, such as `planOnly`, are left out, because an operation never gets them.
   const input = Object.fromEntries(Object.entries(args).filter(([name]) => !controlArguments.includes(name)));
-  const apiRequest = await operation.request(input);
+  const token = operation.takesToken === true ? shownToken : undefined;
+  const apiRequest = await operation.request(input, undefined, token);
   const { service, change } = operation;
   const endpoint = resolveEndpoint(exampleCloud(service), operation, apiRequest.region);
   const encodedRequest = wireRequest(operation, apiRequest, endpoint);

@@ -82,7 +82,7 @@ export interface PlanInput {
   /** Arguments with which the same call can be made again: the client's, with the names of secret files, `allowRepeat`, and the account. */
   readonly args: Fields;
   readonly request: WireRequest;
-  /** The request with fingerprints in place of secrets, for people and the journal. Absent for a request without secrets. */
+  /** The request for people and the journal, if it has secrets or an idempotency token, in whose places fingerprints and a word stand. */
   readonly shownRequest?: WireRequest | undefined;
   readonly endpoint: Endpoint;
   /** Name of the account, if accounts have names. */

@@ -110,7 +110,7 @@ export interface Operation<
   /**
    * Makes the request.
    * @param after the start of the page, as `pages.add` returned it; undefined for the first page
-   * @param token the idempotency token, if `takesToken`. Undefined when the request is made only to show it in a plan
+   * @param token the idempotency token, if `takesToken`. A plan shows a word in its place. Undefined in the request that finds repetitions
    */
   request(input: z.output<Input>, after?: PageStart, token?: string): ApiRequest | Promise<ApiRequest>;
   /** True if the API recognises a repetition by a token (a UUID) in the request. All retries of an approved change send the same token. */

@@ -91,11 +91,11 @@ test('a token is new for each consent, the same in each attempt, and does not ma
   await close();
 });
 
-test('the token of a plan belongs to the plan, which does not show it', async () => {
+test('the token of a plan belongs to the plan, which says that it is added', async () => {
   const { call, close } = testCaller(server.origin, { confirm: 'plan' });
   const planned = await call(withToken, args, { signal: never });
   const { planId, plan } = 'structured' in planned ? Object(planned.structured) : {};
-  expect(plan.body).toEqual(args);
+  expect(plan.body).toEqual({ ...args, ClientToken: 'added-when-sent' });
   expect(await call(withToken, { ...args, planId }, { signal: never })).toMatchObject({ ok: true });
   expect(tokensSent()).toEqual([expect.stringMatching(uuid)]);
   await close();

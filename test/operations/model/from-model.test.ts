@@ -129,7 +129,7 @@ describe('operations of a model', () => {
       expect(text).toContain(shown);
     expect(text).not.toContain(secret);
     expect(text).not.toContain('token-of-bo');
-    expect(text).not.toContain('ClientToken');
+    expect(text).toContain('"ClientToken": "added-when-sent"');
   });
 
   test('answer with counts and names but no secrets', async () => {
