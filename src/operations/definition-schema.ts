@@ -117,7 +117,10 @@ const request = (isS3: boolean) =>
     query: z
       .record(
         z.string(),
-        z.union([z.string(), z.literal(true), z.array(z.string())], 'must be text, a list of texts, or true'),
+        z.union(
+          [z.string(), z.literal(true), z.array(z.string()), z.undefined()],
+          'must be text, a list of texts, true, or undefined',
+        ),
         'must be an object',
       )
       .exactOptional(),

@@ -44,8 +44,8 @@ export type Effect = 'read' | 'create' | 'alter' | 'delete';
 export interface ApiRequest {
   /** Absolute path below the endpoint, percent-encoded once, as it is sent. */
   readonly path: string;
-  /** Names and values before encoding. `true` is a name without a value. */
-  readonly query?: Query;
+  /** Names and values before encoding. `true` is a name without a value; a name with `undefined` is left out. */
+  readonly query?: { readonly [Name in keyof Query]: Query[Name] | undefined };
   /** Headers besides those that this server sets. `content-type` replaces the usual type of the body. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Make it with `json`, `xml`, `form` or `plainText`. */

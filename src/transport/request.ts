@@ -53,7 +53,10 @@ export function encodeRequest(
   { pathPrefix }: Pick<Endpoint, 'pathPrefix'>,
 ): WireRequest {
   // The body of an `ApiRequest` is a value, called `content` from here on. The body of a `WireRequest` is its text.
-  const { query = {}, body: content } = request;
+  const { body: content } = request;
+  const query: Query = Object.fromEntries(
+    Object.entries(request.query ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
   const path = pathPrefix + request.path;
   const encodedQuery = encodeQuery(query);
 

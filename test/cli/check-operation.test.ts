@@ -37,6 +37,7 @@ describe('an operation from outside', () => {
   test.each([
     ['read', fileWith()],
     ['change', changeWith()],
+    ['read with a query', fileWith("request: () => ({ path: '/things', query: { limit: '1', token: undefined } })")],
     [
       'read with lists of long texts, whose largest JSON would fill the memory',
       fileWith(

@@ -11,9 +11,8 @@ import { operations as builtIn } from '../../src/tools/index.js';
 import { OperationFault } from '../../src/tools/operation-fault.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
 import { parseBody } from '../../src/transport/parse-body.js';
-import { encodeContent } from '../../src/transport/request.js';
+import { encodeContent, encodeRequest } from '../../src/transport/request.js';
 import { leavesOf } from '../../src/util/objects.js';
-import { encodeQuery } from '../../src/util/uri.js';
 import { loadPatiently } from '../support/load-operations.js';
 import { requestOf } from '../support/request-of.js';
 import { problems, withValue } from '../support/rules.js';
@@ -405,7 +404,7 @@ async function judge(subject: Subject, args: Record<string, unknown>, isValid: b
   const wanted = requestFor(subject, args, isValid);
   if (wanted === undefined) return { accepted: false, message: 'it cannot be sent', broken: [] };
   const { request, text, headers } = wanted;
-  const url = `${request.path}?${encodeQuery(request.query ?? {})}`;
+  const url = encodeRequest(operation.method, request, { pathPrefix: '' }).target;
   const { status, body } = await cloud.send(service, operation.method, url, text, headers);
   const [, inXml] = /<Code>(.*)<\/Code>/.exec(String(body)) ?? [];
   const { code = inXml ?? '', message = String(body) } = Object(body);
@@ -522,11 +521,12 @@ describe.each(tools.filter(({ service, answer }) => service === 'storage' && (an
   (operation) => {
     test('has the form that the tool expects, and the tool reads every text of it', async () => {
       const input = operation.input().parse(operation.example);
-      const { path, query = {}, body } = requestOf(operation, input);
-      const { text = '', headers } = encodeContent(body);
+      const request = requestOf(operation, input);
+      const { target } = encodeRequest(operation.method, request, { pathPrefix: '' });
+      const { text = '', headers } = encodeContent(request.body);
       // A cloud of its own: an upload that was aborted is gone.
       const own = testCloud({ now: () => new Date('2026-11-20T12:00:00Z') });
-      const answer = await own.send('storage', operation.method, `${path}?${encodeQuery(query)}`, text, headers);
+      const answer = await own.send('storage', operation.method, target, text, headers);
       expect(answer.status, answer.body).toBeLessThan(300);
       const parsed = parseBody(answer.body);
       expect(parsed.kind).toBe(operation.answer === 'none' ? 'empty' : 'xml');

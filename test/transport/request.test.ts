@@ -61,3 +61,12 @@ test.each(['a\nb', 'ü', ' a', 'a ', '\u0000'])('a header cannot hold %j', (valu
   const encode = () => encodeRequest('GET', { path: '/', headers: { a: value } }, { pathPrefix: '' });
   expect(encode).toThrow(new TypeError('the header a cannot hold this text'));
 });
+
+test('a query parameter that is undefined is left out', () => {
+  const { target, query } = encodeRequest(
+    'GET',
+    { path: '/', query: { limit: '1', token: undefined } },
+    { pathPrefix: '' },
+  );
+  expect([target, query]).toEqual(['/?limit=1', { limit: '1' }]);
+});
