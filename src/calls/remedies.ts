@@ -68,7 +68,7 @@ function redirected({ takesRegion, region }: RemedyFacts): Next {
   if (!takesRegion)
     return region === undefined
       ? operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects')
-      : operatorChecks(say`the region (CLOUDOPS_REGION), for which the cloud names ${quoted(region, 40)}`);
+      : operatorChecks(say`the region (CLOUDOPS_REGION), because the cloud names ${quoted(region, 40)}`);
   if (region !== undefined)
     return next('agent', 'call', say`The cloud names the region ${quoted(region, 40)}: ${callAgain} with it.`);
   return next(

@@ -27,12 +27,7 @@ describe('another region is advised only if the operation has an argument for it
     request: () => ({ path: '/bucket' }),
   };
   test.each([
-    [
-      301,
-      'PermanentRedirect',
-      { 'x-amz-bucket-region': 'eu-west-1' },
-      /CLOUDOPS_REGION\), for which .* "eu-west-1"\.$/,
-    ],
+    [301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-west-1' }, /CLOUDOPS_REGION\), because .* "eu-west-1"\.$/],
     [301, 'PermanentRedirect', {}, /the address of the endpoint/],
     [404, 'NoSuchBucket', {}, /whether the bucket name is right\. If it is, .* has to check the region/],
   ] as const)('%i %s %j', async (status, code, headers, advice) => {
