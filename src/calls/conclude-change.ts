@@ -127,7 +127,7 @@ function withAnswer(
     operation.summarize(record, input),
   );
   const nextOfOperation = operation.next?.(record, input, call.isOffered);
-  const shown = truncateRecord(record);
+  const shown = truncateRecord(record, operation.exact);
   return {
     // The summary comes first because some hosts pass on only the beginning of the structure.
     summary: join(summary, ' '),

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
+import type { Operation } from '../tools/define-operation.js';
 import { sentences } from '../util/human.js';
 import { isObject, withoutNulls } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
@@ -120,10 +121,10 @@ const maximumLists = 3;
  */
 export function truncateRecord(
   record: Readonly<Record<string, unknown>>,
-  exact: readonly string[] = [],
+  exact: Operation['exact'] = [],
   isWhole = false,
 ): Omit<Reading, 'missingFields'> {
-  const copier = new RecordCopier(exact, isWhole);
+  const copier = new RecordCopier(typeof exact === 'function' ? exact() : exact, isWhole);
   const shown = copier.copy(record, 0, '');
   return {
     record: { ...Object(shown) },
@@ -179,7 +180,8 @@ class RecordCopier {
    * @param name name of the field that holds the value
    */
   copy(value: unknown, indent: number, name: string): unknown {
-    if (typeof value === 'string') return this.#copyText(value, this.#longestText);
+    if (typeof value === 'string')
+      return this.#exact.includes(name) ? this.#copyExact(value) : this.#copyText(value, this.#longestText);
     // The number 6 stands for brackets or a short value, with the punctuation around it.
     this.#room -= typeof value === 'object' ? indent + 6 : 6;
     if (Array.isArray(value)) return this.#copyList(value, indent, name);
@@ -219,13 +221,17 @@ class RecordCopier {
         continue;
       }
       const shownName = this.#copyText(name, longestName);
-      if (typeof value === 'string' && this.#exact.includes(name)) {
-        this.#room -= value.length + 4;
-        copied.set(name, [shownName, value.slice(0, Math.max(longestExact, this.#longestText))]);
-      } else copied.set(name, [shownName, this.copy(value, shownName.length + 2, name)]);
+      copied.set(name, [shownName, this.copy(value, shownName.length + 2, name)]);
     }
     const inOriginalOrder = Object.keys(fields).map((name) => copied.get(name));
     return Object.fromEntries(inOriginalOrder.filter((entry) => entry !== undefined));
+  }
+
+  /** Copies a text that the client passes back. A text that is too long is cut like any other, with its length, because it is useless. */
+  #copyExact(text: string): string {
+    if (text.length > Math.max(longestExact, this.#longestText)) return this.#copyText(text, this.#longestText);
+    this.#room -= text.length + 4;
+    return text;
   }
 
   #copyText(text: string, longest: number): string {

@@ -337,8 +337,8 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
     output: makesSchema('output'),
     isAnswerOpen: trueOrFalse.exactOptional(),
     pages: pagesSchema(guards).exactOptional(),
-    // Paths of the fields that agents pass back unaltered.
-    exact: paths.exactOptional(),
+    // Names of the fields that agents pass back unaltered. For a model, a function finds them.
+    exact: z.union([paths, returns('exact', paths)]).exactOptional(),
     // Names of important fields, by path. The result says if such a field is missing.
     tellIfMissing: textByName.exactOptional(),
     // Path of the list of failed entries.

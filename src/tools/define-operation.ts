@@ -152,8 +152,11 @@ export interface Operation<
     input: z.output<Input>,
     isOffered: (tool: string) => boolean,
   ): Next | undefined;
-  /** Fields whose values agents pass back as arguments, such as an object key. So invisible characters in them are not escaped. */
-  readonly exact?: readonly string[];
+  /**
+   * Names of fields whose texts agents pass back as arguments, such as an object key. So invisible characters in them are not escaped. A
+   * function returns the names if finding them takes time.
+   */
+  readonly exact?: readonly string[] | (() => readonly string[]);
   /** Important fields by path, named for people: `{ 'instance.region': 'its region' }`. The result says if such a field is missing. */
   readonly tellIfMissing?: Readonly<Record<string, string>>;
   /**
@@ -336,7 +339,7 @@ export type Lenient<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]?: Lenient<T[Key]> | undefined }
     : T;
 
-/** An operation that is written by hand. Its example is data, not a function. */
+/** An operation that is written by hand. Its example and the names in `exact` are data, and no functions. */
 export interface DefinedOperation<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodObject = z.ZodObject,
@@ -344,6 +347,7 @@ export interface DefinedOperation<
   State = unknown,
 > extends Operation<Input, Output, PageSchema, State> {
   readonly example: z.input<Input>;
+  readonly exact?: readonly string[];
 }
 
 export type ExampleInput = Readonly<Record<string, unknown>>;

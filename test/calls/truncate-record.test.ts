@@ -39,6 +39,20 @@ test('a token that is passed back is not cut', () => {
   expect(truncateRecord({ NextToken: token }, ['NextToken']).record).toEqual({ NextToken: token });
 });
 
+test('texts that are passed back are exact, also in a list', () => {
+  const record = { Key: 'nb\u00a0sp', Keys: ['rl\u202eo'], Other: 'nb\u00a0sp', Others: [{ Key: 'tab\t' }] };
+  const { record: shown } = truncateRecord(record, () => ['Key', 'Keys']);
+  expect(shown).toEqual({ ...record, Other: 'nb\\u00a0sp' });
+});
+
+test('a text that is passed back, but is far too long, is cut like any other', () => {
+  const text = `${'t'.repeat(20_000)}\u00a0`;
+  expect(truncateRecord({ Policy: text }, ['Policy']).record).toEqual({
+    Policy: `${'t'.repeat(2000)}… (20001 characters)`,
+  });
+  expect(truncateRecord({ Policy: text }, ['Policy'], true).record).toEqual({ Policy: text });
+});
+
 test('a list in a single entry is cut, and not left out with its entry', () => {
   const { record, warnings } = truncateRecord({ Groups: [{ Rows: rows }, { Rows: rows }], Notes: [{ a: 1 }] });
   const [group = {}, ...others] = listIn(record, 'Groups');

@@ -8,7 +8,6 @@ import {
   type Model,
   readTrait,
   type Shape,
-  type SimpleType,
   type StructureShape,
   type Traits,
   textTrait,
@@ -45,7 +44,13 @@ export type ValueRules =
       readonly element: () => ValueRules;
       readonly limits: ValueLimits;
     }
-  | { readonly kind: 'text'; readonly limits: ValueLimits; readonly pattern?: string | undefined }
+  | {
+      readonly kind: 'text';
+      /** ID of the shape. */
+      readonly shape: string;
+      readonly limits: ValueLimits;
+      readonly pattern?: string | undefined;
+    }
   | { readonly kind: 'enum'; readonly values: readonly string[] }
   /** `values` are the allowed numbers. Undefined if the model does not list them. */
   | { readonly kind: 'integer'; readonly limits: ValueLimits; readonly values?: readonly number[] }
@@ -157,15 +162,17 @@ function rulesOf(model: Model, shape: Shape, traits: Traits): ValueRules {
     case 'intEnum':
       return { kind: 'integer', limits: {}, values: shape.values };
     case 'simple':
-      return simpleRules(shape.type, traits, limitsIn);
+      return simpleRules(shape, traits, limitsIn);
   }
 }
 
+type SimpleShape = Extract<Shape, { kind: 'simple' }>;
+
 /** Returns the rules for a value without inner values. `limitsIn` reads the limits in a trait. */
-function simpleRules(type: SimpleType, traits: Traits, limitsIn: ReadLimits): ValueRules {
+function simpleRules({ id, type }: SimpleShape, traits: Traits, limitsIn: ReadLimits): ValueRules {
   switch (type) {
     case 'string':
-      return { kind: 'text', limits: limitsIn('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
+      return { kind: 'text', shape: id, limits: limitsIn('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
     case 'blob': {
       // A blob that is the whole body of the request must be text, because this server sends bodies as text.
       const isWholeBody = hasTrait(traits, 'smithy.api#httpPayload');

@@ -14,6 +14,7 @@ import { commonSizeLimit, listingFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
 import { type ModelSettings, readSettings } from './model-settings.js';
+import { passedBackTo } from './passed-back.js';
 
 /** Makes operations from a model. The path of the model is relative to the file of operations. */
 export type FromModel = (path: string, settings: ModelSettings) => Promise<readonly Operation[]>;
@@ -45,7 +46,10 @@ export async function operationsFromModel(
   });
   // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
   const sizeLimit = commonSizeLimit(tools.map(([, { fitListing }]) => fitListing));
-  return allOrProblems(tools, ({ chosen, fitListing }) => modelOperation(context, chosen, fitListing(sizeLimit)));
+  const findPassedBack = passedBackTo(tools.flatMap(([, { chosen }]) => chosen.toolArguments));
+  return allOrProblems(tools, ({ chosen, fitListing }) =>
+    modelOperation(context, chosen, fitListing(sizeLimit), findPassedBack),
+  );
 }
 
 /** Adds the JSON Schemas of arguments, as hosts see them. */

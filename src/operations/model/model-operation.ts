@@ -17,14 +17,21 @@ import { type FoldedArguments, unfolded, withFolded } from './folded-arguments.j
 import { memberValues } from './member-values.js';
 import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
 import type { ModelPages } from './model-pages.js';
+import type { FindPassedBack } from './passed-back.js';
 import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
  * Makes an operation of this server from an operation of a model. `listing` holds the description and the input schema that hosts see.
+ * `findPassedBack` finds the fields of its answer that operations of the same file take as arguments.
  * @throws ModelError if the operation cannot be offered
  */
-export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
+export function modelOperation(
+  context: ModelContext,
+  chosen: ChosenOperation,
+  listing: Listing,
+  findPassedBack: FindPassedBack,
+): Operation {
   const { model, codec, fileSettings } = context;
   const { operation, settings, texts, toolArguments, isSecret, pages } = chosen;
   const { description, depth, folded } = listing;
@@ -87,9 +94,9 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
           return pages.reducer.result(state, input, companion, isShown ? rest : undefined);
         },
       },
-      exact: pages.tokens,
     }),
     ...(settings.effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
+    exact: lazy(() => [...(pages?.tokens ?? []), ...findPassedBack(getAnswerFields())]),
     // With this, hosts get no output schema, because the schemas of most answers are too long for the list of tools.
     isAnswerOpen: true,
     summarize: (record) =>

@@ -132,6 +132,20 @@ describe('operations of a model', () => {
     expect(text).toContain('"ClientToken": "added-when-sent"');
   });
 
+  test('answer with exact names, which are spelled out in the text, if the file has an operation that takes them', async () => {
+    const { call, close } = caller();
+    answer = '{"Users":[{"Name":"nb\u00a0sp"}]}';
+    const taking = await call(await named('people_list_users'), {}, { signal: never });
+    const { CreateUser: _, ...operations } = settings.operations;
+    const alone = await call(await named('people_list_users', { ...settings, operations }), {}, { signal: never });
+    await close();
+    const exact = { answer: { Users: [{ Name: 'nb\u00a0sp' }] } };
+    expect(taking).toMatchObject({ structured: exact });
+    expect(taking.text).toContain('Name: "nb\\u00a0sp"');
+    expect(taking.text).not.toContain('\u00a0');
+    expect(alone).toMatchObject({ structured: { answer: { Users: [{ Name: 'nb\\u00a0sp' }] } } });
+  });
+
   test('answer with counts and names but no secrets', async () => {
     const { call, close } = caller();
     answer = '{"Users":[{"Name":"ada","ApiToken":"abcdefgh"},{"Name":"bo"}]}';

@@ -76,6 +76,18 @@ test('EnableKey and DisableKey differ only in a header, and are two changes that
   expect(new Set(digests).size).toBe(2);
 });
 
+test('the answer to a change has the names exactly that it takes', async () => {
+  const [input, output] = [{ Key: member('String', { required: {} }) }, { Key: 'String', State: 'String' }];
+  const operation = await changeOf('RenameKey', { RenameKey: { input, output, traits: http('POST', '/names') } });
+  const { call, close } = caller();
+  const name = 'nb\u00a0sp';
+  answers.push(() => ({ status: 200, body: JSON.stringify({ Key: name, State: name }) }));
+  const result = await call(operation, { Key: name }, { signal: never });
+  await close();
+  expect(result).toMatchObject({ structured: { answer: { Key: name, State: 'nb\\u00a0sp' } } });
+  expect(result.text).not.toContain(name);
+});
+
 describe.each([
   ['a body of JSON', 'restJson1', {}, ({ body }: CapturedRequest) => JSON.parse(body).Token],
   [

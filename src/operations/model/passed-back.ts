@@ -1,0 +1,47 @@
+import { nameInWords } from '../../tools/schema/field-names.js';
+import { lazy } from '../../util/objects.js';
+import { fieldsAtAnyDepth } from './argument-paths.js';
+import type { Argument, ValueRules } from './arguments.js';
+import { shapeName } from './model.js';
+
+/** Returns the names of the fields of an answer that agents pass back as arguments. */
+export type FindPassedBack = (answerFields: readonly Argument[]) => readonly string[];
+
+/**
+ * Returns the function that finds the texts of an answer that operations of the same file take as arguments, at any depth: `Key` in a list of
+ * objects is `Key` of an object to delete. Such a field and such an argument have the same name in the model and the same shape. The plain
+ * `String` counts as any shape, because many models have no other for names.
+ */
+export function passedBackTo(toolArguments: readonly Argument[]): FindPassedBack {
+  const getShapesByName = lazy(() => {
+    const shapesByName = new Map<string, Set<string>>();
+    for (const [name, shape] of textsIn(toolArguments))
+      shapesByName.set(name, (shapesByName.get(name) ?? new Set<string>()).add(shape));
+    return shapesByName;
+  });
+  return (answerFields) => {
+    const isPassedBack = ([name, shape]: readonly [string, string]) => {
+      const shapes = getShapesByName().get(name);
+      return shapes !== undefined && (shapes.has(shape) || isPlain(shape) || [...shapes].some(isPlain));
+    };
+    const names = textsIn(answerFields).filter((text) => isPassedBack(text) && !isProse(text[0]));
+    return [...new Set(names.map(([name]) => name))];
+  };
+}
+
+/** Returns the name and the shape of each text at any depth, and of each list of texts. */
+const textsIn = (fields: readonly Argument[]): readonly (readonly [name: string, shape: string])[] =>
+  fieldsAtAnyDepth(fields).flatMap(({ memberName, rules }) => {
+    const shape = textShape(rules);
+    return shape === undefined ? [] : [[memberName, shape] as const];
+  });
+
+function textShape(rules: ValueRules): string | undefined {
+  if (rules.kind === 'list') return textShape(rules.element());
+  return rules.kind === 'text' ? rules.shape : undefined;
+}
+
+const isPlain = (shape: string) => shapeName(shape) === 'String';
+
+/** True for texts that strangers write to be read. A call needs no such text exactly, and invisible characters could hide instructions in it. */
+const isProse = (name: string): boolean => /\b(?:comment|description|message|note|reason)s?$/i.test(nameInWords(name));
