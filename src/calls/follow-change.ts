@@ -62,12 +62,21 @@ export function stepToVerify(
   const read = followingRead(call);
   if (read !== undefined) {
     const callRead = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.`;
+    if (call.operation.effect === 'alter')
+      return next(
+        'agent',
+        'call',
+        say`${callRead} ${compareValues} Only if they still differ after ten minutes ${ifWanted}`,
+      );
     const text = say`${callRead}${doneSentence(call)} ${notFoundYet} Only if it is still not there after that ${ifWanted}`;
     return next('agent', 'call', text);
   }
   const look = say`${forAgent('have the user ')}look in the console for ${verificationHint}.`;
   return next('user', 'check', say`${beforeLook} ${look} Only if it is not there ${ifWanted}`);
 }
+
+/** The thing was there before, probably with the same state as after the change (`follow.done`), so only the changed values are a proof. */
+const compareValues = say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`;
 
 /** A cloud may list a new thing only minutes after it accepted the change. */
 const notFoundYet = say`"Not found" proves nothing for ten minutes.`;
@@ -94,8 +103,14 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
   return say`${own(followTool)}${withArguments}`;
 }
 
-/** `It is finished when Instance.State is "RUNNING".`, or empty text if the change does not say it. */
-function doneSentence({ operation: { follow } }: FollowedCall): SafeText {
-  const fields = Object.entries(follow?.done ?? {}).map(([path, value]) => say`${own(path)} is ${quoted(value, 100)}`);
+/**
+ * `It is finished when Instance.State is "RUNNING".`, or empty text if the change does not say it. After an alteration, it says `again`, because
+ * most things have the same state before.
+ */
+function doneSentence({ operation: { follow, effect } }: FollowedCall): SafeText {
+  const again = words(effect === 'alter' ? ' again' : '');
+  const fields = Object.entries(follow?.done ?? {}).map(
+    ([path, value]) => say`${own(path)} is${again} ${quoted(value, 100)}`,
+  );
   return fields.length === 0 ? words('') : say` It is finished when ${listed(fields)}${forAgent(' in its answer')}.`;
 }

@@ -128,3 +128,20 @@ test.each<readonly [string, Operation, readonly string[] | undefined]>([
     expect(String(step.text)).toContain('console');
   }
 });
+
+describe('an alteration, whose thing may have had its last state before', () => {
+  const alter: Operation = { ...restore, effect: 'alter' };
+
+  test('is finished when the state is there again', async () => {
+    const { text } = await nextOf(alter, 200);
+    expect(String(text)).toContain('It is finished when Instance.State is again "RUNNING" in its answer.');
+  });
+
+  test('is known by the values that it was to set, and not by a state, if its outcome is unknown', async () => {
+    const { text } = await nextOf(alter, 500);
+    expect(String(text)).toMatch(
+      /Call devops_get_instance with InstanceId "wiki" to see .*\. Compare its answer with the values that the change was to set: a state that was there before proves nothing\. Only if they still differ after ten minutes and /s,
+    );
+    expect(String(text)).not.toContain('Instance.State');
+  });
+});
