@@ -5,7 +5,14 @@ import type { Attempt, FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
 import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll } from './failed-entries.js';
+import {
+  type FailedEntries,
+  failedEntries,
+  failedNames,
+  failedSentence,
+  isAll,
+  unmentionedEntries,
+} from './failed-entries.js';
 import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from './failure.js';
 import { stepAfterAccepted } from './follow-change.js';
 import { missingWarning, truncateRecord } from './read-record.js';
@@ -128,12 +135,14 @@ function withAnswer(
   );
   const nextOfOperation = operation.next?.(record, input, call.isOffered);
   const shown = truncateRecord(record, operation.exact);
+  const unmentioned = unmentionedOf(call, accepted.answer, failed);
   return {
     // The summary comes first because some hosts pass on only the beginning of the structure.
     summary: join(summary, ' '),
     ...circumstances(accepted, contradictions, nextOfOperation),
     warnings: [
       ...sentences(isContradicted && say`The answer says ${contradictionText}.`),
+      ...sentences(unmentioned > 0 && say`The answer does not say what became of ${entriesText(unmentioned)}.`),
       ...warningsOf(accepted),
       ...missingWarning(missingFields, operation.tellIfMissing),
       ...warnings,
@@ -173,6 +182,15 @@ const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 /** The warnings of the plan, unless the caller got them with the plan before. */
 const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
 
+const entriesText = (count: number): SafeText => say`${count} ${words(count === 1 ? 'entry' : 'entries')}`;
+
+/** Returns the number of requested entries about which an answer says nothing. 0 for an answer that cannot be read. */
+const unmentionedOf = (
+  { operation, input }: ApprovedChange['call'],
+  answer: AcceptedChange['answer'],
+  failed: FailedEntries | undefined,
+): number => (answer.kind === 'read' ? unmentionedEntries(operation, input, answer.record, failed) : 0);
+
 /** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
   { call, answer, mayRepeat, failed }: AcceptedChange,
@@ -203,12 +221,17 @@ function nextOf(
   // Some entries of the change failed, and the others were accepted.
   if (failed !== undefined) {
     const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
-    const names = failedNames(failed) ?? say`${failed.count} entries`;
+    const names = failedNames(failed) ?? entriesText(failed.count);
     const callAgainForThese = forReader({
       agent: 'Only if they want it, call again for these entries alone',
       person: 'Try again only for these',
     });
-    return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: the others are done.`);
+    const unmentioned = unmentionedOf(call, answer, failed);
+    const others =
+      unmentioned === 0
+        ? words('the others are done')
+        : say`the answer does not say what became of ${entriesText(unmentioned)}`;
+    return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: ${others}.`);
   }
 
   const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');

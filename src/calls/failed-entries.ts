@@ -1,5 +1,6 @@
 import type { Operation } from '../tools/define-operation.js';
-import { isObject, parseJson, textAt, valueAt } from '../util/objects.js';
+import { nameInWords } from '../tools/schema/field-names.js';
+import { isObject, leavesOf, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { isServiceRefusal } from './answered-error.js';
@@ -33,10 +34,9 @@ export function failedEntries(
   input: Readonly<Record<string, unknown>>,
   record: unknown,
 ): FailedEntries | undefined {
-  const list = path === undefined ? undefined : valueAt(record, path);
-  // The XML parser returns a single element as an object, and not as a list of one.
-  const entries = isObject(list) ? [list] : list;
-  if (!Array.isArray(entries) || entries.length === 0) return undefined;
+  const value = path === undefined ? undefined : valueAt(record, path);
+  const entries = entriesIn(value);
+  if (entries.length === 0) return undefined;
 
   const codes = entries.map((entry) => firstText(entry, codeFields)).filter((code) => code !== undefined);
   const allHaveCodes = codes.length === entries.length;
@@ -46,14 +46,29 @@ export function failedEntries(
     .filter((name) => name !== undefined);
   return {
     count: entries.length,
-    // The longest list in the arguments is taken for the requested entries. 0 means that there is no list, so their number is unknown.
-    requestedCount: longestList(input) || undefined,
+    requestedCount: requestedEntries(input, isMap(value)) || undefined,
     codes: [...new Set(codes.map(shortened))].slice(0, mostCodes),
     message: entries.map((entry) => firstText(entry, messageFields)).find(isText),
     areRefused: allHaveCodes && codes.every(isServiceRefusal),
     names: names.map(shortened),
   };
 }
+
+/**
+ * Returns the failed entries: those of a list, of all lists in a map, such as the unprocessed items of each table, or the values of a map. The
+ * name of a value in a map is its key.
+ */
+function entriesIn(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  if (!isObject(value)) return [];
+  // The XML parser returns a single element as an object, and not as a list of one.
+  if (!isMap(value)) return [value];
+  return Object.entries(value).flatMap(([key, inner]) => (isObject(inner) ? [{ key, ...inner }] : inner));
+}
+
+/** True for an object that has only lists and objects. An entry also has texts, such as its code. */
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  isObject(value) && Object.values(value).every((inner) => typeof inner === 'object');
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const shortened = (text: string) => escapeInvisible(text.slice(0, longestText));
@@ -68,12 +83,76 @@ function nameOf(entry: unknown): string | undefined {
   return undefined;
 }
 
-/** The length of the longest list in the arguments, also in an argument that is a text of JSON; 0 if there is no list. */
-function longestList(value: unknown): number {
-  const inner = typeof value === 'string' && /^\s*[[{]/.test(value) ? parseJson(value) : value;
-  if (typeof inner !== 'object' || inner === null) return 0;
-  return Math.max(Array.isArray(inner) ? inner.length : 0, ...Object.values(inner).map(longestList));
+/**
+ * Returns the number of requested entries, for which the longest list in the arguments is taken; 0 if there is no list, so that the number is
+ * unknown. It may be in an argument that is a text of JSON.
+ * @param isInMap true to count the lists of a map in the arguments together, because the failed entries are in such a map
+ */
+function requestedEntries(input: Readonly<Record<string, unknown>>, isInMap: boolean): number {
+  const countIn = (value: unknown): number => {
+    const inner = withParsedJson(value);
+    if (typeof inner !== 'object' || inner === null) return 0;
+    if (isInMap && isMap(inner) && Object.values(inner).every(Array.isArray)) return Object.values(inner).flat().length;
+    return Math.max(Array.isArray(inner) ? inner.length : 0, ...Object.values(inner).map(countIn));
+  };
+  return Math.max(0, ...Object.values(input).map(countIn));
 }
+
+/**
+ * Returns the number of requested entries about which the answer to a change says nothing: they are neither in its list nor among the failed.
+ * 0 if the arguments do not have exactly one list, or the answer not exactly one list about the same things.
+ */
+export function unmentionedEntries(
+  { effect, failures: path }: Operation,
+  input: Readonly<Record<string, unknown>>,
+  record: unknown,
+  failed: FailedEntries | undefined,
+): number {
+  // The answer to a creation is about the new thing, and not about a list in the arguments.
+  if (effect === 'create') return 0;
+  const [requested, ...otherArguments] = Object.entries(input).flatMap(([name, value]) =>
+    listsIn(withParsedJson(value), name),
+  );
+  if (requested === undefined || otherArguments.length > 0) return 0;
+  const withoutFailed = path === undefined ? record : withValueAt(record, path, () => undefined);
+  const [mentioned, ...otherFields] = listsIn(withoutFailed).filter((list) => isAboutSame(list, requested));
+  if (mentioned === undefined || otherFields.length > 0) return 0;
+  return Math.max(0, requested.entries.length - mentioned.entries.length - (failed?.count ?? 0));
+}
+
+interface NamedList {
+  readonly name: string;
+  readonly entries: readonly unknown[];
+}
+
+/** Returns the lists in a value with the names of their fields, but no lists inside of lists. */
+function listsIn(value: unknown, name = ''): readonly NamedList[] {
+  if (Array.isArray(value)) return [{ name, entries: value }];
+  return isObject(value) ? Object.entries(value).flatMap(([field, inner]) => listsIn(inner, field)) : [];
+}
+
+/** True if two lists have a text in common, such as a key, or a word in their names: `InstanceIds` and `TerminatingInstances`. */
+function isAboutSame(list: NamedList, other: NamedList): boolean {
+  const haveInCommon = (of: (list: NamedList) => readonly string[]) => {
+    const ofOther = new Set(of(other));
+    return of(list).some((text) => ofOther.has(text));
+  };
+  return haveInCommon(textsOf) || haveInCommon(wordsOf);
+}
+
+const textsOf = ({ entries }: NamedList): readonly string[] =>
+  [...leavesOf(entries)].flatMap(([, value]) => (isText(value) ? [value] : []));
+
+const wordsOf = ({ name }: NamedList): readonly string[] =>
+  nameInWords(name)
+    .toLowerCase()
+    .split(/\W+/)
+    .map((word) => word.replace(/s$/, ''))
+    .filter((word) => word !== 'id' && word !== '');
+
+/** Parses an argument that is a text of JSON. Other values stay. */
+const withParsedJson = (value: unknown): unknown =>
+  typeof value === 'string' && /^\s*[[{]/.test(value) ? parseJson(value) : value;
 
 /** True if all entries of the arguments failed. */
 export const isAll = ({ count, requestedCount }: FailedEntries): boolean =>

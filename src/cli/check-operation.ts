@@ -72,9 +72,10 @@ export async function exampleAnswer(
 ): Promise<SafeText[]> {
   // The first record that the check tries has every field, with entries in every list.
   const [completeRecord] = probeRecords(operation);
-  // But usually no entry of a change fails, so the list of failed entries is emptied.
+  // But usually no entry of a change fails, so the list or map of failed entries is emptied.
   const { failures: failuresPath } = operation;
-  const record = failuresPath === undefined ? completeRecord : withValueAt(completeRecord, failuresPath, () => []);
+  const emptied = (entries: unknown) => (Array.isArray(entries) ? [] : {});
+  const record = failuresPath === undefined ? completeRecord : withValueAt(completeRecord, failuresPath, emptied);
   // The made-up reply has no data, so `extract` returns the record instead. If the operation reads pages, `onePage` stops after the first page.
   const operationWithRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
   const [successReply] = probeReplies(operation);

@@ -45,7 +45,7 @@ async function outcomeOf(reply: FinalReply, operation: Operation = json) {
   const journal = createMemoryJournal();
   const { openClient } = scriptedClient(async () => reply);
   const { call } = testCaller('http://127.0.0.1:1', { openClient, journal });
-  const { ok, ...told } = await call(operation, operation === inParts ? { keys } : args, { signal: never });
+  const { ok, ...told } = await call(operation, 'keys' in operation.input().shape ? { keys } : args, { signal: never });
   const [entry] = await journal.list({});
   return { ok, told, ending: entry?.ending };
 }
@@ -251,6 +251,75 @@ describe('a change of five objects', () => {
       expect(ending).toMatchObject({ outcome: 'unknown' });
     },
   );
+
+  const inMap: Operation = { ...inParts, failures: 'Unprocessed' };
+  test.each<[string, object, object]>([
+    ['lists', { a: [{ Put: { Id: '1' } }, { Put: { Id: '2' } }], b: [{ Put: { Id: '3' } }] }, { count: 3, names: [] }],
+    ['entries', { a: { Message: 'No.' }, b: { Code: 'InUse', Message: 'No.' } }, { count: 2, names: ['"a"', '"b"'] }],
+    ['the lists of an object', { Put: [{ Key: 'a' }], Delete: [] }, { count: 1, names: ['"a"'] }],
+  ])('reads failed entries in a map of %s', async (_what, Unprocessed, failed) => {
+    const { told, ending } = await outcomeOf(answer(200, JSON.stringify({ Unprocessed })), inMap);
+    expect(told).toMatchObject({ structured: { outcome: 'partly', failed } });
+    expect(ending).toMatchObject({ outcome: 'accepted', failed: { count: Object(failed).count } });
+  });
+
+  test('is accepted if the map of failed entries is empty', async () => {
+    for (const Unprocessed of [{}, { a: [] }])
+      expect(await outcomeOf(answer(200, JSON.stringify({ Unprocessed })), inMap)).toMatchObject({
+        told: { structured: { outcome: 'accepted' } },
+      });
+  });
+
+  test('has not failed as a whole if as many entries failed as are in one of several lists', async () => {
+    const tables: Operation = {
+      ...inMap,
+      input: () => z.strictObject({ tables: z.string(), ...consentArguments() }),
+      example: { tables: '' },
+    };
+    const { openClient } = scriptedClient(async () => answer(200, '{"Unprocessed":{"a":[{"Id":"1"},{"Id":"2"}]}}'));
+    const { call } = testCaller('http://127.0.0.1:1', { openClient });
+    const told = await call(tables, { tables: '{"a":[1,2],"b":[3]}' }, { signal: never });
+    expect(told).toMatchObject({
+      structured: { outcome: 'partly', summary: expect.stringMatching(/^2 of 3 entries/) },
+    });
+  });
+
+  describe('of which the answer mentions fewer', () => {
+    const warning = (count: string) => `The answer does not say what became of ${count}.`;
+    const deletion: Operation = { ...inParts, effect: 'delete' };
+    const told = async (body: object, operation = deletion) =>
+      Object(await outcomeOf(answer(200, JSON.stringify(body)), operation)).told.structured;
+
+    test.each<[string, object, string]>([
+      ['some', { Done: [{ Id: 'a' }, { Id: 'b' }], Notes: [] }, '3 entries'],
+      ['none', { DoneKeys: [] }, '5 entries'],
+    ])('%s', async (_what, body, count) => {
+      expect(await told(body)).toMatchObject({
+        outcome: 'accepted',
+        warnings: expect.arrayContaining([warning(count)]),
+      });
+    });
+
+    test('beside those that failed, the others do not count as done', async () => {
+      const Errors = [{ Key: 'a', Code: 'AccessDenied' }];
+      const { next, warnings } = await told({ Errors, Done: [{ Key: 'b' }, { Key: 'c' }, { Key: 'd' }] });
+      expect(String(next.text)).toMatch(/alone: the answer does not say what became of 1 entry\.$/);
+      expect(String(warnings)).toContain(warning('1 entry'));
+      const quiet = await told({ Errors });
+      expect(String(quiet.next.text)).toMatch(/alone: the others are done\.$/);
+      expect(String(quiet.warnings)).not.toContain('what became of');
+    });
+
+    test.each<[string, object, Operation]>([
+      ['all of them are in it', { Done: keys }, deletion],
+      ['it has no list', { State: 'DONE' }, deletion],
+      ['it has several such lists', { DoneKeys: [], LostKeys: [] }, deletion],
+      ['its list is about something else', { Units: [{ Table: 't' }] }, deletion],
+      ['it is about a new thing', { Rules: [] }, { ...inParts, effect: 'create' }],
+    ])('but not if %s', async (_what, body, operation) => {
+      expect(String((await told(body, operation)).warnings)).not.toContain('what became of');
+    });
+  });
 
   test('names the number of failed entries if they have no names', async () => {
     const withoutNames = answer(200, JSON.stringify({ Errors: [{ Code: 'AccessDenied' }, { Code: 'AccessDenied' }] }));
