@@ -27,16 +27,35 @@ export function translatePath(
   return resolvePath(path, fields, to, naming).path;
 }
 
+/** The values that a setting may name in an answer: for each, the test of the rules of a value, and the end of a problem's sentence. */
+const answerParts = {
+  entries: { accepts: holdsEntries, problem: 'is neither a list nor a map of lists' },
+  text: { accepts: ({ kind }: ValueRules) => kind === 'text' || kind === 'enum', problem: 'is no text' },
+} as const;
+
 /**
- * Translates the path of a list, as `translatePath` does.
- * @throws ModelError also if the value at the path is no list
+ * Translates the path of a part of the answer to names in the model, as `translatePath` does.
+ * @throws ModelError also if the value at the path is another part than `part`
  */
-export function translateListPath(path: string, fields: readonly Argument[], naming: Naming): string {
-  const resolved = resolvePath(path, fields, 'memberName', naming);
-  const { rules } = resolved;
-  if (rules !== undefined && !['list', 'document'].includes(rules.kind))
-    throw new ModelError(`${naming.setting}: ${quoteName(path)} is not a list in ${naming.structure}`);
+export function translateAnswerPath(
+  part: keyof typeof answerParts,
+  path: string,
+  fields: readonly Argument[],
+  setting: string,
+): string {
+  const resolved = resolvePath(path, fields, 'memberName', { setting, structure: 'the answer' });
+  const { accepts, problem } = answerParts[part];
+  if (resolved.rules !== undefined && !accepts(resolved.rules))
+    throw new ModelError(`${setting}: ${quoteName(path)} ${problem} in the answer`);
   return resolved.path;
+}
+
+/** True for lists, and for maps and structures whose values are lists or structures. */
+function holdsEntries(rules: ValueRules): boolean {
+  const mayBeEntries = ({ kind }: ValueRules) => ['list', 'structure', 'document'].includes(kind);
+  if (rules.kind === 'map') return mayBeEntries(rules.element());
+  if (rules.kind === 'structure') return rules.fields().every((field) => mayBeEntries(field.rules));
+  return rules.kind === 'list' || rules.kind === 'document';
 }
 
 /** A translated path, with the rules for the value at its end. Undefined for a value that the model does not describe. */

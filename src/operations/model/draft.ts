@@ -67,6 +67,7 @@ function draftOperation(
   const { effect, reason } = guessOf(model, operation);
   if (effect === 'read') return { effect };
   const failures = failureLists(model, operation);
+  const errors = errorFields(model, operation);
   return {
     effect: effect ?? `${undecided}read, create, alter or delete? (${reason})`,
     costsMoney: `${undecided}true or false?`,
@@ -76,26 +77,38 @@ function draftOperation(
     ...(failures.length > 0 && {
       failures: `${undecided}${failures.join(' or ')}, if it lists the entries that failed; else leave it out`,
     }),
+    ...(errors.length > 0 && {
+      errorField: `${undecided}${errors.join(' or ')}, if only the answer to a change that failed has it; else leave it out`,
+    }),
     ...(follow !== undefined && { follow }),
   };
 }
 
-/** Returns the names of the lists in an answer whose entries may have failed although the cloud accepted the change. */
+/** Returns the names of the lists and maps in an answer whose entries may have failed although the cloud accepted the change. */
 function failureLists({ shape }: Model, { output }: ModelOperation): readonly string[] {
-  const isOfErrors = (list: Shape) => {
-    const entry = list.kind === 'list' ? shape(list.member.target) : undefined;
-    return entry?.kind === 'structure' && entry.members.some(({ name }) => errorField.test(name));
-  };
+  const isOfErrors = (entry: Shape) =>
+    entry.kind === 'structure' && entry.members.some(({ name }) => errorField.test(name));
   return output.members
     .filter(({ name, target }) => {
       const value = shape(target);
-      return isOfErrors(value) || (value.kind === 'list' && failureList.test(name));
+      if (value.kind !== 'list' && value.kind !== 'map') return false;
+      const entry = shape(value.kind === 'list' ? value.member.target : value.value.target);
+      // The values of a map are entries, or lists of entries. Other maps, such as a map of messages, are not counted.
+      const mayHoldEntries = value.kind === 'list' || ['list', 'structure'].includes(entry.kind);
+      return mayHoldEntries && (isOfErrors(entry) || failureList.test(name));
     })
     .map(({ name }) => name);
 }
 
-/** The names of lists of failed entries, such as `Errors`, `FailedEntries` and `UnprocessedItems`. */
+/** Returns the names of the texts in an answer that may be the error of a change that failed although the cloud answered with a success. */
+const errorFields = ({ shape }: Model, { output }: ModelOperation): readonly string[] =>
+  output.members.filter(({ name, target }) => errorText.test(name) && isText(shape(target))).map(({ name }) => name);
+const isText = (value: Shape) => value.kind === 'enum' || (value.kind === 'simple' && value.type === 'string');
+
+/** The names of lists and maps of failed entries, such as `Errors`, `FailedEntries` and `UnprocessedItems`. */
 const failureList = /error|fail|unprocessed|unsuccessful|rejected/i;
+/** The fields with the error of a whole change, such as `FunctionError` of a function that ran and failed. */
+const errorText = /^(?:function)?error(?:code)?$/i;
 /** The fields with the error of an entry. */
 const errorField = /^(?:error)?code$|^error(?:message|type)?$/i;
 

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { builtInServices, type Follow, type Operation, type Signing } from '../../tools/define-operation.js';
 import { callAgain, type Next, next } from '../../tools/next.js';
-import { lazy } from '../../util/objects.js';
+import { lazy, textAt, valueAt } from '../../util/objects.js';
 import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
-import { isNamed, translateListPath, translatePath } from './argument-paths.js';
+import { isNamed, translateAnswerPath, translatePath } from './argument-paths.js';
 import { argumentShape } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
@@ -18,6 +18,7 @@ import { memberValues } from './member-values.js';
 import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
 import type { ModelPages } from './model-pages.js';
 import type { FindPassedBack } from './passed-back.js';
+import type { ProtocolAnswer } from './protocol.js';
 import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
@@ -50,6 +51,11 @@ export function modelOperation(
   const isMasked: ChosenOperation['isSecret'] = (field) =>
     isSecret(field) && !isNamed(settings.show, field) && !outputTokens().includes(field);
   const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
+  const decode: Decode = async (answer) => {
+    // Undefined for an answer that cannot be decoded. The caller of `extract` reports it.
+    const values = await codec.decode(operation, answer);
+    return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
+  };
 
   return {
     ...texts,
@@ -78,11 +84,8 @@ export function modelOperation(
       return codec.encode(operation, values, idempotencyToken);
     },
     answer: answerFormat(model, operation),
-    extract: async (body, _input, headers, status) => {
-      // Undefined for an answer that cannot be decoded. The caller of `extract` reports it.
-      const values = await codec.decode(operation, { text: String(body), headers, status });
-      return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
-    },
+    extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
+    ...(settings.errorField !== undefined && { errorOf: errorIn(settings.errorField, getAnswerFields(), decode) }),
     output,
     ...(pages !== undefined && {
       pages: {
@@ -106,6 +109,25 @@ export function modelOperation(
     defaults: [],
     ...(settings.errors !== undefined && { errors: settings.errors }),
     ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
+  };
+}
+
+/** Reads an answer as a record. Returns undefined if it cannot be read. */
+type Decode = (answer: ProtocolAnswer) => Promise<Readonly<Record<string, unknown>> | undefined>;
+
+/**
+ * Returns the function that finds an error in an answer with a successful status: the text at `path`, and the message next to it.
+ * @throws ModelError if there is no text at the path
+ */
+function errorIn(path: string, answerFields: readonly Argument[], decode: Decode): NonNullable<Operation['errorOf']> {
+  const codePath = translateAnswerPath('text', path, answerFields, 'errorField');
+  return async ({ body, ...answer }) => {
+    const record = await decode({ ...answer, text: String(body ?? '') });
+    const code = textAt(record, codePath);
+    if (code === undefined || code === '') return undefined;
+    const holder = codePath.includes('.') ? valueAt(record, codePath.slice(0, codePath.lastIndexOf('.'))) : record;
+    const messageName = Object.keys(Object(holder)).find((name) => /^(?:error)?message$/i.test(name));
+    return { code, message: messageName === undefined ? undefined : textAt(holder, messageName) };
   };
 }
 
@@ -160,9 +182,9 @@ function changeFields(
     change: changeTexts(chosen, prefix ?? api),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
-    // The path of a list. The file may have the names of the API's answer or of the model. Records have the names of the model.
+    // The path of the failed entries. The file may have the names of the API's answer or of the model. Records have the names of the model.
     ...(failures !== undefined && {
-      failures: translateListPath(failures, getAnswerFields(), { setting: 'failures', structure: 'the answer' }),
+      failures: translateAnswerPath('entries', failures, getAnswerFields(), 'failures'),
     }),
     ...(follow !== undefined && { follow: translateFollow(context, follow, toolArguments, getAnswerFields()) }),
   };

@@ -28,6 +28,7 @@ const operationSettings = onlyFields(
     show: names.default([]),
     errors: z.record(z.string(), errorAdvice).optional(),
     failures: limitedText(200).optional(),
+    errorField: limitedText(200).optional(),
     follow: followSchema.optional(),
     example: z.record(z.string(), z.unknown()).optional(),
   },

@@ -130,13 +130,22 @@ describe('a draft', () => {
   });
 });
 
-test('a draft asks for the list of entries that failed, if the answer has such a list', () => {
+test('a draft asks for the list of entries that failed, and for the field of an error, if the answer has one', () => {
   const structure = (...names: readonly string[]) => ({
     type: 'structure',
     members: Object.fromEntries(names.map((name) => [name, { target: 'smithy.api#String' }])),
   });
   const list = (target: string) => ({ type: 'list', member: { target } });
-  const listOf = { Names: 'small#Names', Results: 'small#Results', FailedIds: 'small#Names' };
+  const map = (target: string) => ({ type: 'map', key: { target: 'smithy.api#String' }, value: { target } });
+  const listOf = {
+    Names: 'small#Names',
+    Results: 'small#Results',
+    FailedIds: 'small#Names',
+    UnprocessedItems: 'small#Unprocessed',
+    ErrorTexts: 'small#Texts',
+    FunctionError: 'String',
+    Error: 'small#User',
+  };
   const batch = smallModel(
     {
       DeleteUsers: { output: listOf, traits: http('POST', '/delete') },
@@ -144,6 +153,8 @@ test('a draft asks for the list of entries that failed, if the answer has such a
     },
     {
       'small#Names': list('smithy.api#String'),
+      'small#Unprocessed': map('small#Users'),
+      'small#Texts': map('smithy.api#String'),
       'small#Results': list('small#Result'),
       'small#Result': structure('Id', 'ErrorCode'),
       'small#Users': list('small#User'),
@@ -152,9 +163,13 @@ test('a draft asks for the list of entries that failed, if the answer has such a
   );
   const { operations } = JSON.parse(draftJson({ model: batch, path: './m.json', operations: batch.names }));
   expect(operations.DeleteUsers.failures).toBe(
-    'decide: Results or FailedIds, if it lists the entries that failed; else leave it out',
+    'decide: Results or FailedIds or UnprocessedItems, if it lists the entries that failed; else leave it out',
+  );
+  expect(operations.DeleteUsers.errorField).toBe(
+    'decide: FunctionError, if only the answer to a change that failed has it; else leave it out',
   );
   expect(operations.DeleteUser).not.toHaveProperty('failures');
+  expect(operations.DeleteUser).not.toHaveProperty('errorField');
 });
 
 describe('the read that shows a change', () => {

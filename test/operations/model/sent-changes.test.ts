@@ -14,11 +14,15 @@ import { http, member, smallModelJson } from './small-model.js';
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-sent-'));
 let cloud: CapturingServer;
 /** Answers to the next requests. Others get 200 and an empty record. */
-const answers: ((request: CapturedRequest) => { readonly status: number; readonly body: string })[] = [];
+const answers: ((request: CapturedRequest) => {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+})[] = [];
 beforeAll(async () => {
   cloud = await startServer((request, response) => {
-    const { status, body } = answers.shift()?.(request) ?? { status: 200, body: '{}' };
-    response.writeHead(status).end(body);
+    const { status, body, headers } = answers.shift()?.(request) ?? { status: 200, body: '{}' };
+    response.writeHead(status, headers).end(body);
   });
 });
 beforeEach(() => {
@@ -33,7 +37,15 @@ type SmallModel = Parameters<typeof smallModelJson>;
 
 /** The operations of a small model as changes, by name. */
 async function changesOf(names: readonly string[], ...model: SmallModel): Promise<readonly Operation[]> {
-  const change = { effect: 'alter', costsMoney: false };
+  return changesWith({}, names, ...model);
+}
+
+async function changesWith(
+  more: object,
+  names: readonly string[],
+  ...model: SmallModel
+): Promise<readonly Operation[]> {
+  const change = { effect: 'alter', costsMoney: false, ...more };
   const operations = Object.fromEntries(names.map((name) => [name, change]));
   const path = join(folder, `file-${names.join('-')}-${model[2]}-${cloud.requests.length}.json`);
   writeFileSync(join(folder, 'model.json'), JSON.stringify(smallModelJson(...model)));
@@ -86,6 +98,61 @@ test('the answer to a change has the names exactly that it takes', async () => {
   await close();
   expect(result).toMatchObject({ structured: { answer: { Key: name, State: 'nb\\u00a0sp' } } });
   expect(result.text).not.toContain(name);
+});
+
+describe('the answer to a change may say with status 200 that it failed', () => {
+  const output = {
+    FunctionError: member('String', { httpHeader: 'X-Error' }),
+    Failure: 'small#Failure',
+    Unprocessed: 'small#Tables',
+  };
+  const strings = { target: 'smithy.api#String' };
+  const model: SmallModel = [
+    { Write: { input: { Items: member('small#Items', { required: {} }) }, output, traits: http('POST', '/items') } },
+    {
+      'small#Failure': { type: 'structure', members: { Code: strings, Message: strings } },
+      'small#Items': { type: 'list', member: strings },
+      'small#Tables': { type: 'map', key: strings, value: { target: 'small#Items' } },
+    },
+  ];
+  const outcomeOf = async (settings: object, body: object, headers = {}) => {
+    const [operation] = await changesWith(settings, ['Write'], ...model);
+    if (operation === undefined) throw new Error('there is none');
+    const journal = createMemoryJournal();
+    const { call, close } = caller({ journal });
+    answers.push(() => ({ status: 200, body: JSON.stringify(body), headers }));
+    const told = await call(operation, { Items: ['a', 'b'] }, { signal: never });
+    await close();
+    return { told, ending: (await journal.list({}))[0]?.ending };
+  };
+
+  test.each([
+    ['in a header', { errorField: 'FunctionError' }, {}, { 'x-error': 'Unhandled' }, { code: 'Unhandled' }],
+    [
+      'in a structure',
+      { errorField: 'Failure.Code' },
+      { Failure: { Code: 'Broken', Message: 'It broke.' } },
+      {},
+      { code: 'Broken', message: 'It broke.' },
+    ],
+  ])('by a field %s', async (_where, settings, body, headers, serviceSays) => {
+    const { told, ending } = await outcomeOf(settings, body, headers);
+    expect(told).toMatchObject({ failure: { code: 'ErrorInAnswer', mayHaveHappened: true, serviceSays } });
+    expect(ending).toMatchObject({ outcome: 'unknown', status: 200 });
+  });
+
+  test('and has not failed without the field, or with an empty one', async () => {
+    for (const body of [{}, { Failure: {} }, { Failure: { Code: '' } }]) {
+      const { ending } = await outcomeOf({ errorField: 'Failure.Code' }, body);
+      expect(ending).toMatchObject({ outcome: 'accepted' });
+    }
+  });
+
+  test('by a map with lists of entries', async () => {
+    const { told, ending } = await outcomeOf({ failures: 'Unprocessed' }, { Unprocessed: { orders: ['b'] } });
+    expect(told).toMatchObject({ structured: { outcome: 'partly', failed: { count: 1 } } });
+    expect(ending).toMatchObject({ outcome: 'accepted', failed: { count: 1 } });
+  });
 });
 
 describe.each([
