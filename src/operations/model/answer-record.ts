@@ -38,7 +38,7 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
     const elementRules = rules?.kind === 'list' ? rules.element() : undefined;
     return value.map((element) => answerValue(elementRules, element, isMasked));
   }
-  if (!isObject(value)) return value;
+  if (!isObject(value)) return numberIn(rules, value);
 
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked);
   // The protocols return a big number as an object with the number as text in the field `string`.
@@ -46,6 +46,15 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   // A map, or an object that the model does not describe.
   const elementRules = rules?.kind === 'map' ? rules.element() : undefined;
   return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
+}
+
+/** Returns the number in a text, as XML has it. A text that is no number, or an integer that JavaScript would round, stays as it is. */
+function numberIn(rules: ValueRules | undefined, value: unknown): unknown {
+  const isNumeric = rules?.kind === 'integer' || rules?.kind === 'number';
+  if (!isNumeric || typeof value !== 'string' || value.trim() === '') return value;
+  const number = Number(value);
+  const isRounded = /^[+-]?\d+$/.test(value.trim()) && !Number.isSafeInteger(number);
+  return isRounded || !Number.isFinite(number) ? value : number;
 }
 
 /** Structures that are nested deeper than this number of levels appear in the schema of an answer without their fields. */

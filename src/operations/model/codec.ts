@@ -14,13 +14,17 @@ export interface Codec {
    * @throws Error for values that the protocol cannot hold
    */
   encode(operation: ModelOperation, values: Values, idempotencyToken?: string): Promise<ApiRequest>;
-  /** Reads the answer to a request that succeeded. Returns undefined if the answer cannot be read, or a trait of the operation is invalid. */
+  /**
+   * Reads the answer to a request that succeeded. Numbers in XML and in headers, and integers that JavaScript would round, are text. Returns
+   * undefined if the answer cannot be read, or a trait of the operation is invalid.
+   */
   decode(operation: ModelOperation, answer: ProtocolAnswer): Promise<Values | undefined>;
 }
 
 /** Makes the codec of a model. The libraries of the protocols are loaded with the first request. */
 export function createCodec(model: Model): Codec {
-  const schemaOf = operationSchemasOf(model);
+  const requestSchemaOf = operationSchemasOf(model, 'request');
+  const answerSchemaOf = operationSchemasOf(model, 'answer');
   const loadProtocol = lazy(async (): Promise<LoadedProtocol> => {
     const { createProtocol } = await import('./protocol.js');
     return createProtocol(model.service);
@@ -30,7 +34,7 @@ export function createCodec(model: Model): Codec {
       refuseEmptyLabels(operation, values);
       const protocol = await loadProtocol();
       const valuesToSend = withIdempotencyToken(operation, values, idempotencyToken);
-      const request = await protocol.serialize(schemaOf(operation), valuesToSend);
+      const request = await protocol.serialize(requestSchemaOf(operation), valuesToSend);
       // If the body is a union that is not given, the protocols write an empty object, which is no valid union.
       const body = isUnionBodyMissing(model, operation, values) ? undefined : request.body;
       return apiRequest(operation, { ...request, body });
@@ -38,7 +42,8 @@ export function createCodec(model: Model): Codec {
     decode: async (operation, answer) => {
       try {
         const protocol = await loadProtocol();
-        const values = await protocol.deserialize(schemaOf(operation), answer);
+        const text = isBodyJson(model, operation) ? withLargeIntegersAsText(answer.text) : answer.text;
+        const values = await protocol.deserialize(answerSchemaOf(operation), { ...answer, text });
         // If the output has no members, the protocols return every field of the answer, even though the model describes none.
         return knownMembers(operation, values);
       } catch {
@@ -53,6 +58,47 @@ export function createCodec(model: Model): Codec {
 function withIdempotencyToken({ input }: ModelOperation, values: Values, token: string | undefined): Values {
   const member = input.members.find(isIdempotencyToken);
   return member === undefined || token === undefined ? values : { [member.name]: token, ...values };
+}
+
+/** True if the body of an answer is JSON. It is not if a text or blob is the whole body. */
+function isBodyJson({ service, shape }: Model, { output }: ModelOperation): boolean {
+  const payload = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
+  const body = payload === undefined ? output : shape(payload.target);
+  const isText = body.kind === 'enum' || (body.kind === 'simple' && ['string', 'blob'].includes(body.type));
+  return /json/i.test(service.protocol) && !isText;
+}
+
+/** Puts the integers in a text of JSON into quotation marks that JavaScript would round. */
+function withLargeIntegersAsText(json: string): string {
+  if (!/\d{16}/.test(json)) return json;
+  const pieces: string[] = [];
+  let at = 0;
+  // No regular expression finds the strings, because a long string with many escapes would overflow its stack.
+  while (at < json.length) {
+    const quote = json.indexOf('"', at);
+    const start = quote < 0 ? json.length : quote;
+    pieces.push(json.slice(at, start).replace(/-?\d[\d.eE+-]*/g, quotedIfRounded));
+    at = endOfString(json, start);
+    pieces.push(json.slice(start, at));
+  }
+  return pieces.join('');
+}
+
+const quotedIfRounded = (number: string): string =>
+  /^-?\d{16,}$/.test(number) && String(Number(number)) !== number ? `"${number}"` : number;
+
+/** Returns the index after the string that begins at `start`, or the length of a text that ends before. */
+function endOfString(json: string, start: number): number {
+  let end = json.indexOf('"', start + 1);
+  while (end >= 0 && isEscaped(json, end)) end = json.indexOf('"', end + 1);
+  return end < 0 ? json.length : end + 1;
+}
+
+/** True if the number of backslashes before a character is odd. */
+function isEscaped(json: string, at: number): boolean {
+  let backslashes = 0;
+  while (json[at - 1 - backslashes] === '\\') backslashes += 1;
+  return backslashes % 2 === 1;
 }
 
 /** Keeps only the members of the output. */

@@ -36,14 +36,24 @@ const simpleTypeNumbers: Readonly<Record<SimpleType, number>> = {
 /** Numbers of timestamps that have a certain format, in AWS's SDKs. */
 const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
-/** Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them. */
-export function operationSchemasOf(model: Model): (operation: ModelOperation) => $OperationSchema {
+/** Numbers are read as text, because the protocols would round a large integer, and make NaN of a text that is no number. */
+const typeNumbersInAnswers = { ...simpleTypeNumbers, byte: 0, short: 0, integer: 0, long: 0, float: 0, double: 0 };
+
+/**
+ * Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them.
+ * @param use `request` to write requests, `answer` to read answers, in which XML and headers have numbers as text
+ */
+export function operationSchemasOf(
+  model: Model,
+  use: 'request' | 'answer',
+): (operation: ModelOperation) => $OperationSchema {
+  const typeNumbers = use === 'answer' ? typeNumbersInAnswers : simpleTypeNumbers;
   const converted = new Map<string, $Schema>();
 
   /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
   const shapeReference = (id: string): $SchemaRef => {
     return () => {
-      const schema = converted.get(id) ?? shapeSchema(model.shape(id), memberReference);
+      const schema = converted.get(id) ?? shapeSchema(model.shape(id), memberReference, typeNumbers);
       converted.set(id, schema);
       return schema;
     };
@@ -69,8 +79,12 @@ export function operationSchemasOf(model: Model): (operation: ModelOperation) =>
 
 const namespaceOf = (id: string): string => id.slice(0, id.indexOf('#'));
 
-/** Converts a shape to a tuple: kind, namespace, name, traits and content. `memberReference` converts its members. */
-function shapeSchema(shape: Shape, memberReference: (member: Member) => $SchemaRef): $Schema {
+/** Converts a shape to a tuple: kind, namespace, name, traits and content. `memberReference` converts its members, `typeNumbers` its type. */
+function shapeSchema(
+  shape: Shape,
+  memberReference: (member: Member) => $SchemaRef,
+  typeNumbers: Readonly<Record<SimpleType, number>>,
+): $Schema {
   const { id } = shape;
   if (id === 'smithy.api#Unit') return 'unit';
   const namespace = namespaceOf(id);
@@ -78,11 +92,11 @@ function shapeSchema(shape: Shape, memberReference: (member: Member) => $SchemaR
   const traits = protocolTraits(shape.traits, id);
   switch (shape.kind) {
     case 'simple':
-      return [kinds.simple, namespace, name, traits, simpleTypeNumbers[shape.type]];
+      return [kinds.simple, namespace, name, traits, typeNumbers[shape.type]];
     case 'enum':
-      return [kinds.simple, namespace, name, traits, simpleTypeNumbers.string];
+      return [kinds.simple, namespace, name, traits, typeNumbers.string];
     case 'intEnum':
-      return [kinds.simple, namespace, name, traits, simpleTypeNumbers.integer];
+      return [kinds.simple, namespace, name, traits, typeNumbers.integer];
     case 'list':
       return [kinds.list, namespace, name, traits, memberReference(shape.member)];
     case 'map':

@@ -71,6 +71,33 @@ test('an answer becomes a record of JSON, without secrets', () => {
 });
 
 test.each([
+  [
+    { Size: '12', Ratio: '1.5' },
+    { Size: 12, Ratio: 1.5 },
+  ],
+  [
+    { Size: ' 12 ', Ratio: '-1e3' },
+    { Size: 12, Ratio: -1000 },
+  ],
+  [
+    { Size: '9007199254740993', Ratio: 'NaN' },
+    { Size: '9007199254740993', Ratio: 'NaN' },
+  ],
+  [
+    { Size: 'big', Ratio: '' },
+    { Size: 'big', Ratio: '' },
+  ],
+  [
+    { Ratio: 'Infinity', Cover: '12' },
+    { Ratio: 'Infinity', Cover: '12' },
+  ],
+])('a text in place of a number becomes the number, if that changes nothing: %j', (answer, expected) => {
+  const record = answerRecord(fields, answer, isSecret);
+  expect(record).toEqual(expected);
+  expect(answerSchema(fields, isSecret).safeParse(record).success).toBe(true);
+});
+
+test.each([
   [{ Size: 1, Tags: { a: 'no user' } }, 'Tags.a'],
   [{ Users: ['no user'] }, 'Users.0'],
   [{ Total: { digits: '1' } }, 'Total'],

@@ -437,7 +437,33 @@ describe('an answer', () => {
     ],
     ['XML with an empty list', 'restXml', { target: 'Texts' }, '<R><M/></R>', []],
     ['XML with references', 'restXml', {}, '<R><M>a &amp; &#x62;</M></R>', 'a & b'],
-    ['a form', 'awsQuery', { target: 'Count' }, '<LendResponse><LendResult><M>4</M></LendResult></LendResponse>', 4],
+    ['a form', 'awsQuery', { target: 'Count' }, '<LendResponse><LendResult><M>4</M></LendResult></LendResponse>', '4'],
+    ['XML with no number', 'restXml', { target: 'Count' }, '<R><M>big</M></R>', 'big'],
+    ['XML with a large integer', 'restXml', { target: 'Count' }, '<R><M>9007199254740993</M></R>', '9007199254740993'],
+    ['JSON with a large integer', 'restJson1', { target: 'Count' }, '{"M":-9007199254740993}', '-9007199254740993'],
+    ['JSON with an exact integer', 'awsJson1_0', { target: 'Count' }, '{"M":9007199254740992}', 9007199254740992],
+    ['JSON with a long fraction', 'awsJson1_1', { target: 'Count' }, '{"M":0.12345678901234566}', 0.12345678901234566],
+    [
+      'JSON with large integers in a text',
+      'restJson1',
+      {},
+      JSON.stringify({ M: '" 9007199254740993, {"n": 9007199254740993}\\' }),
+      '" 9007199254740993, {"n": 9007199254740993}\\',
+    ],
+    [
+      'JSON with large integers in a document',
+      'restJson1',
+      { target: 'Any' },
+      '{"M":{"n":[9007199254740993,1]}}',
+      { n: ['9007199254740993', 1] },
+    ],
+    [
+      'text that is one member, and looks like JSON',
+      'restJson1',
+      { traits: { httpPayload: {} } },
+      '{"n":9007199254740993}',
+      '{"n":9007199254740993}',
+    ],
     [
       'a form of EC2',
       'ec2Query',
@@ -447,6 +473,13 @@ describe('an answer', () => {
     ],
   ])('is read from %s', async (_, protocol, member, text, value) => {
     expect(await decode(protocol, { M: member }, text)).toEqual({ M: value });
+  });
+
+  test('is read from JSON with a long text and a large integer, also if it is cut', async () => {
+    const M = 'a"'.repeat(1_000_000);
+    const json = JSON.stringify({ M }).replace('}', ',"x":9007199254740993}');
+    expect(await decode('restJson1', { M: {} }, json)).toEqual({ M });
+    expect(await decode('restJson1', { M: {} }, json.slice(0, -30))).toBeUndefined();
   });
 
   test('is read from headers and status', async () => {
