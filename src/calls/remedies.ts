@@ -114,6 +114,12 @@ const byCode: Readonly<Record<string, Advice>> = {
   PermanentRedirect: redirected,
   TemporaryRedirect: redirected,
   NotImplemented: operatorChecks('whether the endpoint (CLOUDOPS_…_URL) supports this operation'),
+  // The code with which EC2 and KMS answer a trial that would have succeeded.
+  DryRunOperation: next(
+    'user',
+    'decide',
+    say`${forReader({ agent: 'Tell the user that this', person: 'This' })} was a trial (DryRun): nothing was changed, and the cloud would have accepted it. To carry it out, ${callAgain} without DryRun.`,
+  ),
   SlowDown: callLater,
   ServiceUnavailable: callLater,
   'Client.InvalidParameterDuplicate': inTheWay,

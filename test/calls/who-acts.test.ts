@@ -95,6 +95,8 @@ const errors: readonly (readonly [status: number, code: string | undefined, ours
   [404, 'Client.URLNotFound', 'Client.URLNotFound', 'user: ask'],
   [409, undefined, 'Http409', 'user: check'],
   [409, 'Client.InvalidParameterDuplicate.X', 'Client.InvalidParameterDuplicate', 'user: check'],
+  [412, undefined, 'Http412', 'user: ask'],
+  [412, 'DryRunOperation', 'DryRunOperation', 'user: decide'],
   [418, undefined, 'Http418', 'user: ask'],
   [429, undefined, 'Http429', 'agent: wait'],
   [500, undefined, 'Http500', 'agent: wait'],
