@@ -21,7 +21,7 @@ test('later texts repeat more, for a pattern whose text has a minimum length', (
   const lengths = [...textsLikePattern('^[a-z]+(-[a-z]{2,20})*$')].map(({ length }) => length);
   expect(lengths).toEqual(lengths.toSorted((a, b) => a - b));
   const limits = { min: 30, max: 50 };
-  const rules = { kind: 'text', limits, pattern: '^id-[a-z]{10,60}-$' } as const;
+  const rules = { kind: 'text', shape: 'Id', limits, pattern: '^id-[a-z]{10,60}-$' } as const;
   const id = { name: 'id', memberName: 'id', isRequired: true, isSensitive: false, documentation: '', rules };
   expect(exampleArguments([id])?.id).toMatch(/^id-[a-z]{10,60}-$/);
 });
