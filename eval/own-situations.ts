@@ -201,6 +201,7 @@ function ownCloud(
 /** Answers of the stand-in: the smallest of each format. */
 const usualReplies: Readonly<Record<Operation['answer'], Reply>> = {
   json: { status: 200, body: '{}' },
+  jsonText: { status: 200, body: '{}' },
   xml: { status: 200, body: '<Answer/>' },
   text: { status: 200, body: '' },
   xmlText: { status: 200, body: '<Answer/>' },

@@ -2,7 +2,7 @@ import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { readServiceError, type ServiceError, shortenServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
-import { isObject } from '../util/objects.js';
+import { isObject, valueAt } from '../util/objects.js';
 
 /** This file finds errors in answers whose status is a success. */
 
@@ -10,7 +10,7 @@ type AnsweredReply = FinalReply & { kind: 'answered' };
 
 /** True if the operation parses the text of a body itself. False for malformed XML, of which the operation might accept a part. */
 export const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
-  format === 'text' || (format === 'xmlText' && body.kind !== 'malformed');
+  format === 'text' || format === 'jsonText' || (format === 'xmlText' && body.kind !== 'malformed');
 
 /** Passes the body of an answer to `read`, as parsed value or as text. Passes undefined if the body is not in the operation's format. */
 export async function readBody(
@@ -22,12 +22,15 @@ export async function readBody(
   return read('value' in body && body.kind === answer ? body.value : undefined);
 }
 
+/** True for `<Error>`, `<ErrorResponse>`, and EC2's `<Response><Errors>`. */
+const isErrorDocument = (document: Readonly<Record<string, unknown>>) =>
+  ['Error', 'ErrorResponse', 'Response.Errors'].some((path) => valueAt(document, path) !== undefined);
+
 /** Returns the error in an answer that is an XML error document, or in which the operation's `errorOf` finds an error. */
 export async function declaredError(operation: Operation, reply: AnsweredReply): Promise<ServiceError | undefined> {
   const { body, response } = reply;
   const { status, headers } = response;
-  if (body.kind === 'xml' && Object.keys(body.value).some((root) => root === 'Error' || root === 'ErrorResponse'))
-    return readServiceError(body, headers);
+  if (body.kind === 'xml' && isErrorDocument(body.value)) return readServiceError(body, headers);
   const { errorOf } = operation;
   if (errorOf === undefined) return undefined;
   const error = await readBody(operation, reply, (content) => errorOf({ status, headers, body: content }));
@@ -38,23 +41,50 @@ export async function declaredError(operation: Operation, reply: AnsweredReply):
 const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i;
 
 /**
- * Returns the error in a JSON answer that has a code, but none of the fields that the operation expects. An operation that expects no
- * named fields, or reads the text itself, has to find such errors by `errorOf`.
+ * Returns the error in a JSON answer that has a code, but none of the fields that the operation expects. An operation that expects a text,
+ * or writes no names of fields down, has to find such errors by `errorOf`.
  * @param record the record that the operation's `extract` returned
  */
 export function apparentError(
-  { answer, output, pages }: Operation,
+  operation: Operation,
   { body, response }: AnsweredReply,
   record: unknown,
 ): ServiceError | undefined {
-  if (body.kind !== 'json' || isReadAsText(answer, body)) return undefined;
+  const { answer, answerBody } = operation;
+  if (body.kind !== 'json' || answer === 'text') return undefined;
 
-  const expectedFields = answer === 'none' ? [] : Object.keys((pages?.page ?? output)().shape);
-  const namesNoFields = answer !== 'none' && expectedFields.length === 0;
-  const hasField = expectedFields.some((name) => isObject(record) && Object.hasOwn(record, name));
-  if (namesNoFields || hasField) return undefined;
+  // A model that describes no fields says that there are none, as the format `none` does.
+  const namesNoFields = answer !== 'none' && answerBody === undefined && expectedFields(operation).length === 0;
+  if (namesNoFields || hasExpectedField(operation, record)) return undefined;
   const error = readServiceError(body, response.headers);
   return error.code === undefined || meansSuccess.test(error.code) ? undefined : error;
+}
+
+/** Paths of the fields that an operation expects in the body of an answer. */
+const expectedFields = ({ answer, answerBody, pages, output }: Operation): readonly string[] =>
+  answer === 'none' ? [] : (answerBody?.fields ?? Object.keys((pages?.page ?? output)().shape));
+
+const hasExpectedField = (operation: Operation, record: unknown): boolean =>
+  expectedFields(operation).some((path) => valueAt(record, path) !== undefined);
+
+/**
+ * Returns the paths of the expected fields if a record has none of them; an empty list otherwise. An empty JSON object or XML document lacks
+ * nothing, unless the operation requires fields.
+ * @param requiresFields true if the record lacks a required field
+ */
+export function fieldsAllMissing(operation: Operation, body: Body, record: unknown, requiresFields: boolean) {
+  const mayBeEmpty =
+    body.kind === 'xml' || (body.kind === 'json' && isObject(body.value) && Object.keys(body.value).length === 0);
+  const isExpected = operation.answerBody === undefined || mayBeEmpty ? requiresFields : true;
+  return isExpected && isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
+}
+
+/** True if a body is an XML document other than the answer that an API's model describes: it has another root, and no expected field. */
+export function isOtherDocument(operation: Operation, body: Body, record: unknown): boolean {
+  const { answerBody } = operation;
+  if (answerBody?.root === undefined || body.kind !== 'xml') return false;
+  const [[root, content] = []] = Object.entries(body.value);
+  return root !== answerBody.root && content !== '' && !hasExpectedField(operation, record);
 }
 
 /**

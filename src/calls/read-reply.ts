@@ -3,8 +3,15 @@ import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
-import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
-import { apparentError, declaredError, isReadAsText, readBody } from './answered-error.js';
+import { defined, listed, own, type SafeText, say, words } from '../util/safe-text.js';
+import {
+  apparentError,
+  declaredError,
+  fieldsAllMissing,
+  isOtherDocument,
+  isReadAsText,
+  readBody,
+} from './answered-error.js';
 import { errorInSuccessFailure, errorStatusFailure, type FailedCall, noAnswer } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './stages.js';
@@ -69,10 +76,13 @@ async function readSuccess(
 
   // `value` is undefined if no body is expected, if the body has another format, or if `extract` finds nothing in it.
   const expectsEmptyBody = operation.answer === 'none';
-  const problemOfFormat = formatProblem(reply.body, operation.answer);
+  const differenceOfFormat = formatDifference(reply.body, operation.answer);
+  const isReadAnyway = reply.body.kind !== 'html' && isReadAsText(operation.answer, reply.body);
+  const problemOfFormat = isReadAnyway ? undefined : differenceOfFormat;
   const hasValue = problemOfFormat === undefined && !expectsEmptyBody;
   const extract = (body: unknown) => operation.extract(body, input, headers, status);
-  const value = hasValue ? await readBody(operation, reply, extract) : undefined;
+  const extracted = hasValue ? await readBody(operation, reply, extract) : undefined;
+  const value = isOtherDocument(operation, reply.body, extracted) ? undefined : extracted;
 
   // An error is apparent if the body is JSON with an error code, and `value` has no expected field. It says more than `problemOfFormat`.
   const apparent = apparentError(operation, reply, value);
@@ -86,12 +96,22 @@ async function readSuccess(
 
   const answered = { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date) } as const;
   if (expectsEmptyBody) return { ...answered, record: {}, warnings: [], missingFields: [] };
-  // A read is worth nothing without a value. For a change, the status is enough, unless there may be an error in place of the value.
-  const needsValue = operation.effect === 'read' || mayHoldError;
-  if (value === undefined && needsValue) return unusable(say`it is not an answer to ${own(operation.api)}`);
+  if (value === undefined) return unusable(differenceOfFormat ?? say`it is not an answer to ${own(operation.api)}`);
   const createSchema = operation.pages?.page ?? operation.output;
-  // For a change without a value, `readRecord` makes an empty record with a warning.
-  return { ...answered, ...readRecord(createSchema(), value) };
+  const { record, missingFields, warnings } = readRecord(createSchema(), value);
+  const allMissing = fieldsAllMissing(operation, reply.body, value, missingFields.length > 0);
+  return { ...answered, record, missingFields, warnings: [...allMissingWarning(allMissing), ...warnings] };
+}
+
+/** Maximum number of names in the warning that no expected field is there. */
+const namesShown = 5;
+
+/** Returns the warning that an answer has none of the expected fields, as a list of one; an empty list if no names are given. */
+function allMissingWarning(names: readonly string[]): SafeText[] {
+  if (names.length === 0) return [];
+  const shown = names.slice(0, namesShown).map((name) => own(name));
+  const others = names.length > namesShown ? [words('others')] : [];
+  return [say`The answer has none of the expected fields: ${listed([...shown, ...others], 'or')}.`];
 }
 
 /** True if answers of an operation with a successful status may hold errors. Then an answer that cannot be read may hold one. */
@@ -103,11 +123,11 @@ function isoDate(httpDate = ''): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-/** Returns the problem if a body does not have the format that an operation expects. */
-function formatProblem(body: Body, format: Operation['answer']): SafeText | undefined {
-  if (body.kind === (format === 'none' ? 'empty' : format)) return undefined;
-  if (body.kind !== 'html' && isReadAsText(format, body)) return undefined;
+/** Returns the difference if a body does not have the format that an operation expects. For `text`, only an HTML page is different. */
+function formatDifference(body: Body, format: Operation['answer']): SafeText | undefined {
+  if (format === 'text' && body.kind !== 'html') return undefined;
   if (body.kind === 'malformed') return say`it looks like ${own(body.format)}, but ${defined(body.problem)}`;
+  if (formatNames[body.kind] === formatNames[format]) return undefined;
   return say`it is ${words(formatNames[body.kind])}, not ${words(formatNames[format])}`;
 }
 
@@ -115,6 +135,7 @@ const formatNames = {
   xml: 'XML',
   xmlText: 'XML',
   json: 'JSON',
+  jsonText: 'JSON',
   html: 'an HTML page',
   text: 'plain text',
   empty: 'empty',

@@ -284,6 +284,7 @@ const errorStatuses = [400, 403, 404, 409, 500, 503];
 function probeReplies({ answer }: Operation): [FinalReply, ...FinalReply[]] {
   const expected: Readonly<Record<Operation['answer'], Body>> = {
     json: { kind: 'json', value: {} },
+    jsonText: { kind: 'json', value: {} },
     xml: { kind: 'xml', value: { Answer: { Field: 'a' } } },
     xmlText: { kind: 'xml', value: { Answer: { Field: 'a' } } },
     text: { kind: 'text', text: 'text' },

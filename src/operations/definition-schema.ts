@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import type { Change, Follow, LastingPart, Operation } from '../tools/define-operation.js';
+import type { AnswerBody, Change, Follow, LastingPart, Operation } from '../tools/define-operation.js';
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
@@ -261,7 +261,10 @@ const companionReadSchema = ({ returns }: Guards) =>
 const effect = z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete');
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const method = z.enum(methods, 'must be GET, HEAD, POST, PUT, PATCH or DELETE');
-const answerFormat = z.enum(['json', 'xml', 'xmlText', 'text', 'none'], 'must be json, xml, xmlText, text or none');
+const answerFormat = z.enum(
+  ['json', 'jsonText', 'xml', 'xmlText', 'text', 'none'],
+  'must be json, jsonText, xml, xmlText, text or none',
+);
 const serviceName = matching(
   /^[a-z][a-z0-9-]{0,30}$/,
   'lowercase letters, digits and "-", at most 31, beginning with a letter',
@@ -332,6 +335,7 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
 
     // The answer.
     answer: answerFormat,
+    answerBody: object({ fields: paths, root: z.string().optional() } satisfies FieldsOf<AnswerBody>).exactOptional(),
     extract: promises('extract', jsonValue),
     errorOf: promises('errorOf', answeredError).exactOptional(),
     output: makesSchema('output'),

@@ -117,12 +117,15 @@ export interface Operation<
   readonly takesToken?: boolean;
   /**
    * Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called; if its headers matter, use
-   * `text`. With `xmlText`, `extract` gets the text of the XML to parse it itself, but never malformed XML.
+   * `text`. With `xmlText`, `extract` gets the text of the XML to parse it itself, but never malformed XML. With `jsonText`, it
+   * gets the text of any body except an HTML page.
    */
-  readonly answer: 'json' | 'xml' | 'xmlText' | 'text' | 'none';
+  readonly answer: 'json' | 'jsonText' | 'xml' | 'xmlText' | 'text' | 'none';
+  /** The expected body of a successful answer, if `output` also has fields that are not in it. */
+  readonly answerBody?: AnswerBody;
   /**
    * Returns the record of an answer, or a promise of the record. If the body is no answer to the operation, returns undefined.
-   * @param body a JSON value for `json`, nested objects of text for `xml`, or the text of the body for `text` and `xmlText`
+   * @param body a JSON value for `json`, nested objects of text for `xml`, or the text of the body for the other formats
    * @param headers with names in lower case
    * @param status from 200 to 299
    */
@@ -197,6 +200,14 @@ export interface Operation<
   readonly probe?: Probe<z.input<Input>>;
   /** JSON Schemas for the list of tools. Absent if the build generates them from `input` and `output`. */
   readonly schemas?: { readonly input: JsonSchema; readonly output?: JsonSchema };
+}
+
+/** The expected body of an answer. */
+export interface AnswerBody {
+  /** Paths of the fields of the record that come from the body, and not from headers or the status. */
+  readonly fields: readonly string[];
+  /** Name of the root element. Undefined if the body is not XML, or if its root does not matter. */
+  readonly root?: string | undefined;
 }
 
 /** A sentence in the `instructions` of the MCP server. */

@@ -94,10 +94,12 @@ export const shortenServiceError = (error: Readonly<Record<string, unknown>>): S
 
 /** Reads the fields of an error, with names as in XML or as in JSON. If the error is only a text, the text is the message. */
 const errorFields = (source: unknown): ServiceError => ({
-  ...textField('code', valueAt(source, 'Code') ?? valueAt(source, 'code')),
+  ...textField('code', valueAt(source, 'Code') ?? valueAt(source, 'code') ?? valueAt(source, 'errorCode')),
   ...textField(
     'message',
-    typeof source === 'string' ? source : (valueAt(source, 'Message') ?? valueAt(source, 'message')),
+    typeof source === 'string'
+      ? source
+      : (valueAt(source, 'Message') ?? valueAt(source, 'message') ?? valueAt(source, 'errorMessage')),
   ),
   ...textField('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
   ...textField('region', valueAt(source, 'Region')),

@@ -15,7 +15,17 @@ import { exampleArguments, modelExamples, toArgumentNames } from './example-argu
 import type { Listing } from './fit-listings.js';
 import { type FoldedArguments, unfolded, withFolded } from './folded-arguments.js';
 import { memberValues } from './member-values.js';
-import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
+import {
+  hasTrait,
+  isIdempotencyToken,
+  type Member,
+  type Model,
+  ModelError,
+  type ModelOperation,
+  type Protocol,
+  shapeName,
+  textTrait,
+} from './model.js';
 import type { ModelPages } from './model-pages.js';
 import type { FindPassedBack } from './passed-back.js';
 import type { ProtocolAnswer } from './protocol.js';
@@ -83,7 +93,7 @@ export function modelOperation(
       const values = pageStart === undefined ? given : { ...without(given, pages?.inputTokens ?? []), ...pageStart };
       return codec.encode(operation, values, idempotencyToken);
     },
-    answer: answerFormat(model, operation),
+    ...answerFormat(model, operation),
     extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
     ...(settings.errorField !== undefined && { errorOf: errorIn(settings.errorField, getAnswerFields(), decode) }),
     output,
@@ -283,11 +293,27 @@ function translateSource(
     : `answer.${translatePath(path, changeAnswerFields, 'memberName', { setting, structure: 'the answer' })}`;
 }
 
-/** Returns how the body of an answer is read. In XML protocols, it is XML, unless a member that is no structure is the whole body. */
-function answerFormat({ service, shape }: Model, { output }: ModelOperation): Operation['answer'] {
+/** Returns the format of the body of an answer, and the body. It is XML or JSON, unless a member that is no structure is the whole body. */
+function answerFormat(
+  { service, shape, traitsOf }: Model,
+  { name, output }: ModelOperation,
+): Pick<Operation, 'answer' | 'answerBody'> {
   const payload = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
-  const isXml = payload === undefined || ['structure', 'union'].includes(shape(payload.target).kind);
-  return isXml && xmlProtocols.includes(service.protocol) ? 'xmlText' : 'text';
+  const whole = payload && shape(payload.target);
+  if (whole !== undefined && whole.kind !== 'structure' && whole.kind !== 'union') return { answer: 'text' };
+
+  const isOutsideBody = ({ traits }: Member) =>
+    ['httpHeader', 'httpPrefixHeaders', 'httpResponseCode'].some((trait) => hasTrait(traits, `smithy.api#${trait}`));
+  const fields =
+    whole?.members.map((member) => `${payload?.name}.${member.name}`) ??
+    output.members.filter((member) => !isOutsideBody(member)).map((member) => member.name);
+  if (!xmlProtocols.includes(service.protocol)) return { answer: 'jsonText', answerBody: { fields } };
+
+  const { id, traits } = payload === undefined ? output : { id: payload.target, traits: traitsOf(payload) };
+  // The REST protocol says nothing about a body without fields, which some services send nevertheless.
+  const rootOfRest = fields.length === 0 ? undefined : (textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id));
+  const root = service.protocol === 'restXml' ? rootOfRest : `${name}Response`;
+  return { answer: 'xmlText', answerBody: { fields, root } };
 }
 
 const xmlProtocols: readonly Protocol[] = ['restXml', 'awsQuery', 'ec2Query'];

@@ -135,7 +135,7 @@ test.each<[object, RegExp]>([
   [{ Items: ['a'], LastEvaluatedKey: { Id: { S: 'a' } } }, /^Get found 1 in Items: "a"\. More follow\.$/],
   [{ Items: [{ IsTruncated: true, NextToken: 'x' }] }, /^Get found 1 in Items: "x"\.$/],
   [{ Names: ['a'], IsTruncated: false, NextToken: '' }, /^Get found 1 in Names: "a"\.$/],
-  [{}, /^Get succeeded\. The answer is empty\.$/],
+  [{}, /^Get succeeded\. Its answer has no values to show\.$/],
 ])('the summary of %j', (record, summary) => {
   expect(answerSummary('Get', { ...record }, { isChange: false }).text).toMatch(summary);
 });

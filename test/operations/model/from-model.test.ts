@@ -229,7 +229,7 @@ describe.each(['restXml', 'awsQuery', 'ec2Query'])('an answer of %s', (protocol)
     ['a document with a document type', `<!DOCTYPE R>${one}`, /it looks like XML, but it has a document type/],
     ['a document that is cut', one.slice(0, -4), /it looks like XML, but it is cut short/],
     ['another document after it', `${one}${one}`, /it looks like XML, but/],
-    ['JSON', '{"Keys":["a"]}', /it is not an answer to ListKeys/],
+    ['JSON', '{"Keys":["a"]}', /it is JSON, not XML/],
   ])('that is %s', async (_what, body, told) => {
     answer = body;
     const { call, close } = caller();
@@ -245,6 +245,127 @@ describe.each(['restXml', 'awsQuery', 'ec2Query'])('an answer of %s', (protocol)
     const result = await call(await named('people_delete_keys', given), {}, { signal: never });
     await close();
     expect(result).toMatchObject({ failure: { code: 'UnreadableAnswer', mayHaveHappened: true } });
+  });
+});
+
+describe('an answer of success to an operation of a model', () => {
+  const operations = {
+    ListKeys: {
+      output: { Keys: 'small#Names', Marker: member('String', { httpHeader: 'x-marker' }) },
+      traits: http('GET', '/keys'),
+    },
+    CreateKey: {
+      input: { KeyId: 'String' },
+      output: { Key: 'small#Key', Status: member('Integer', { httpResponseCode: {} }) },
+      traits: http('POST', '/keys'),
+    },
+    DeleteKey: { input: { KeyId: 'String' }, traits: http('POST', '/keys/delete') },
+    SetKey: {
+      input: { KeyId: 'String' },
+      output: { Key: member('small#Key', { httpPayload: {} }) },
+      traits: http('POST', '/keys/set'),
+    },
+  };
+  const shapes = {
+    'small#Names': { type: 'list', member: { target: 'smithy.api#String' } },
+    'small#Key': { type: 'structure', members: { KeyId: { target: 'smithy.api#String' } } },
+  };
+  const change = { effect: 'alter', costsMoney: false, repeatable: true };
+  const names = {
+    list: 'people_list_keys',
+    create: 'people_create_key',
+    drop: 'people_delete_key',
+    set: 'people_set_key',
+  };
+  const answered = async (protocol: string, name: keyof typeof names, body: string) => {
+    writeFileSync(
+      join(folder, `success-${protocol}.json`),
+      JSON.stringify(smallModelJson(operations, shapes, protocol)),
+    );
+    const operation = await named(names[name], {
+      ...settings,
+      model: `./success-${protocol}.json`,
+      operations: { ListKeys: { effect: 'read' }, CreateKey: change, DeleteKey: change, SetKey: change },
+    });
+    answer = body;
+    const { call, close } = caller();
+    const result = await call(operation, name === 'list' ? {} : { KeyId: `${count}` }, { signal: never });
+    await close();
+    return result;
+  };
+
+  const errors = [
+    ['{"code":"InternalError","message":"boom"}', true],
+    ['{"__type":"InternalServerError"}', true],
+    ['{"error":{"code":"AccessDenied"}}', false],
+    ['{"errorCode":"AccessDenied"}', false],
+    ['{"code":"Client.AuthFailure"}', false],
+  ] as const;
+  const protocols = ['restJson1', 'awsJson1_0', 'restXml', 'awsQuery'];
+  test.each(errors.flatMap(([body, isUnknown]) => protocols.map((protocol) => ({ protocol, body, isUnknown }))))(
+    'is an error if it has an error code and no expected field: $body ($protocol)',
+    async ({ protocol, body, isUnknown }) => {
+      expect(await answered(protocol, 'list', body)).toMatchObject({ ok: false, failure: { status: 200 } });
+      for (const name of ['create', 'drop', 'set'] as const)
+        expect(await answered(protocol, name, body), name).toMatchObject({
+          failure: { status: 200, mayHaveHappened: isUnknown },
+        });
+    },
+  );
+
+  test.each([
+    ['restJson1', '{"code":"x","Keys":["a"]}'],
+    ['awsQuery', '<R><ListKeysResult><Keys><member>a</member></Keys></ListKeysResult></R>'],
+  ])('is read if it has an expected field: %s %s', async (protocol, body) => {
+    expect((await answered(protocol, 'list', body)).text).toMatch(/^ListKeys found 1 in Keys: "a"/);
+  });
+
+  test.each(['restXml', 'awsQuery', 'ec2Query'])('of %s that is another document is no answer', async (protocol) => {
+    const body = '<SomethingElse><a>1</a></SomethingElse>';
+    expect(await answered(protocol, 'list', body)).toMatchObject({ ok: false, failure: { code: 'UnreadableAnswer' } });
+    const { ok, text } = await answered(protocol, 'create', body);
+    expect(ok).toBe(true);
+    expect(text).toMatch(/^The cloud accepted this/);
+    expect(text).toContain('The answer cannot be read, because it is not an answer to CreateKey.');
+  });
+
+  test.each([
+    ['awsQuery', '<ListKeysResponse><ListKeysResult/><ResponseMetadata/></ListKeysResponse>'],
+    ['ec2Query', '<ListKeysResponse><requestId>1</requestId></ListKeysResponse>'],
+    ['restXml', '<ListKeysOutput><Other>1</Other></ListKeysOutput>'],
+    ['restXml', '<Other/>'],
+    ['awsJson1_0', '{}'],
+  ])('of %s may be empty: %s', async (protocol, body) => {
+    const { ok, text } = await answered(protocol, 'list', body);
+    expect(ok).toBe(true);
+    expect(text).not.toContain('expected fields');
+    expect(text).toMatch(/^ListKeys succeeded\. Its answer has no values to show\./);
+  });
+
+  test.each([
+    ['awsJson1_0', 'null'],
+    ['awsJson1_0', '[{"x":1}]'],
+    ['awsJson1_0', ''],
+    ['restJson1', '[1]'],
+    ['restJson1', '{"x":1}'],
+    ['restXml', ''],
+  ])('of %s that has nothing expected gets a warning: %j', async (protocol, body) => {
+    expect((await answered(protocol, 'list', body)).text).toContain(
+      `warning: The answer has none of the expected fields: Keys${protocol.startsWith('rest') ? '' : ' or Marker'}.`,
+    );
+    expect(await answered(protocol, 'create', body)).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    ['restJson1', '{"cut', 'it looks like JSON, but it is cut short or not well-formed'],
+    ['awsJson1_0', 'OK', 'it is plain text, not JSON'],
+    ['awsJson1_1', '<html></html>', 'it is an HTML page, not JSON'],
+    ['restXml', '{"a":1}', 'it is JSON, not XML'],
+  ])('of %s that cannot be read says why: %j', async (protocol, body, reason) => {
+    expect((await answered(protocol, 'list', body)).text).toContain(`the answer cannot be read, because ${reason}.`);
+    const { text } = await answered(protocol, 'create', body);
+    expect(text).toContain(`he answer cannot be read, because ${reason}.`);
+    expect(text).not.toContain('nothing');
   });
 });
 
