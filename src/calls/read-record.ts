@@ -66,7 +66,7 @@ export function missingWarning(
 /** Converts the value that an issue names, or sets it to undefined, in place. Returns the warning. */
 function repairField(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const name = toDotPath(issue.path);
-  const expected = issue.code === 'invalid_type' ? issue.expected : 'unknown';
+  const expected = expectedBy(issue);
   const converted = convert(issue.input, expected);
   const parent = issue.path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], record);
   const [last = ''] = issue.path.slice(-1);
@@ -75,13 +75,21 @@ function repairField(record: unknown, issue: z.core.$ZodIssue): SafeText {
   return say`${own(name)} in the answer is ${show(issue.input)}, not ${defined(typeNames[expected] ?? 'what it should be')}; ${fate}.`;
 }
 
+/** The type or the text format that a value should have, as zod names it. */
+function expectedBy(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return issue.expected;
+  return issue.code === 'invalid_format' ? issue.format : 'unknown';
+}
+
 const typeNames: Readonly<Record<string, string>> = {
   string: 'text',
-  number: 'a whole number',
+  number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
+  datetime: 'a time',
+  base64: 'base64',
 };
 
 /** Converts a value to the expected type. Returns undefined if that would lose something. */

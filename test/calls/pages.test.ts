@@ -138,7 +138,7 @@ test('numbers outside what a whole number holds are reported, not wrapped', asyn
   const { result } = await read([{ parts: [1], next: '9007199254740993' }]);
   expect(result).toMatchObject({ ok: true, structured: { answer: { partCount: 1 } } });
   expect(result.text).toContain(
-    'warning: nextPartNumberMarker in the answer is "9007199254740993", not a whole number; it was left out.',
+    'warning: nextPartNumberMarker in the answer is "9007199254740993", not a number; it was left out.',
   );
 });
 

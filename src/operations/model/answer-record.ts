@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { countText } from '../../util/human.js';
 import { isObject } from '../../util/objects.js';
+import { base64 } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';
 
@@ -29,16 +30,13 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   // JSON cannot hold bytes, and agents cannot read them as base64, so only their number is shown.
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
-  // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text. The protocols return a text
-  // whose media type is JSON as a `String` object with functions in it.
-  const isOddNumber = typeof value === 'number' && !Number.isFinite(value);
-  if (typeof value === 'bigint' || isOddNumber || value instanceof String) return String(value);
-
+  // The protocols return a text whose media type is JSON as a `String` object with functions in it.
+  if (value instanceof String) return String(value);
   if (Array.isArray(value)) {
     const elementRules = rules?.kind === 'list' ? rules.element() : undefined;
     return value.map((element) => answerValue(elementRules, element, isMasked));
   }
-  if (!isObject(value)) return numberIn(rules, value);
+  if (!isObject(value)) return simpleValue(rules, value);
 
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked);
   // The protocols return a big number as an object with the number as text in the field `string`.
@@ -48,14 +46,57 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
 }
 
-/** Returns the number in a text, as XML has it. A text that is no number, or an integer that JavaScript would round, stays as it is. */
-function numberIn(rules: ValueRules | undefined, value: unknown): unknown {
-  const isNumeric = rules?.kind === 'integer' || rules?.kind === 'number';
-  if (!isNumeric || typeof value !== 'string' || value.trim() === '') return value;
-  const number = Number(value);
-  const isRounded = /^[+-]?\d+$/.test(value.trim()) && !Number.isSafeInteger(number);
-  return isRounded || !Number.isFinite(number) ? value : number;
+/** Converts a value without inner values. If another value of the answer has a wrong format, times, blobs and numbers are still as they came. */
+function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
+  // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text.
+  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
+  if (typeof value !== 'string' && typeof value !== 'number') return value;
+  switch (rules?.kind) {
+    case 'timestamp':
+      return timeText(value) ?? value;
+    case 'blob':
+      return typeof value === 'string' && base64.test(value)
+        ? countText(Buffer.from(value, 'base64').length, 'byte')
+        : value;
+    case 'bigNumber':
+      return String(value);
+    case 'integer':
+    case 'number':
+      return typeof value === 'string' ? numberIn(value) : value;
+    case 'boolean':
+      return value === 'true' || value === 'false' ? value === 'true' : value;
+    default:
+      return value;
+  }
 }
+
+/** Returns the number in a text, as XML has it. A text that is no number, or an integer that JavaScript would round, stays as it is. */
+function numberIn(text: string): number | string {
+  const number = Number(text);
+  if (text.trim() === '' || !Number.isFinite(number)) return text;
+  return /^[+-]?\d+$/.test(text.trim()) && !Number.isSafeInteger(number) ? text : number;
+}
+
+/** Matches the times of the protocols as text: in ISO 8601 with a time zone, and as in HTTP headers. */
+const timeFormats =
+  /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$|^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:.]+ GMT$/;
+/** Matches seconds since 1970 as text. Another number of digits could be a date, such as 20261130, or milliseconds. */
+const epochSeconds = /^\d{9,11}(?:\.\d+)?$/;
+
+/** Converts a time in any format of the protocols to ISO 8601. Returns undefined for another value. */
+function timeText(value: string | number): string | undefined {
+  const isText = typeof value === 'string' && timeFormats.test(value);
+  const isSeconds = typeof value === 'number' || epochSeconds.test(value);
+  const time = new Date(isText ? value : isSeconds ? Number(value) * 1000 : Number.NaN);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}
+
+/** The schemas of values that a record has as text. A value in another format is not converted, and does not match. */
+const textFormats = {
+  integer: () => z.stringFormat('int', /^-?\d+$/),
+  number: () => z.stringFormat('number', /^(?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|-?Infinity)$/i),
+  blob: () => z.stringFormat('base64', /^\d+ bytes?$/),
+};
 
 /** Structures that are nested deeper than this number of levels appear in the schema of an answer without their fields. */
 const maximumLevels = 4;
@@ -80,15 +121,22 @@ function answerValueSchema(rules: ValueRules, isMasked: IsMasked, level: number)
       return z.array(answerValueSchema(rules.element(), isMasked, level));
     case 'map':
       return z.object({}).catchall(answerValueSchema(rules.element(), isMasked, level));
+    // A record has NaN, infinities and large integers as text.
     case 'integer':
+      return z.union([z.number(), textFormats.integer()]);
     case 'number':
-      // A record has NaN, infinities and large integers as text.
-      return z.union([z.number(), z.string()]);
+      return z.union([z.number(), textFormats.number()]);
+    case 'timestamp':
+      return z.iso.datetime();
+    case 'blob':
+      return textFormats.blob();
+    case 'bigNumber':
+      return textFormats.number();
     case 'boolean':
       return z.boolean();
     case 'document':
       return z.unknown();
-    // A text or an enumeration, and what a record has as text: a time, a blob or a big number.
+    // A text or an enumeration.
     default:
       return z.string();
   }

@@ -1,6 +1,6 @@
 import type { ApiRequest } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
-import { hasTrait, isIdempotencyToken, type Model, type ModelOperation } from './model.js';
+import { hasTrait, isIdempotencyToken, isXml, type Model, type ModelOperation } from './model.js';
 import type { LoadedProtocol, ProtocolAnswer, ProtocolRequest } from './protocol.js';
 import { operationSchemasOf } from './sdk-schema.js';
 
@@ -15,8 +15,9 @@ export interface Codec {
    */
   encode(operation: ModelOperation, values: Values, idempotencyToken?: string): Promise<ApiRequest>;
   /**
-   * Reads the answer to a request that succeeded. Numbers in XML and in headers, and integers that JavaScript would round, are text. Returns
-   * undefined if the answer cannot be read, or a trait of the operation is invalid.
+   * Reads the answer to a request that succeeded. Numbers in XML and in headers, and integers that JavaScript would round, are text. If a value
+   * in it is in a wrong format, all simple values are returned as they came: texts, and the numbers and booleans of JSON. Returns undefined if
+   * the answer cannot be read, or a trait of the operation is invalid.
    */
   decode(operation: ModelOperation, answer: ProtocolAnswer): Promise<Values | undefined>;
 }
@@ -25,6 +26,7 @@ export interface Codec {
 export function createCodec(model: Model): Codec {
   const requestSchemaOf = operationSchemasOf(model, 'request');
   const answerSchemaOf = operationSchemasOf(model, 'answer');
+  const unconvertedSchemaOf = operationSchemasOf(model, isXml(model.service) ? 'xml' : 'json');
   const loadProtocol = lazy(async (): Promise<LoadedProtocol> => {
     const { createProtocol } = await import('./protocol.js');
     return createProtocol(model.service);
@@ -40,16 +42,22 @@ export function createCodec(model: Model): Codec {
       return apiRequest(operation, { ...request, body });
     },
     decode: async (operation, answer) => {
-      try {
-        const protocol = await loadProtocol();
-        const text = isBodyJson(model, operation) ? withLargeIntegersAsText(answer.text) : answer.text;
-        const values = await protocol.deserialize(answerSchemaOf(operation), { ...answer, text });
-        // If the output has no members, the protocols return every field of the answer, even though the model describes none.
-        return knownMembers(operation, values);
-      } catch {
-        // The protocols throw many kinds of errors for an answer in another format, such as a SyntaxError for an HTML page.
-        return undefined;
+      const text = isBodyJson(model, operation) ? withLargeIntegersAsText(answer.text) : answer.text;
+      for (const schemaForAnswer of [answerSchemaOf, unconvertedSchemaOf]) {
+        try {
+          const protocol = await loadProtocol();
+          const values = await protocol.deserialize(
+            schemaForAnswer(operation),
+            withoutNull(operation, { ...answer, text }),
+          );
+          // If the output has no members, the protocols return every field of the answer, even though the model describes none.
+          return knownMembers(operation, values);
+        } catch {
+          // The protocols throw many kinds of errors for an answer in another format, such as a SyntaxError for an HTML page. For a value in
+          // another format, such as a time, they throw as well, so a second attempt converts no values.
+        }
       }
+      return undefined;
     },
   };
 }
@@ -60,12 +68,18 @@ function withIdempotencyToken({ input }: ModelOperation, values: Values, token: 
   return member === undefined || token === undefined ? values : { [member.name]: token, ...values };
 }
 
+/** Replaces the JSON `null` by an empty body, because some of the protocols throw for it. */
+const withoutNull = ({ output }: ModelOperation, answer: ProtocolAnswer): ProtocolAnswer => {
+  const isWholeBodyOneMember = output.members.some(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
+  return answer.text.trim() === 'null' && !isWholeBodyOneMember ? { ...answer, text: '' } : answer;
+};
+
 /** True if the body of an answer is JSON. It is not if a text or blob is the whole body. */
 function isBodyJson({ service, shape }: Model, { output }: ModelOperation): boolean {
   const payload = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
   const body = payload === undefined ? output : shape(payload.target);
   const isText = body.kind === 'enum' || (body.kind === 'simple' && ['string', 'blob'].includes(body.type));
-  return /json/i.test(service.protocol) && !isText;
+  return !isXml(service) && !isText;
 }
 
 /** Puts the integers in a text of JSON into quotation marks that JavaScript would round. */

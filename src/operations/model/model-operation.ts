@@ -18,11 +18,11 @@ import { memberValues } from './member-values.js';
 import {
   hasTrait,
   isIdempotencyToken,
+  isXml,
   type Member,
   type Model,
   ModelError,
   type ModelOperation,
-  type Protocol,
   shapeName,
   textTrait,
 } from './model.js';
@@ -307,7 +307,7 @@ function answerFormat(
   const fields =
     whole?.members.map((member) => `${payload?.name}.${member.name}`) ??
     output.members.filter((member) => !isOutsideBody(member)).map((member) => member.name);
-  if (!xmlProtocols.includes(service.protocol)) return { answer: 'jsonText', answerBody: { fields } };
+  if (!isXml(service)) return { answer: 'jsonText', answerBody: { fields } };
 
   const { id, traits } = payload === undefined ? output : { id: payload.target, traits: traitsOf(payload) };
   // The REST protocol says nothing about a body without fields, which some services send nevertheless.
@@ -315,8 +315,6 @@ function answerFormat(
   const root = service.protocol === 'restXml' ? rootOfRest : `${name}Response`;
   return { answer: 'xmlText', answerBody: { fields, root } };
 }
-
-const xmlProtocols: readonly Protocol[] = ['restXml', 'awsQuery', 'ec2Query'];
 
 /** Returns the signature of the requests. Empty for a built-in API, because the server's own settings say how to sign its requests. */
 function signingOf({ model, fileSettings }: ModelContext): { readonly signing?: Signing } {

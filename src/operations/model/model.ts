@@ -35,6 +35,10 @@ export type StructureShape = Extract<Shape, { kind: 'structure' | 'union' }>;
 export const protocols = ['restJson1', 'awsJson1_0', 'awsJson1_1', 'restXml', 'awsQuery', 'ec2Query'] as const;
 export type Protocol = (typeof protocols)[number];
 
+/** True if answers are XML. Answers in the other protocols are JSON. */
+export const isXml = ({ protocol }: Pick<ModelService, 'protocol'>): boolean =>
+  protocol === 'restXml' || protocol === 'awsQuery' || protocol === 'ec2Query';
+
 export interface ModelService {
   readonly id: string;
   readonly version: string;

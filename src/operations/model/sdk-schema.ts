@@ -33,27 +33,36 @@ const simpleTypeNumbers: Readonly<Record<SimpleType, number>> = {
   timestamp: 4,
 };
 
+/**
+ * Numbers of simple types with which a protocol reads every value as it came, without conversion. In JSON, a document would be converted
+ * (big numbers), and in XML, a text with child elements would be an error.
+ */
+const unconvertedType = { json: simpleTypeNumbers.string, xml: simpleTypeNumbers.document };
+
 /** Numbers of timestamps that have a certain format, in AWS's SDKs. */
 const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
-/** Numbers are read as text, because the protocols would round a large integer, and make NaN of a text that is no number. */
+/** In answers, numbers are read as text, because the protocols would round a large integer, and make NaN of a text that is no number. */
 const typeNumbersInAnswers = { ...simpleTypeNumbers, byte: 0, short: 0, integer: 0, long: 0, float: 0, double: 0 };
 
 /**
  * Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them.
- * @param use `request` to write requests, `answer` to read answers, in which XML and headers have numbers as text
+ * @param use `request` to write requests; `answer` to read answers, in which XML and headers have numbers as text; or the format of answers,
+ *   for schemas with which simple values in answers are read as they came. Then a value in a wrong format is no error
  */
 export function operationSchemasOf(
   model: Model,
-  use: 'request' | 'answer',
+  use: 'request' | 'answer' | keyof typeof unconvertedType,
 ): (operation: ModelOperation) => $OperationSchema {
-  const typeNumbers = use === 'answer' ? typeNumbersInAnswers : simpleTypeNumbers;
   const converted = new Map<string, $Schema>();
+  const isUnconverted = use === 'json' || use === 'xml';
+  const typeNumbers = use === 'answer' ? typeNumbersInAnswers : simpleTypeNumbers;
+  const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedType[use] : typeNumbers[type]);
 
   /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
   const shapeReference = (id: string): $SchemaRef => {
     return () => {
-      const schema = converted.get(id) ?? shapeSchema(model.shape(id), memberReference, typeNumbers);
+      const schema = converted.get(id) ?? shapeSchema(model.shape(id), memberReference, typeNumber);
       converted.set(id, schema);
       return schema;
     };
@@ -62,6 +71,12 @@ export function operationSchemasOf(
   /** Refers to the shape of a member by a pair, because the member may have traits that its shape does not have. */
   const memberReference = (member: Member): $SchemaRef => {
     const traits = protocolTraits(member.traits, member.target);
+    if (isUnconverted) {
+      const shape = model.shape(member.target);
+      // A text or bytes that are the whole body have no wrong format, and would be parsed with another type.
+      const isWholeBody = traits.httpPayload !== undefined && shape.kind === 'simple';
+      return [isWholeBody ? simpleTypeNumbers[shape.type] : shapeReference(member.target), traits];
+    }
     // For the SDKs, a number can be a schema. A timestamp with a format of its own has such a number, in place of a reference to its shape.
     const format = textTrait(model.traitsOf(member), 'smithy.api#timestampFormat');
     const timestampSchema = format === undefined ? undefined : timestampFormats[format];
@@ -79,11 +94,11 @@ export function operationSchemasOf(
 
 const namespaceOf = (id: string): string => id.slice(0, id.indexOf('#'));
 
-/** Converts a shape to a tuple: kind, namespace, name, traits and content. `memberReference` converts its members, `typeNumbers` its type. */
+/** Converts a shape to a tuple: kind, namespace, name, traits and content. `memberReference` converts its members. */
 function shapeSchema(
   shape: Shape,
   memberReference: (member: Member) => $SchemaRef,
-  typeNumbers: Readonly<Record<SimpleType, number>>,
+  typeNumber: (type: SimpleType) => number,
 ): $Schema {
   const { id } = shape;
   if (id === 'smithy.api#Unit') return 'unit';
@@ -92,11 +107,11 @@ function shapeSchema(
   const traits = protocolTraits(shape.traits, id);
   switch (shape.kind) {
     case 'simple':
-      return [kinds.simple, namespace, name, traits, typeNumbers[shape.type]];
+      return [kinds.simple, namespace, name, traits, typeNumber(shape.type)];
     case 'enum':
-      return [kinds.simple, namespace, name, traits, typeNumbers.string];
+      return [kinds.simple, namespace, name, traits, typeNumber('string')];
     case 'intEnum':
-      return [kinds.simple, namespace, name, traits, typeNumbers.integer];
+      return [kinds.simple, namespace, name, traits, typeNumber('integer')];
     case 'list':
       return [kinds.list, namespace, name, traits, memberReference(shape.member)];
     case 'map':

@@ -17,8 +17,9 @@ const folder = mkdtempSync(join(tmpdir(), 'cloudops-models-'));
 let cloud: CapturingServer;
 let answer = '{}';
 let status = 200;
+let headers = {};
 beforeAll(async () => {
-  cloud = await startServer((_request, response) => response.writeHead(status).end(answer));
+  cloud = await startServer((_request, response) => response.writeHead(status, headers).end(answer));
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
@@ -259,6 +260,14 @@ describe('an answer of success to an operation of a model', () => {
       output: { Key: 'small#Key', Status: member('Integer', { httpResponseCode: {} }) },
       traits: http('POST', '/keys'),
     },
+    ListThings: {
+      output: { Things: 'small#Things', Code: 'Integer', On: 'Boolean', Bytes: 'Blob' },
+      traits: http('GET', '/things'),
+    },
+    GetThing: {
+      output: { At: member('Timestamp', { httpHeader: 'x-at' }), Body: member('Blob', { httpPayload: {} }) },
+      traits: http('GET', '/thing'),
+    },
     DeleteKey: { input: { KeyId: 'String' }, traits: http('POST', '/keys/delete') },
     SetKey: {
       input: { KeyId: 'String' },
@@ -268,11 +277,29 @@ describe('an answer of success to an operation of a model', () => {
   };
   const shapes = {
     'small#Names': { type: 'list', member: { target: 'smithy.api#String' } },
+    'small#Things': { type: 'list', member: { target: 'small#Thing' } },
+    'small#Thing': {
+      type: 'structure',
+      members: Object.fromEntries(
+        Object.entries({
+          Thing: 'String',
+          At: 'Timestamp',
+          Data: 'Blob',
+          Size: 'Long',
+          Name: 'String',
+          Total: 'BigInteger',
+        }).map(([name, type]) => [name, { target: `smithy.api#${type}` }]),
+      ),
+    },
     'small#Key': { type: 'structure', members: { KeyId: { target: 'smithy.api#String' } } },
   };
   const change = { effect: 'alter', costsMoney: false, repeatable: true };
+  const read = { effect: 'read' };
+  const reads = { ListKeys: read, ListThings: read, GetThing: read };
   const names = {
     list: 'people_list_keys',
+    things: 'people_list_things',
+    get: 'people_get_thing',
     create: 'people_create_key',
     drop: 'people_delete_key',
     set: 'people_set_key',
@@ -285,11 +312,13 @@ describe('an answer of success to an operation of a model', () => {
     const operation = await named(names[name], {
       ...settings,
       model: `./success-${protocol}.json`,
-      operations: { ListKeys: { effect: 'read' }, CreateKey: change, DeleteKey: change, SetKey: change },
+      operations: { ...reads, CreateKey: change, DeleteKey: change, SetKey: change },
     });
     answer = body;
     const { call, close } = caller();
-    const result = await call(operation, name === 'list' ? {} : { KeyId: `${count}` }, { signal: never });
+    const result = await call(operation, ['list', 'things', 'get'].includes(name) ? {} : { KeyId: `${count}` }, {
+      signal: never,
+    });
     await close();
     return result;
   };
@@ -346,6 +375,7 @@ describe('an answer of success to an operation of a model', () => {
     ['awsJson1_0', 'null'],
     ['awsJson1_0', '[{"x":1}]'],
     ['awsJson1_0', ''],
+    ['restJson1', 'null'],
     ['restJson1', '[1]'],
     ['restJson1', '{"x":1}'],
     ['restXml', ''],
@@ -354,6 +384,60 @@ describe('an answer of success to an operation of a model', () => {
       `warning: The answer has none of the expected fields: Keys${protocol.startsWith('rest') ? '' : ' or Marker'}.`,
     );
     expect(await answered(protocol, 'create', body)).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    // A time in another format of the protocols is read.
+    ['awsJson1_1', 'At', '"2026-12-05T00:00:00Z"', '2026-12-05T00:00:00.000Z'],
+    ['awsJson1_1', 'At', '"Sat, 05 Dec 2026 00:00:00 GMT"', '2026-12-05T00:00:00.000Z'],
+    ['restXml', 'At', '1796428800', '2026-12-05T00:00:00.000Z'],
+    // Other values are left out.
+    ['awsJson1_1', 'At', '"now"', '"now", not a time'],
+    ['awsJson1_1', 'At', '1796428800000', '"+058896-', 'not a time'],
+    ['restJson1', 'At', '{"x":1}', '"{\\"x\\":1}", not text'],
+    ['awsQuery', 'At', '26.11.2026', '"26.11.2026", not a time'],
+    ['restXml', 'At', '20261126', '"20261126", not a time'],
+    ['restXml', 'At', '<x>1</x>', 'not text'],
+    ['restJson1', 'Data', '"not base64!"', '"not base64!", not base64'],
+    ['restXml', 'Data', 'not base64!', '"not base64!", not base64'],
+    ['restJson1', 'Size', '"big"', '"big", not a whole number'],
+    ['restXml', 'Size', 'big', '"big", not a whole number'],
+    ['restXml', 'Size', '<x>1</x>', 'not what it should be'],
+    ['restXml', 'Name', '<x>1</x>', 'not text'],
+    ['awsJson1_0', 'Total', '"many"', '"many", not a number'],
+  ])('of %s with %s in a wrong format is read: %s', async (protocol, field, value, ...told) => {
+    const isXml = protocol === 'restXml' || protocol === 'awsQuery';
+    const inXml = (name: string, content: string) => `<${name}>${content}</${name}>`;
+    const things = isXml
+      ? inXml(
+          'Things',
+          inXml('member', inXml('Thing', 'a')) + inXml('member', inXml('Thing', 'b') + inXml(field, value)),
+        )
+      : `{"Things":[{"Thing":"a"},{"Thing":"b","${field}":${value}}]}`;
+    const rest = `${inXml('Code', '7')}${inXml('On', 'true')}${inXml('Bytes', 'aGk=')}`;
+    const body = !isXml
+      ? `${things.slice(0, -1)},"Code":7,"On":true,"Bytes":"aGk="}`
+      : protocol === 'awsQuery'
+        ? inXml('ListThingsResponse', inXml('ListThingsResult', things + rest))
+        : inXml('ListThingsOutput', things + rest);
+    const { ok, text } = await answered(protocol, 'things', body);
+    expect(ok).toBe(true);
+    for (const part of told) expect(text).toContain(part);
+    if (told.some((part) => part.includes('not ')))
+      expect(text).toContain(`warning: Things[1].${field} in the answer is`);
+    else expect(text).not.toContain('warning');
+    expect(text).toMatch(/^ListThings found 2 in Things: "a", "b"\./);
+    for (const line of ['Code: 7', 'On: true', 'Bytes: "2 bytes"']) expect(text).toContain(line);
+  });
+
+  test('with a header in a wrong format is read', async () => {
+    headers = { 'x-at': '2026-11-26 10:00' };
+    const { ok, text } = await answered('restXml', 'get', 'plain text').finally(() => {
+      headers = {};
+    });
+    expect(ok).toBe(true);
+    expect(text).toContain('warning: At in the answer is "2026-11-26 10:00", not a time; it was left out.');
+    expect(text).toContain('Body: "10 bytes"');
   });
 
   test.each([
