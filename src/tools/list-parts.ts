@@ -335,7 +335,7 @@ interface PagesSoFar {
 
 /** The parts of a page, without those that lack a number. */
 const partsOf = ({ parts = [] }: PageRecord): UploadPart[] =>
-  parts.flatMap(({ partNumber, size = 0, lastModified = '', etag }) =>
+  parts.flatMap(({ partNumber, size = Number.NaN, lastModified = '', etag }) =>
     partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],
   );
 

@@ -142,6 +142,26 @@ test('numbers outside what a whole number holds are reported, not wrapped', asyn
   );
 });
 
+test.each([
+  ['big', 'parts[0].size in the answer is "big", not a number; it was left out.'],
+  ['', 'parts[0].size in the answer is "", not a number; it was left out.'],
+])('a size that cannot be read (%j) does not count as 0', async (size, warning) => {
+  const body = xml({ parts: [1, 2] }).replace('<Size>10', `<Size>${size}`);
+  server = await startServer((_request, response) => response.end(body));
+  const caller = testCaller(server.origin);
+  const { call } = caller;
+  const args = { bucket: 'b', object: 'o', uploadId: 'u' };
+  const summary = await call(listParts, args, { signal: never });
+  const page = await call(listParts, { ...args, view: 'parts' }, { signal: never });
+  await caller.close();
+  for (const { text } of [summary, page]) {
+    expect(text).toContain(`warning: ${warning}`);
+    expect(text).not.toMatch(/\b0 bytes|NaN|too small|totalBytes/);
+  }
+  expect(summary.text).toMatch(/^The upload of "o" has 2 parts, an unknown number of bytes\./);
+  expect(page.text).toMatch(/^2 parts of "o" on this page: 1–2, an unknown number of bytes\./);
+});
+
 test('a failure in the middle is the failure of the call', async () => {
   server = await startServer((_request, response, count) => {
     if (count === 1) response.end(xml({ parts: [1], truncated: true, next: 1 }));

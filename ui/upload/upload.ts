@@ -17,7 +17,8 @@ export interface Upload {
   /** The summary of the tool's answer, which models also get. */
   readonly summary: string;
   readonly partCount: number;
-  readonly totalBytes: number;
+  /** Undefined if the size of a part is unknown. */
+  readonly totalBytes: number | undefined;
   readonly expectedParts: number | undefined;
   readonly expectedBytes: number | undefined;
   /** The stored parts, sorted by part number. Undefined if the answer does not list them. */
@@ -74,7 +75,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     uploadId: readText(answer.uploadId) ?? readText(args.uploadId) ?? '',
     summary: readText(structured.summary) ?? text.split('\n')[0] ?? '',
     partCount: numberOf(answer.partCount) ?? parts?.length ?? 0,
-    totalBytes: numberOf(answer.totalBytes) ?? 0,
+    totalBytes: numberOf(answer.totalBytes),
     expectedParts: numberOf(answer.expectedParts),
     expectedBytes: numberOf(answer.expectedBytes),
     parts,
@@ -170,7 +171,7 @@ export function amountText(upload: Upload): string {
   const ofBytes = expectedBytes === undefined ? '' : ` of ${humanBytes(expectedBytes)}`;
   return [
     `${partCount.toLocaleString('en')}${ofParts} ${partCount === 1 && ofParts === '' ? 'part' : 'parts'}`,
-    `${humanBytes(totalBytes)}${ofBytes}`,
+    ...(totalBytes === undefined ? [] : [`${humanBytes(totalBytes)}${ofBytes}`]),
     ...shareTexts(upload),
   ].join(' · ');
 }

@@ -1,12 +1,15 @@
 /** A part that the object storage has received. */
 export interface UploadPart {
   readonly partNumber: number;
-  /** Size in bytes. */
+  /** Size in bytes; NaN if the service gave no readable size. */
   readonly size: number;
   /** Milliseconds since 1970; NaN if the service gave no readable time. */
   readonly uploadedAt: number;
   readonly etag?: string | undefined;
 }
+
+/** True if the size of a part is unknown. */
+export const lacksSize = ({ size }: Pick<UploadPart, 'size'>): boolean => Number.isNaN(size);
 
 /** Sum of the sizes of parts (bytes). */
 export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);

@@ -38,10 +38,10 @@ export function summarySentences(summary: Summary, upload: SafeText): SafeText {
 
 /** Describes the beginning of a list of parts that is longer than one call reads. `upload` is as in `summarySentences`. */
 export function beginningSentences(summary: Summary, upload: SafeText): SafeText {
-  const { partCount = 0, totalBytes = 0, highestPart } = summary;
+  const { partCount = 0, totalBytes, highestPart } = summary;
   return join(
     [
-      say`${upload} has more parts than were read: the first ${partCount}, up to part ${highestPart ?? 0}, have ${bytes(totalBytes)}.`,
+      say`${upload} has more parts than were read: the first ${partCount}, up to part ${highestPart ?? 0}, have ${sizeText(totalBytes)}.`,
       say`How far it is, and how fast it goes, is left out.`,
       ...unusableSentences(summary),
     ],
@@ -49,11 +49,14 @@ export function beginningSentences(summary: Summary, upload: SafeText): SafeText
   );
 }
 
+/** A number of bytes; undefined if the service did not give the size of each part. */
+const sizeText = (size: number | undefined) => (size === undefined ? words('an unknown number of bytes') : bytes(size));
+
 /** Says how many parts and bytes the upload has, and how much of the expected size that is. */
 function contentSentence(summary: Summary, upload: SafeText): SafeText {
-  const { partCount = 0, totalBytes = 0, startedAt, checkedAt } = summary;
+  const { partCount = 0, totalBytes, startedAt, checkedAt } = summary;
   if (partCount > 0) {
-    return say`${upload} has ${counted(partCount, 'part')}, ${bytes(totalBytes)}${progressText(summary)}.`;
+    return say`${upload} has ${counted(partCount, 'part')}, ${sizeText(totalBytes)}${progressText(summary)}.`;
   }
   const age = secondsBetween(startedAt, checkedAt);
   const since = age === undefined ? words('is open') : say`was started ${duration(age)} ago`;
@@ -268,7 +271,8 @@ export function pageSentences({ object = '', parts = [], isTruncated, partNumber
     return say`No parts of ${name} ${which}.${words(isTruncated ? ' More follow.' : '')}`;
   }
 
-  const size = bytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
+  const sum = parts.reduce((total, { size = Number.NaN }) => total + size, 0);
+  const size = sizeText(Number.isNaN(sum) ? undefined : sum);
   const more = words(isTruncated ? 'More follow.' : 'No parts follow these.');
   const numbers = parts.flatMap(({ partNumber }) => partNumber ?? []);
   const [first = 0] = numbers;

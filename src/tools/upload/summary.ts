@@ -5,7 +5,7 @@ import { beginOf } from './connections.js';
 import { type MissingParts, missingPartsOf, stepOf } from './missing-parts.js';
 import { median } from './numbers.js';
 import { bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
-import { bytesOf, rangesOf, type UploadPart } from './part.js';
+import { bytesOf, lacksSize, rangesOf, type UploadPart } from './part.js';
 import { countNotShown, notShown } from './shorten-lists.js';
 import { tuned } from './tuned.js';
 
@@ -91,23 +91,25 @@ export function summarise(
   const duplicates = rangesOf(repeatedNumbers);
   const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
 
+  const areSizesKnown = !listed.some(lacksSize);
   const progress = progressOf(distinctParts, expectation);
   const isComplete = progress.likelyBytesLeft === 0;
-  // A complete upload has neither parts in flight nor time left, so its pace does not matter.
-  const pace: Pace = isComplete ? { kind: 'unknown' } : paceOf(distinctParts, timeOf(checkedAt), timeOf(startedAt));
+  // A complete upload has neither parts in flight nor time left, so its pace does not matter. Without sizes, the pace is unknown.
+  const hasNoPace = isComplete || !areSizesKnown;
+  const pace: Pace = hasNoPace ? { kind: 'unknown' } : paceOf(distinctParts, timeOf(checkedAt), timeOf(startedAt));
   const missing = missingByPace(distinctParts, pace, progress);
   const { inFlight, passedOver, toCome, inFlightCount, inFlightSeconds } = missing;
 
   // A run is a range of parts that have the same size.
-  const runs = equalRuns(sorted);
+  const runs = areSizesKnown ? equalRuns(sorted) : [];
   const tooSmallRuns = equalRuns(progress.tooSmall);
 
   return withoutUndefined({
     partCount: sorted.length,
     highestPart: numbers.at(-1),
-    totalBytes: bytesOf(sorted),
+    totalBytes: areSizesKnown ? bytesOf(sorted) : undefined,
     // Unlike the other lists, this one is not left out if it is empty.
-    runs: runs.slice(0, maximumEntries),
+    runs: areSizesKnown ? runs.slice(0, maximumEntries) : undefined,
     // Left out if it is 0, which also stands for unknown. The number of parts that are too small is always known.
     inFlightCount: inFlightCount === 0 ? undefined : inFlightCount,
     inFlight: firstEntries(inFlight),
@@ -182,13 +184,15 @@ interface Progress {
 /**
  * Measures the progress towards the expectation. Parts that are too small do not count, because they have to be sent again. `missingCount`
  * is the number of parts that are not stored. `remainingParts` counts those that are too small as well. There is no progress, only
- * `tooSmall`, if nothing is expected, or if the stored parts contradict the expectation.
+ * `tooSmall`, if nothing is expected, or if the stored parts contradict the expectation. If the size of a part is unknown, there
+ * are only `missingCount` and `tooSmall`, in which this part is not.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
   // With a contradicted expectation, it is unknown how many parts are missing.
   if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
+  if (parts.some(lacksSize)) return { missingCount, tooSmall };
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
 

@@ -62,6 +62,26 @@ describe('what is still to come after the highest part', () => {
   });
 });
 
+test('without the size of a part, nothing is said that depends on it', () => {
+  const known = [...parts([1]), ...parts([2], mebibyte), ...parts([4, 5])];
+  const listed = [...known, { partNumber: 6, size: Number.NaN, uploadedAt: start }];
+  const summary = summarise(listed, { expectedParts: 9, expectedBytes: 90 * mebibyte }, { checkedAt: at(60) });
+  expect(summary).toEqual({
+    partCount: 5,
+    highestPart: 6,
+    passedOver: [{ from: 3, to: 3 }],
+    toCome: [{ from: 7, to: 9 }],
+    tooSmallCount: 1,
+    tooSmall: [{ from: 2, to: 2, partSize: mebibyte, bytes: mebibyte }],
+    firstUploadedAt: expect.any(String),
+    lastUploadedAt: expect.any(String),
+    checkedAt: at(60),
+    idleSeconds: expect.any(Number),
+    expectedParts: 9,
+    expectedBytes: 90 * mebibyte,
+  });
+});
+
 describe('parts under 5 MiB', () => {
   const small = [...parts([1, 2]), ...parts([3, 4], mebibyte), ...parts([5], 5 * mebibyte), ...parts([6], 1)];
 

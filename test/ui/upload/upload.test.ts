@@ -114,6 +114,7 @@ describe('how it goes', () => {
       '1,200 of 4,000 parts · 3.0 MiB of 10.0 MiB · 30%',
     );
     expect(await text({})).toBe('1,200 parts · 3.0 MiB · 30%');
+    expect(await text({ totalBytes: undefined })).toBe('1,200 parts · 30%');
     expect(await text({ percent: 0, totalBytes: 1200 })).toBe('1,200 parts · 1.2 KiB · under 1%');
     // Parts that are too small count for nothing.
     expect(await text({ percent: 0, totalBytes: 1200, expectedParts: 4000 })).toBe('1,200 of 4,000 parts · 1.2 KiB');
