@@ -4,7 +4,7 @@ import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { textAt } from '../util/objects.js';
-import { counted, distinct, forReader, own, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, distinct, forReader, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
@@ -332,6 +332,9 @@ class ReadSoFar {
   readonly #starts = new Set<string>();
   #requestIds: RequestIds = {};
   #pages = 0;
+  /** The warnings about pages by their text, each with the numbers of its pages. */
+  readonly #pageWarnings = new Map<string, { readonly warning: SafeText; readonly pages: number[] }>();
+  #unlistedWarnings = 0;
   entries = 0;
 
   constructor(warnings: readonly SafeText[]) {
@@ -340,11 +343,32 @@ class ReadSoFar {
 
   addPage(page: Page, entries: number): void {
     if (page.attempts.length > 1) this.#retriedAttempts.push(...page.attempts);
-    this.#warnings.push(...page.warnings);
+    this.#pages += 1;
+    for (const warning of page.warnings) this.#addPageWarning(warning);
     for (const path of page.missingFields) this.#missingFields.add(path);
     this.#requestIds = page.requestIds;
     this.entries += entries;
-    this.#pages += 1;
+  }
+
+  /** Adds a warning about the last page. If an earlier page had the same warning, only the page is added. */
+  #addPageWarning(warning: SafeText): void {
+    const known = this.#pageWarnings.get(warning.text);
+    if (known !== undefined) known.pages.push(this.#pages);
+    else if (this.#pageWarnings.size < maximumPageWarnings)
+      this.#pageWarnings.set(warning.text, { warning, pages: [this.#pages] });
+    else this.#unlistedWarnings += 1;
+  }
+
+  /** All warnings. A warning about a page after the first names it, because an index in the warning counts the entries of this page. */
+  #allWarnings(): SafeText[] {
+    const ofPages = [...this.#pageWarnings.values()].map(({ warning, pages }) =>
+      pages.every((page) => page === 1) ? warning : say`${pagesText(pages)}: ${warning}`,
+    );
+    const unlisted = this.#unlistedWarnings;
+    return [
+      ...distinct([...this.#warnings, ...ofPages]),
+      ...(unlisted > 0 ? [say`${unlisted} more warnings about pages were left out.`] : []),
+    ];
   }
 
   /** Returns a problem if the page after page `number` has the same start as an earlier page, because reading would then never end. */
@@ -360,7 +384,7 @@ class ReadSoFar {
    * @param cut set if a limit stopped the reading: the limit, and the start of the first page that was not read
    */
   endWithPages(state: unknown, cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit }): Reduced {
-    const warnings = distinct(this.#warnings);
+    const warnings = this.#allWarnings();
     if (cut !== undefined) warnings.unshift(cutWarning(cut.limit, this.#pages, this.entries));
     return {
       kind: 'reduced',
@@ -375,9 +399,21 @@ class ReadSoFar {
 
   /** Ends a read with a failure, which gets the warnings, because a warning may name its cause. */
   endWithFailure(failure: Failure): ReadEnd {
-    const warnings = distinct(this.#warnings);
+    const warnings = this.#allWarnings();
     return { kind: 'failed', failure: warnings.length === 0 ? failure : { ...failure, warnings } };
   }
+}
+
+/** Maximum number of warnings about the pages of a read, because each page may have many. */
+const maximumPageWarnings = 40;
+/** Maximum number of pages that a warning names. */
+const maximumPagesNamed = 3;
+
+/** Names the pages of a warning: `Page 2`, `Pages 1, 2, 3 and others`. */
+function pagesText(pages: readonly number[]): SafeText {
+  const named = pages.slice(0, maximumPagesNamed).map((page) => say`${page}`);
+  const others = pages.length > maximumPagesNamed ? [words('others')] : [];
+  return say`${words(pages.length === 1 ? 'Page' : 'Pages')} ${listed([...named, ...others])}`;
 }
 
 /** The warning that the answer does not contain all pages. */

@@ -57,7 +57,26 @@ test('pages are counted with their entries, while they come', async () => {
 test('what there is to warn of is said once, though it is on each page', async () => {
   const odd = page({ parts: [part(1, 'many')], next: 1 });
   const result = await read([odd, page({ parts: [part(2, 'many')] })]);
-  expect(successOf(result).warnings.filter((warning) => warning.text.includes('many'))).toHaveLength(1);
+  const told = successOf(result).warnings.filter((warning) => warning.text.includes('many'));
+  expect(told.map(({ text }) => text)).toEqual([
+    'Pages 1 and 2: parts[0].size in the answer is "many", not a number; it was left out.',
+  ]);
+});
+
+test('a warning names the page if an index in it does not count from the first page', async () => {
+  const second = page({ parts: [part(2, 'many')], next: 2 });
+  const result = await read([page({ parts: [part(1)], next: 1 }), second, page({ parts: [part(3)] })]);
+  expect(successOf(result).warnings.map(({ text }) => text)).toContain(
+    'Page 2: parts[0].size in the answer is "many", not a number; it was left out.',
+  );
+});
+
+test('the number of warnings about pages is bounded', async () => {
+  const sizes = Array.from({ length: 50 }, (_, index) => `many ${index}`);
+  const pages = sizes.map((size, index) => page({ parts: [part(index + 1, size)], next: index + 1 }));
+  const { warnings } = successOf(await read([...pages, page({ parts: [part(60)] })]));
+  expect(warnings.filter(({ text }) => text.includes('"many '))).toHaveLength(40);
+  expect(warnings.map(({ text }) => text)).toContain('10 more warnings about pages were left out.');
 });
 
 test.each([
