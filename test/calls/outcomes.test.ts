@@ -184,6 +184,17 @@ test.each(rows.map(([what, reply, outcome, code, operation]) => ({ what, reply, 
   },
 );
 
+test.each([
+  ['{}', 1],
+  ['{"other":1}', 1],
+  [record, 0],
+])('an answer without any required field gets a warning: %s', async (body, count) => {
+  const { told } = await outcomeOf(answer(200, body), { ...json, extract: (value) => value });
+  const warnings = 'structured' in told ? told.structured.warnings : [];
+  const all = warnings.map(({ text }) => text);
+  expect(all.filter((text) => text === 'The answer has none of the expected fields: instance.')).toHaveLength(count);
+});
+
 function fail(): never {
   throw new Error('a fault');
 }
