@@ -158,8 +158,8 @@ test.each([
     expect(text).toContain(`warning: ${warning}`);
     expect(text).not.toMatch(/\b0 bytes|NaN|too small|totalBytes/);
   }
-  expect(summary.text).toMatch(/^The upload of "o" has 2 parts, an unknown number of bytes\./);
-  expect(page.text).toMatch(/^2 parts of "o" on this page: 1–2, an unknown number of bytes\./);
+  expect(summary.text).toMatch(/^The upload of "o" has 2 parts, an unknown size\./);
+  expect(page.text).toMatch(/^2 parts of "o" on this page: 1–2, an unknown size\./);
 });
 
 test('a failure in the middle is the failure of the call', async () => {

@@ -8,10 +8,7 @@ export interface UploadPart {
   readonly etag?: string | undefined;
 }
 
-/** True if the size of a part is unknown. */
-export const lacksSize = ({ size }: Pick<UploadPart, 'size'>): boolean => Number.isNaN(size);
-
-/** Sum of the sizes of parts (bytes). */
+/** Sum of the sizes of parts (bytes); NaN if a size is unknown. */
 export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);
 
 /** Part numbers from one to another, both included. */

@@ -49,8 +49,8 @@ export function beginningSentences(summary: Summary, upload: SafeText): SafeText
   );
 }
 
-/** A number of bytes; undefined if the service did not give the size of each part. */
-const sizeText = (size: number | undefined) => (size === undefined ? words('an unknown number of bytes') : bytes(size));
+/** A number of bytes; NaN if the service did not give the size of each part. */
+const sizeText = (size = Number.NaN) => (size >= 0 ? bytes(size) : words('an unknown size'));
 
 /** Says how many parts and bytes the upload has, and how much of the expected size that is. */
 function contentSentence(summary: Summary, upload: SafeText): SafeText {
@@ -271,8 +271,7 @@ export function pageSentences({ object = '', parts = [], isTruncated, partNumber
     return say`No parts of ${name} ${which}.${words(isTruncated ? ' More follow.' : '')}`;
   }
 
-  const sum = parts.reduce((total, { size = Number.NaN }) => total + size, 0);
-  const size = sizeText(Number.isNaN(sum) ? undefined : sum);
+  const size = sizeText(parts.reduce((sum, { size = Number.NaN }) => sum + size, 0));
   const more = words(isTruncated ? 'More follow.' : 'No parts follow these.');
   const numbers = parts.flatMap(({ partNumber }) => partNumber ?? []);
   const [first = 0] = numbers;

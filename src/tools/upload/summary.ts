@@ -5,7 +5,7 @@ import { beginOf } from './connections.js';
 import { type MissingParts, missingPartsOf, stepOf } from './missing-parts.js';
 import { median } from './numbers.js';
 import { bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
-import { bytesOf, lacksSize, rangesOf, type UploadPart } from './part.js';
+import { bytesOf, rangesOf, type UploadPart } from './part.js';
 import { countNotShown, notShown } from './shorten-lists.js';
 import { tuned } from './tuned.js';
 
@@ -91,12 +91,13 @@ export function summarise(
   const duplicates = rangesOf(repeatedNumbers);
   const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
 
-  const areSizesKnown = !listed.some(lacksSize);
+  const totalBytes = bytesOf(sorted);
+  const areSizesKnown = totalBytes >= 0;
   const progress = progressOf(distinctParts, expectation);
   const isComplete = progress.likelyBytesLeft === 0;
   // A complete upload has neither parts in flight nor time left, so its pace does not matter. Without sizes, the pace is unknown.
-  const hasNoPace = isComplete || !areSizesKnown;
-  const pace: Pace = hasNoPace ? { kind: 'unknown' } : paceOf(distinctParts, timeOf(checkedAt), timeOf(startedAt));
+  const pace: Pace =
+    isComplete || !areSizesKnown ? { kind: 'unknown' } : paceOf(distinctParts, timeOf(checkedAt), timeOf(startedAt));
   const missing = missingByPace(distinctParts, pace, progress);
   const { inFlight, passedOver, toCome, inFlightCount, inFlightSeconds } = missing;
 
@@ -107,7 +108,7 @@ export function summarise(
   return withoutUndefined({
     partCount: sorted.length,
     highestPart: numbers.at(-1),
-    totalBytes: areSizesKnown ? bytesOf(sorted) : undefined,
+    totalBytes: areSizesKnown ? totalBytes : undefined,
     // Unlike the other lists, this one is not left out if it is empty.
     runs: areSizesKnown ? runs.slice(0, maximumEntries) : undefined,
     // Left out if it is 0, which also stands for unknown. The number of parts that are too small is always known.
@@ -192,7 +193,7 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
   if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
-  if (parts.some(lacksSize)) return { missingCount, tooSmall };
+  if (!(bytesOf(parts) >= 0)) return { missingCount, tooSmall };
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
 
