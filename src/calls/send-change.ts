@@ -51,6 +51,7 @@ async function sendWithJournal(
   const intent = intentOf(draft, consent, now());
   // `mayRepeat` is the ID of the one earlier change that this change may repeat, or true for any. Any other duplicate is refused.
   const begun = await journal.begin(intent, { allowRepeat: mayRepeat, budget: call.budget.limit });
+  if (begun.kind === 'unwritable') log('error', 'journal', { tool: intent.tool, id: intent.id, error: begun.reason });
   if (begun.kind !== 'begun') throw beginRefusal(begun, call, visibleCaller(principal));
 
   const time = now();

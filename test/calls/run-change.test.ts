@@ -205,9 +205,12 @@ describe('before it is sent', () => {
     // The call that used it may have sent the change.
     ['consent was used up', { kind: 'consentUsed' }, { code: 'AlreadyDecided', problems: [] }],
   ] as const)('the journal says that %s: nothing is sent', async (_what, begun, failure) => {
-    const { told, requests } = await carryOut({ journal: journalWith({ begin: async () => begun }) });
+    const { told, requests, logged } = await carryOut({ journal: journalWith({ begin: async () => begun }) });
     expect(told).toMatchObject({ failure });
     expect(requests).toEqual([]);
+    const reasons = logged.filter(({ event, level }) => event === 'journal' && level === 'error');
+    const fields = { tool: 'restore_instance', id: expect.any(String), error: 'journal.jsonl: ENOSPC' };
+    expect(reasons.map((entry) => entry.fields)).toEqual(begun.kind === 'unwritable' ? [fields] : []);
   });
 
   test('a request that is too large to be shown is sent only where nobody has to agree', async () => {
