@@ -14,8 +14,8 @@ import { defaultHttpLimits } from '../http/limits.js';
 import { serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
-import { watchJournal } from '../journal/health-check.js';
 import type { Store } from '../journal/open-store.js';
+import { watchJournal } from '../journal/watch-journal.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
@@ -100,6 +100,7 @@ async function serve(
     server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
     decisions,
     shared: sharedMessages,
+    checkJournal: journalWatch?.checkNow,
     rate: config.http.rate,
     limits: defaultHttpLimits,
     timeoutMs: config.timeoutMs,

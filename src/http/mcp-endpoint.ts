@@ -29,6 +29,8 @@ export interface McpEndpointOptions {
   readonly server: ServerDependencies;
   /** Messages between replicas. Undefined if there are no other replicas. */
   readonly shared?: SharedMessages | undefined;
+  /** Checks the journal at once. Undefined if this server needs no journal. */
+  readonly checkJournal?: (() => void) | undefined;
   /** Returns a new ID that cannot be guessed. */
   readonly newId: () => string;
   readonly log: Log;
@@ -111,13 +113,10 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
 }
 
 /** Serves all messages except replies in a session, within the limits on concurrent calls. Each message gets its own SDK server. */
-function createCallServer(
-  { resource, server: serverOptions, log, now }: McpEndpointOptions,
-  metrics: Metrics,
-  concurrency: ConcurrencyLimiter,
-) {
+function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
+  const { resource, server: serverOptions, log } = options;
   const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
-  const reportedCall = reportCalls(serverOptions.call, metrics, now);
+  const reportedCall = reportCalls(serverOptions.call, metrics, options);
 
   return async ({ request, response, principal, session, conversation, readMessage }: Exchange): Promise<void> => {
     const place = await concurrency.take(principal?.name);
@@ -150,17 +149,29 @@ function createCallServer(
 /** Clients may cache lists for this time (milliseconds). It is short, because lists depend on scopes, which the caller's next token may lack. */
 const listLifeMs = 5 * 60_000;
 
-/** Wraps `callTool`, so that each call is reported to the metrics. */
+/**
+ * Wraps `callTool`, so that each call is reported to the metrics. After a call that could not use the journal, the journal is checked, so that
+ * readiness and metrics show the fault at once.
+ */
 export const reportCalls =
-  (callTool: CallTool, metrics: Metrics, now: () => Date): CallTool =>
+  (
+    callTool: CallTool,
+    metrics: Metrics,
+    { now, checkJournal }: Pick<McpEndpointOptions, 'now' | 'checkJournal'>,
+  ): CallTool =>
   (operation, args, context) => {
     const startedAt = now().getTime();
-    const report = (outcome: CallOutcome | undefined) =>
+    const report = (outcome: CallOutcome | undefined) => {
       metrics.called(operation.name, outcome, now().getTime() - startedAt);
+      if (outcome?.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
+    };
     const outcome = callTool(operation, args, context);
     void outcome.then(report, () => report(undefined));
     return outcome;
   };
+
+/** Codes of failures due to the journal, or to the plans beside it. */
+const journalFailures: readonly string[] = ['JournalUnavailable', 'StateUnavailable'];
 
 /** Wraps `callTool` for one HTTP request. `allEnded` resolves when all calls of the request have ended. */
 function trackCalls(callTool: CallTool) {

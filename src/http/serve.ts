@@ -60,7 +60,7 @@ export async function serveHttp(options: HttpOptions) {
   const noteRefusal = createRefusalNotes(metrics, options);
   const decisions = options.decisions && {
     ...options.decisions,
-    call: reportCalls(options.decisions.call, metrics, options.now),
+    call: reportCalls(options.decisions.call, metrics, options),
   };
   const route = createRouter({ ...options, decisions }, serveMcp, handleProbe, () => isStopping, noteRefusal);
   const answerError = createErrorAnswer(noteRefusal, log);

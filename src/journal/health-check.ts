@@ -1,85 +1,18 @@
-import { type Log, reasonOf, ShownError } from '../util/log.js';
+import { type Log, reasonOf } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
-import { OtherVersion } from './conflict.js';
 import type { Journal } from './journal.js';
 
-/** Pauses between two checks (milliseconds): before and after the first success. */
-const untilFirstSuccessMs = 3_000;
-const afterwardsMs = 30_000;
-
-/** The state of a journal, for readiness and metrics. */
-interface JournalWatch {
-  /**
-   * True from the first successful check on, even if later checks fail, because calls that only read the cloud need no journal. But false
-   * while the journal has recent entries of another version of this server, so that a rolling update to this version waits.
-   */
-  isReady(): boolean;
-  /** The result of the last check. A problem means that changes are refused. */
-  lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };
-  /** True if the last check succeeded. False before the first check. */
-  lastCheckSucceeded(): boolean;
-  stop(): void;
-}
-
 /** The result of a check. */
-type Check =
+export type Check =
   | { readonly kind: 'succeeded'; readonly warnings: readonly SafeText[] }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-const checkOnce = (journal: Pick<Journal, 'healthCheck'>): Promise<Check> =>
+/** Checks a journal. Never rejects. */
+export const checkOnce = (journal: Pick<Journal, 'healthCheck'>): Promise<Check> =>
   journal.healthCheck().then(
     (warnings) => ({ kind: 'succeeded', warnings }),
     (error: unknown) => ({ kind: 'failed', error }),
   );
-
-/** The problem for people who may not see the text of any error, which only the log gets. */
-const problemOf = (error: unknown): SafeText =>
-  error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
-
-/** Checks a journal regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
-export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
-  let last: Check | undefined;
-  let hasEverSucceeded = false;
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  const loggedWarnings = new Set<string>();
-
-  const logChange = (previous: Check | undefined, current: Check): void => {
-    if (current.kind === 'failed') {
-      const isSame = previous?.kind === 'failed' && reasonOf(previous.error) === reasonOf(current.error);
-      if (!isSame) logProblem(current.error, log);
-      return;
-    }
-    for (const message of current.warnings) {
-      if (!loggedWarnings.has(message.text)) log('warn', 'journal', { message });
-      loggedWarnings.add(message.text);
-    }
-    if (previous?.kind === 'failed') log('info', 'journal', { message: words('Changes can be recorded again.') });
-  };
-
-  const check = async (): Promise<void> => {
-    const current = await checkOnce(journal);
-    logChange(last, current);
-    last = current;
-    hasEverSucceeded ||= current.kind === 'succeeded';
-    if (!isStopped) timer = setTimeout(check, hasEverSucceeded ? afterwardsMs : untilFirstSuccessMs).unref();
-  };
-
-  void check();
-  return {
-    isReady: () => {
-      const isOtherVersion = last?.kind === 'failed' && last.error instanceof OtherVersion;
-      return hasEverSucceeded && !isOtherVersion;
-    },
-    lastCheck: () =>
-      last?.kind === 'failed' ? { problem: problemOf(last.error), warnings: [] } : { warnings: last?.warnings ?? [] },
-    lastCheckSucceeded: () => last?.kind === 'succeeded',
-    stop: () => {
-      isStopped = true;
-      clearTimeout(timer);
-    },
-  };
-}
 
 /** Checks a journal once, and logs warnings or the problem. */
 export async function reportJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): Promise<void> {
@@ -88,7 +21,8 @@ export async function reportJournal(journal: Pick<Journal, 'healthCheck'>, log: 
   else for (const message of check.warnings) log('warn', 'journal', { message });
 }
 
-const logProblem = (error: unknown, log: Log): void =>
+/** Logs why changes are refused. */
+export const logProblem = (error: unknown, log: Log): void =>
   log('error', 'journal', {
     error: reasonOf(error),
     message: words('Every change is refused until the journal of CLOUDOPS_JOURNAL can be written.'),

@@ -258,6 +258,22 @@ test('readiness says what is wrong with the journal, to orchestrators too, and t
   await server.close();
 });
 
+test('a call that cannot use the journal has it checked, and no other call', async () => {
+  const checkJournal = vi.fn();
+  const begin = async () => ({ kind: 'unwritable', reason: 'journal.jsonl: ENOSPC' }) as const;
+  const cloud = await startServer((_request, response) => void response.end('{"instance":{}}'));
+  const good = await serveInProcess({ cloud: cloud.origin, checkJournal });
+  await answerOf(await post(good.url, toolCall('restore_instance', restore)));
+  await answerOf(await post(good.url, toolCall('restore_instance', {})));
+  expect(checkJournal).not.toHaveBeenCalled();
+  await good.close();
+  const bad = await serveInProcess({ checkJournal, caller: { journal: { ...createMemoryJournal(), begin } } });
+  await answerOf(await post(bad.url, toolCall('restore_instance', restore)));
+  expect(checkJournal).toHaveBeenCalledOnce();
+  await bad.close();
+  await cloud.close();
+});
+
 describe('metrics', () => {
   /** Opens connections, and waits until the expected number is left. */
   const holdConnections = async (port: number, count: number, left: number) => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { OtherVersion } from '../../src/journal/conflict.js';
-import { reportJournal, watchJournal } from '../../src/journal/health-check.js';
+import { reportJournal } from '../../src/journal/health-check.js';
+import { watchJournal } from '../../src/journal/watch-journal.js';
 import { words } from '../../src/util/safe-text.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -39,7 +40,7 @@ test('is ready as soon as changes can be recorded, and stays so in an outage, wh
   journal.problem = 'ECONNREFUSED';
   expect(await after(60_000)).toEqual([true, false]);
   journal.problem = '';
-  expect(await after(30_000)).toEqual([true, true]);
+  expect(await after(3_000)).toEqual([true, true]);
   expect(await after(90_000)).toEqual([true, true]);
   expect(logged.map((line) => line.replace(/ Every change.*/, ''))).toEqual([
     'error ECONNREFUSED',
@@ -62,14 +63,42 @@ test('tells operators its warnings and its problem, and is not ready while anoth
   await vi.advanceTimersByTimeAsync(3_000);
   expect([watch.isReady(), watch.lastCheck()]).toEqual([true, { warnings: journal.warnings }]);
   healthCheck.mockRejectedValueOnce(new OtherVersion(until));
-  await vi.advanceTimersByTimeAsync(30_000);
+  await vi.advanceTimersByTimeAsync(27_000);
   expect([watch.isReady(), watch.lastCheckSucceeded()]).toEqual([false, false]);
   expect(watch.lastCheck().problem?.text).toContain('changes are refused until 2026-11-20T12:10:00.000Z');
   journal.problem = 'EACCES';
-  await vi.advanceTimersByTimeAsync(30_000);
+  await vi.advanceTimersByTimeAsync(3_000);
   expect(watch.isReady()).toBe(true);
   expect(watch.lastCheck().problem?.text).toBe('changes cannot be recorded: the log says why');
   watch.stop();
+});
+
+test('is checked at once if a call could not use it, but not twice at a time, nor while the next check is near', async () => {
+  const { journal, log, logged } = broken();
+  const watch = watchJournal(journal, log);
+  await vi.advanceTimersByTimeAsync(1_000);
+  journal.problem = '25006';
+  watch.checkNow();
+  watch.checkNow();
+  await vi.advanceTimersByTimeAsync(0);
+  expect([watch.lastCheckSucceeded(), journal.checks, logged.at(-1)]).toEqual([
+    false,
+    2,
+    expect.stringMatching(/^error 25006/),
+  ]);
+  watch.checkNow();
+  await vi.advanceTimersByTimeAsync(2_999);
+  expect(journal.checks).toBe(2);
+  journal.problem = '';
+  await vi.advanceTimersByTimeAsync(1);
+  expect([watch.lastCheckSucceeded(), journal.checks]).toEqual([true, 3]);
+  watch.checkNow();
+  await vi.advanceTimersByTimeAsync(29_999);
+  expect(journal.checks).toBe(4);
+  watch.stop();
+  watch.checkNow();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(journal.checks).toBe(4);
 });
 
 test('is not looked at again after the end, also if that came during a look', async () => {
