@@ -32,6 +32,7 @@ const remediesByCode: Readonly<Record<string, SafeText>> = {
   '42P01': ownerNeeded,
   42703: ownerNeeded,
   53: words('The database has no connection or no space left: see its own log.'),
+  57014: words('Something holds a lock on the tables, or the database is slow: see pg_stat_activity.'),
   57: words('The database is starting or going down: try again, and see its own log if that stays so.'),
 };
 

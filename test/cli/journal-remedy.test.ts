@@ -9,6 +9,8 @@ test.each([
   ['ECONNREFUSED', /^Check that the database runs/],
   ['08006', /^Check that the database runs/],
   ['28P01', /^Check the user and the password/],
+  ['57014', /^Something holds a lock on the tables, or the database is slow/],
+  ['57P03', /^The database is starting or going down/],
   ['XX000', /^See the log of the database/],
 ])('%s', (code, remedy) => {
   expect(journalRemedy(Object.assign(new Error('x'), { code }), true).text).toMatch(remedy);
