@@ -105,7 +105,7 @@ export async function startRuntime(
   const keyOptions = { env: config.otherVariables, now, log, stop: keyPrograms.signal };
   const accounts = openAccounts(config.accounts, { ...keyOptions, sandbox: sandbox?.cloud });
 
-  const store = openStore(config.journal, now, { log });
+  const store = openStore(config.journal, now, { log, addressFile: config.journalFile });
   const journal = await store.openJournal();
   const pageAndPlans = await openPageAndPlans(config, store, now, log, localPage);
 

@@ -72,7 +72,10 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   };
 
   let isEmpty = true;
-  const journal = await openStore(config.journal, now, { createsTables: false }).openJournal();
+  const journal = await openStore(config.journal, now, {
+    createsTables: false,
+    addressFile: config.journalFile,
+  }).openJournal();
   try {
     for await (const change of journal.read({ since, until, follow })) {
       if (stop?.aborted) break;

@@ -94,7 +94,7 @@ function valuesOfTexts(texts: GatheredSettings['texts']): Partial<Record<Setting
 
 /** Makes the configuration of the program from the values of settings, the accounts and some other environment variables. */
 function configOf(
-  { values, operations }: Pick<ParsedEnvironment, 'values' | 'operations'>,
+  { values, files, operations }: Pick<ParsedEnvironment, 'values' | 'files' | 'operations'>,
   accounts: AccountsConfig,
   { origins }: GatheredSettings,
   proxies: Proxies,
@@ -122,6 +122,8 @@ function configOf(
     secretsDir: values.SECRETS_DIR,
     /** Path of the journal's file, or address of its PostgreSQL database, which may hold a password. */
     journal: values.JOURNAL ?? defaultJournal(env, values.SANDBOX),
+    /** The file from which `journal` comes, if it comes from a file. */
+    journalFile: files.JOURNAL,
     /** Time limit of a whole call, with all its attempts. */
     timeoutMs: values.TIMEOUT_MS,
     maximumAttempts: values.MAX_ATTEMPTS,

@@ -19,6 +19,8 @@ export interface Store extends Pick<StorePlace, 'name' | 'path'> {
 
 interface StoreOptions {
   readonly log?: Log;
+  /** The file from which the address of a database comes. */
+  readonly addressFile?: string | undefined;
   /** False for commands that only read: they create no tables, and fail if tables are missing. By default true. */
   readonly createsTables?: boolean;
 }
@@ -28,9 +30,9 @@ interface StoreOptions {
  * @param journal the path of a file, or the address of a PostgreSQL database
  */
 export function openStore(journal: string, now: () => Date, options: StoreOptions = {}): Store {
-  const { log = () => undefined, createsTables = true } = options;
+  const { log = () => undefined } = options;
   return storePlace(journal).path === undefined
-    ? databaseStore(journal, now, { log, createsTables })
+    ? databaseStore(journal, now, { ...options, log })
     : fileStore(journal, now, log);
 }
 
@@ -43,13 +45,13 @@ const fileStore = (path: string, now: () => Date, log: Log): Store => ({
   migrate: async () => undefined,
 });
 
-function databaseStore(url: string, now: () => Date, options: Required<StoreOptions>): Store {
-  const { log } = options;
+function databaseStore(url: string, now: () => Date, options: StoreOptions & { readonly log: Log }): Store {
   const openDatabase = lazy(async () => (await import('./postgres-database.js')).openDatabase(url, now, options));
   return {
     name: storePlace(url).name,
     path: undefined,
-    openJournal: async () => (await import('./postgres.js')).createPostgresJournal(await openDatabase(), now, log),
+    openJournal: async () =>
+      (await import('./postgres.js')).createPostgresJournal(await openDatabase(), now, options.log),
     openPlans: async () => (await import('./plan-table.js')).createPlanTable(await openDatabase()),
     openDatabase,
     migrate: async () => (await import('./postgres-tables.js')).migrate(url),

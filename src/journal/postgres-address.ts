@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from 'node:fs';
 import { textAt } from '../util/objects.js';
 
 /**
@@ -8,6 +9,37 @@ export const connectionString = (url: string): string =>
   /[?&]uselibpqcompat=/.test(url)
     ? url
     : url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/g, '$1verify-full');
+
+/**
+ * Returns a function that returns the address with the password that its file has now, so that a new password needs no restart. Any other
+ * change in the file needs one, because another database has another journal. A file that cannot be read changes nothing.
+ * @param file the file that `url` comes from. Undefined if there is none
+ */
+export function followPassword(url: string, file: string | undefined): () => string {
+  let current = url;
+  return () => {
+    const text = file === undefined ? undefined : readAgain(file);
+    if (text !== undefined && withoutPassword(text) === withoutPassword(url)) current = text;
+    return current;
+  };
+}
+
+/** Synchronous, as the library reads the files of certificates. A pipe of a shell is not read again, because that might never end. */
+function readAgain(file: string): string | undefined {
+  try {
+    return statSync(file).isFile() ? readFileSync(file, 'utf8').trim() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutPassword(address: string): string | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
+  url.password = '';
+  url.searchParams.delete('password');
+  return url.href;
+}
 
 /** A file that the address of a database names cannot be read. Not a `ShownError`, because `/readyz` would show the path to everybody. */
 export class AddressFileUnreadable extends Error {}

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../util/log.js';
-import { connectionString, namingFile } from './postgres-address.js';
+import { connectionString, followPassword, namingFile } from './postgres-address.js';
 import { createTableCheck } from './postgres-tables.js';
 import { CommitPending } from './retry-writes.js';
 import { storePlace } from './store-place.js';
@@ -47,6 +47,8 @@ export interface Database {
 
 export interface DatabaseOptions {
   readonly log?: Log | undefined;
+  /** The file with the address. Each new connection takes the password from it. */
+  readonly addressFile?: string | undefined;
   /** False to create no tables, and to fail if tables are missing. By default true. */
   readonly createsTables?: boolean | undefined;
   /** Replaces the time of the database's clock, in milliseconds. Tests set it. */
@@ -59,15 +61,17 @@ export interface DatabaseOptions {
 export function openDatabase(url: string, now: () => Date, options: DatabaseOptions = {}): Database {
   const { log = () => undefined, createsTables = true, limits = defaultLimits } = options;
   const { databaseTime = (clockMs) => clockMs } = options;
-  const tables = createTableCheck(url, log, createsTables);
+  const currentUrl = followPassword(url, options.addressFile);
+  const tables = createTableCheck(currentUrl, log, createsTables);
   return {
     name: storePlace(url).name,
-    connect: (mostConnections) => createConnections({ url, now, mostConnections, tables, databaseTime, limits }),
+    connect: (mostConnections) => createConnections({ currentUrl, now, mostConnections, tables, databaseTime, limits }),
   };
 }
 
 interface ConnectionOptions {
-  readonly url: string;
+  /** Returns the address for a new connection. */
+  readonly currentUrl: () => string;
   readonly now: () => Date;
   readonly mostConnections: number;
   readonly tables: ReturnType<typeof createTableCheck>;
@@ -118,9 +122,14 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
   };
 }
 
-function createPool({ url, mostConnections, limits }: ConnectionOptions): pg.Pool {
+function createPool({ currentUrl, mostConnections, limits }: ConnectionOptions): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: connectionString(url),
+    // The pool makes a client for each new connection.
+    Client: class extends pg.Client {
+      constructor(config: pg.ClientConfig = {}) {
+        super({ ...config, connectionString: connectionString(currentUrl()) });
+      }
+    },
     max: mostConnections,
     connectionTimeoutMillis: limits.connectMs,
     query_timeout: limits.answerMs,

@@ -191,12 +191,12 @@ async function addIndexes(client: pg.ClientBase): Promise<void> {
  * Returns functions that create missing tables and indexes before the first work of a process, and again after an error.
  * @param createsTables false to create nothing, and to fail if tables are missing
  */
-export function createTableCheck(url: string, log: Log, createsTables: boolean) {
+export function createTableCheck(currentUrl: () => string, log: Log, createsTables: boolean) {
   let isChecked = false;
   let adding: Promise<void> | undefined;
   /** Calls at the same time share one attempt. Indexes that another process builds are left to that process. */
   const add = () => {
-    adding ??= migrate(url, { waitsForIndexes: false }).finally(() => {
+    adding ??= migrate(currentUrl(), { waitsForIndexes: false }).finally(() => {
       adding = undefined;
     });
     return adding;

@@ -100,6 +100,7 @@ describe('a journal in a database', () => {
     const direct = config({ CLOUDOPS_JOURNAL: url });
     const fromFile = config({ CLOUDOPS_JOURNAL_FILE: '/run/journal' }, [], { '/run/journal': `${url}\n` });
     expect([direct.journal, fromFile.journal]).toEqual([url, url]);
+    expect([direct.journalFile, fromFile.journalFile]).toEqual([undefined, '/run/journal']);
     expect(describeConfig(direct, 'operator', [])).toContain(
       '| CLOUDOPS_JOURNAL | postgres://db.example.com:5433/journals | environment',
     );

@@ -1,8 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { abandonedMs, OtherVersion } from '../../src/journal/conflict.js';
 import type { Journal, ListChangesOptions } from '../../src/journal/journal.js';
+import { openStore } from '../../src/journal/open-store.js';
 import { migrate } from '../../src/journal/postgres-tables.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
@@ -42,6 +45,27 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     journal.begin(intent(changes), { allowRepeat: false });
   const asWorker = (url: string) => url.replace('//cloudops:', '//worker:');
   const sql = (statement: string) => postgres.sql(database, statement);
+
+  test('takes the password of a new connection from the file of its address, and creates tables with it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'cloudops-address-'));
+    const file = join(folder, 'journal');
+    const address = (secret: string) => postgres.url(database).replace(/\/\/.*@/, `//rotating:${secret}@`);
+    writeFileSync(file, address('first'));
+    postgres.sql('postgres', "create role rotating login password 'first'");
+    sql('grant create on schema public to rotating');
+    const journal = await openStore(address('first'), () => new Date(), { addressFile: file }).openJournal();
+    opened.push(journal);
+    expect(await begin(journal, { digest: 'a' })).toEqual({ kind: 'begun' });
+
+    const cutOff = "select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'rotating'";
+    sql(`alter role rotating password 'second'; ${cutOff}`);
+    await expect.poll(async () => (await begin(journal, { digest: 'b' })).kind).toBe('unwritable');
+    expect(await begin(journal, { digest: 'b' })).toMatchObject({ reason: expect.stringMatching(/28P01$/) });
+    writeFileSync(file, address('second'));
+    sql('drop table cloudops_mutations');
+    expect(await begin(journal, { digest: 'c' })).toEqual({ kind: 'begun' });
+    rmSync(folder, { recursive: true });
+  });
 
   describe('whose standby hangs', () => {
     const hang = (names: string) => {
