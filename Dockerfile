@@ -24,7 +24,8 @@ COPY --from=build /build/dist dist
 USER 1000:1000
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
-  CMD ["node", "dist/main.js", "health"]
+  CMD ["node", "/app/dist/main.js", "health"]
 # V8's optimising compiler takes memory for the HTTP parser, which is WebAssembly, and makes it no faster. NODE_OPTIONS does not accept it.
-ENTRYPOINT ["node", "--liftoff-only", "dist/main.js"]
+# The path is absolute, so that `docker run -w` can give the folder in which the names of files are relative.
+ENTRYPOINT ["node", "--liftoff-only", "/app/dist/main.js"]
 CMD ["http", "--host", "0.0.0.0", "--port", "8080"]

@@ -254,6 +254,18 @@ describe('the Dockerfile', () => {
     rmSync(context, { recursive: true });
   });
 
+  test('finds the files of the guide by their names there, and may read them', () => {
+    const [, run = ''] = /\ndocker run (.*?)\n```/s.exec(guide) ?? [];
+    const [, settings = ''] = /```ini\n(.*?)```/s.exec(guide) ?? [];
+    const files = settings.match(/(?<=_FILE=).*/g) ?? [];
+    expect(files).toEqual(['http-tokens', 'state-key']);
+    // The guide makes them with `umask 077`.
+    for (const file of files) expect(guide).toMatch(new RegExp(` >>? ${file}\\n`));
+    expect(guide).toContain('umask 077');
+    for (const option of ['--user "$(id -u):$(id -g)"', '-v "$PWD:/run/cloudops:ro"', '-w /run/cloudops'])
+      expect(run).toContain(option);
+  });
+
   test('runs as a user that is not root, without a shell, and asks for its health', () => {
     expect(of('USER')).toEqual(['1000:1000']);
     const commands = [
@@ -263,7 +275,9 @@ describe('the Dockerfile', () => {
       ...of('HEALTHCHECK').map((line) => line.replace(/^.*?CMD /, '')),
     ];
     for (const command of commands) expect(z.array(z.string()).safeParse(JSON.parse(command)).success).toBe(true);
-    expect(of('HEALTHCHECK')[0]).toMatch(/CMD \["node", "dist\/main.js", "health"\]$/);
+    expect(of('HEALTHCHECK')[0]).toMatch(/CMD \["node", "\/app\/dist\/main.js", "health"\]$/);
+    expect(of('ENTRYPOINT')).toEqual(['["node", "--liftoff-only", "/app/dist/main.js"]']);
+    expect(of('WORKDIR').at(-1)).toBe('/app');
     expect(of('CMD')).toEqual(['["http", "--host", "0.0.0.0", "--port", "8080"]']);
   });
 });
