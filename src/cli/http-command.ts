@@ -186,10 +186,12 @@ interface Access {
 /** Checks the settings for access, and reads the tokens file. @throws UsageError with every problem */
 export async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date): Promise<Access> {
   const { tokensFile, issuer, audience, scopeClaim, clientId } = http;
-  // The audience of an issuer's tokens is usually the URL of this server. If it is no URL, the public URL has the host.
-  const publicHost = hostOf(audience) ?? hostOf(publicUrl);
+  // The audience of an issuer's tokens is usually the URL of this server.
+  const clientHosts = http.allowedHosts.length > 0 ? http.allowedHosts : [hostOf(audience)];
+  // Without the host of the public URL, the page for decisions would be refused at its own address.
+  const namedHosts = [...new Set([...clientHosts, hostOf(publicUrl)])].filter((name) => name !== undefined);
   // `exposedHosts` are the hosts by which other machines reach this server, in one text. Undefined if only this machine reaches it.
-  const { hosts, exposedHosts } = hostsOf(host, http.allowedHosts, publicHost);
+  const { hosts, exposedHosts } = hostsOf(host, namedHosts);
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
 
   const authenticatesCallers = tokensFile !== undefined || issuer !== undefined;
@@ -273,8 +275,7 @@ function openIssuer(
 }
 
 /** The host names of a server that listens on `host`. `exposedHosts` are those for other machines, in one text. Undefined without any. */
-function hostsOf(host: string, allowedHosts: readonly string[], publicHost: string | undefined) {
-  const namedHosts = allowedHosts.length === 0 && publicHost !== undefined ? [publicHost] : allowedHosts;
+function hostsOf(host: string, namedHosts: readonly string[]) {
   if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: namedHosts, exposedHosts: host };
   // Even on loopback, other machines can reach the server if a proxy on this machine passes on their requests for a named host.
   const exposedHosts = namedHosts.every(isLoopback) ? undefined : namedHosts.join(', ');

@@ -204,7 +204,7 @@ export const sections = {
     HTTP_CLIENT_SECRET: { secret: true, file: true, help: 'its secret', schema: schemas.anyText },
     HTTP_ALLOWED_HOSTS: {
       kind: 'list',
-      help: 'host names that clients use, comma-separated; the host of audience or public URL if not set',
+      help: "host names that clients use besides the public URL's, comma-separated; the audience's if not set",
       schema: schemas.hostNames,
     },
     HTTP_RATE: {
