@@ -154,6 +154,7 @@ describe.skipIf(!readable)('the alert rules for Prometheus', () => {
     journalReachable: () => true,
     unwrittenOutcomes: () => 0,
     issuerReachable: () => true,
+    authenticationReady: () => true,
     waitingQuestions: () => 0,
     waitingPlans: undefined,
   };
@@ -199,7 +200,33 @@ describe.skipIf(!readable)('the alert rules for Prometheus', () => {
         'the issuer does not answer',
         { 'cloudops_issuer_reachable{instance="a"}': '0x20' },
         'CloudopsIssuerUnreachable',
-        'a cannot fetch the keys of its issuer, and keeps those that it has for a day.',
+        'a cannot fetch the keys of its issuer. Keys that it already has are good for a day.',
+      ],
+      [
+        'no caller can be authenticated',
+        { 'cloudops_authentication_ready{instance="a"}': '0x20' },
+        'CloudopsAuthenticationUnavailable',
+        'a refuses every request: it has no keys of its issuer, or cannot read its tokens file.',
+      ],
+      [
+        'the journal fails for a moment, and changes are refused again and again',
+        {
+          'cloudops_calls_total{instance="a",tool="t",outcome="journal_unavailable"}': '0 1 1 1 1 2 2 2 2 3 3 3 3 4x7',
+        },
+        'CloudopsChangesRefused',
+        'a goes on refusing changes, because its journal often fails.',
+      ],
+      [
+        'changes were refused in one failover',
+        { 'cloudops_calls_total{instance="a",tool="t",outcome="journal_unavailable"}': '0x8 5x12' },
+        'CloudopsChangesRefused',
+        undefined,
+      ],
+      [
+        'a caller sends too many requests',
+        { 'cloudops_refused_requests_total{instance="a",reason="rate"}': '0+9x20' },
+        'CloudopsBusy',
+        'a refuses requests because it has too many.',
       ],
     ];
     test.each(situations)('when %s', (_what, series, alertname, summary) => {

@@ -11,7 +11,7 @@ import type { Address } from '../http/http-helpers.js';
 import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
-import { serveHttp } from '../http/serve.js';
+import { type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import type { Store } from '../journal/open-store.js';
@@ -105,13 +105,14 @@ async function serve(
     limits: defaultHttpLimits,
     timeoutMs: config.timeoutMs,
 
-    isReady: journalWatch?.isReady ?? (() => true),
+    missingPart: () => (journalWatch?.isReady() === false ? 'the journal' : identity?.missingPart()),
     journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), store)),
     // Functions that return the state of this process, for its metrics.
     state: {
       journalReachable: journalWatch?.lastCheckSucceeded,
       unwrittenOutcomes: journal.unwritten,
       issuerReachable: identity?.reachable,
+      authenticationReady: identity && (() => identity.missingPart() === undefined),
       // Each caller is asked one question at a time, so the number of callers is the number of questions.
       waitingQuestions: questions.callers,
       waitingPlans: decisions && plans.countWaiting,
@@ -235,6 +236,8 @@ interface Identity {
   signIn(publicUrl: string): Promise<SignIn>;
   /** True if the issuer answered the last request. Absent for a tokens file. */
   readonly reachable?: () => boolean;
+  /** The part without which no caller can be authenticated now. Undefined if callers can be. */
+  missingPart(): NeededPart | undefined;
   close?(): Promise<void>;
 }
 
@@ -245,6 +248,7 @@ function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0])
     // A caller has the scopes that the file gives it now. If the file no longer has the caller, the change is refused.
     callerNamed: authenticate.callerNamed,
     signIn: async () => signInByToken(authenticate, options.now),
+    missingPart: () => (authenticate.isReadable() ? undefined : 'the tokens file'),
   };
 }
 
@@ -270,6 +274,7 @@ function openIssuer(
       return signInAtIssuer({ ...options, clientId, clientSecret, publicUrl, httpClient, authenticate });
     },
     reachable: keys.reachable,
+    missingPart: () => (keys.areGood() ? undefined : 'the keys of the issuer'),
     close: httpClient.close,
   };
 }

@@ -37,6 +37,11 @@ export interface IssuerKeys {
   fetch(): Promise<void>;
   /** True if the last attempt to fetch the keys succeeded. */
   reachable(): boolean;
+  /**
+   * True if there are keys that may still be used. Also begins to fetch the keys again if they are old or the last attempt failed, because a
+   * server that is not ready gets no requests, which would fetch them.
+   */
+  areGood(): boolean;
 }
 
 export interface IssuerKeysOptions {
@@ -79,12 +84,20 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   // `source` logs the problem.
   const fetchInBackground = () => joseCache.reload().catch(() => undefined);
 
+  // After a failed attempt, `source` returns the last good keys, which are `fresh` for `freshMs` whatever their age. So their age is checked
+  // here too.
+  const isCacheOld = () => !joseCache.fresh || source.isLastGoodTooOld();
+
+  /** Begins to fetch the keys again if they are too old or the last attempt failed, once the pause is over. */
+  const renewIfDue = (): void => {
+    const isDue = isCacheOld() || source.lastProblem() !== undefined;
+    if (isDue && source.pauseLeft() === 0) void fetchInBackground();
+  };
+
   /** Fetches the keys again if those in the cache are too old, or in the background if the last attempt to fetch them failed. */
   const reloadCacheIfOld = async (): Promise<void> => {
-    // After a failed attempt, `source` returns the last good keys, which are `fresh` for `freshMs` whatever their age. So their age is checked
-    // here too, and the next attempt begins here, once the pause is over.
-    if (!joseCache.fresh || source.isLastGoodTooOld()) return reloadCache();
-    if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
+    if (isCacheOld()) return reloadCache();
+    renewIfDue();
   };
 
   /**
@@ -128,6 +141,10 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     },
     fetch: fetchInBackground,
     reachable: source.reachable,
+    areGood: () => {
+      renewIfDue();
+      return source.hasGoodKeys();
+    },
   };
 }
 
@@ -193,6 +210,7 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
     /** Milliseconds until the next attempt may begin. */
     pauseLeft,
     isLastGoodTooOld,
+    hasGoodKeys: () => lastGood !== undefined && !isLastGoodTooOld(),
     /** The problem of the last attempt, if the attempt failed. */
     lastProblem: () => lastAttempt?.problem,
     reachable: () => lastAttempt !== undefined && lastAttempt.problem === undefined,

@@ -30,13 +30,16 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly decisions?: DecisionsOptions | undefined;
   /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
-  /** True if this server may take requests, because its journal works. */
-  readonly isReady: () => boolean;
+  /** The part without which this server cannot take requests now. Undefined if it can. */
+  readonly missingPart: () => NeededPart | undefined;
   /** The problem and the warnings of the journal, which `/readyz` shows. */
   readonly journalNotes?: () => readonly SafeText[];
   /** The state of the process, which the metrics show. */
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
+
+/** A part without which a server is not ready. */
+export type NeededPart = 'the journal' | 'the keys of the issuer' | 'the tokens file';
 
 /** Time that clients have to read the rest of their answers when this server closes (milliseconds). */
 const flushMs = 1000;
@@ -50,9 +53,10 @@ export async function serveHttp(options: HttpOptions) {
   const concurrency = createConcurrencyLimiter(limits);
   const metrics = metricsOf(options, () => concurrency.running);
   let isStopping = false;
-  const readiness = () => {
+  const readiness = (): Readiness => {
     if (isStopping) return 'stopping';
-    return options.isReady() ? 'ready' : 'waiting for the journal';
+    const missingPart = options.missingPart();
+    return missingPart === undefined ? 'ready' : `waiting for ${missingPart}`;
   };
 
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
@@ -201,7 +205,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, { status, me
 }
 
 /** The state of this server for its orchestrator, such as Kubernetes, which sends requests only to a server that is ready. */
-type Readiness = 'ready' | 'waiting for the journal' | 'stopping';
+type Readiness = 'ready' | `waiting for ${NeededPart}` | 'stopping';
 
 /** Answers a probe and returns true. For any other request, does nothing and returns false. */
 type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;

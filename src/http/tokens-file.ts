@@ -88,6 +88,11 @@ const rereadAfterMs = 1000;
 type AuthenticateByFile = Authenticate & {
   /** Finds a caller by name. */
   readonly callerNamed: (name: string) => Promise<Authentication>;
+  /**
+   * True if the file could be read last. Also begins to read the file again if that is due, because a server that is not ready gets no
+   * requests, which would read it.
+   */
+  readonly isReadable: () => boolean;
 };
 
 /** The result of reading the file. */
@@ -109,13 +114,16 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
   const { tokens: firstTokens } = parseTokens(text);
   let contents = Promise.resolve<Contents>({ text, tokens: firstTokens, lastGood: firstTokens });
   let readAt = now().getTime();
+  let isReadable = true;
 
   /** Reads the file again. Logs a problem only once, and nothing if the text has not changed. */
   const readAgain = async (previous: Contents): Promise<Contents> => {
     let newText: string;
     try {
       newText = await read();
+      isReadable = true;
     } catch (error) {
+      isReadable = false;
       if (previous.text !== undefined)
         log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
       return { text: undefined, tokens: [], lastGood: previous.lastGood };
@@ -165,7 +173,11 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
       tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest))[0];
     return ownerOf(withDigest, 'unknown token');
   };
-  return Object.assign(authenticate, { callerNamed });
+  const checkReadable = () => {
+    void currentContents();
+    return isReadable;
+  };
+  return Object.assign(authenticate, { callerNamed, isReadable: checkReadable });
 }
 
 /** The tokens that are in both versions of a file, each with the scopes that it has in both. */

@@ -14,6 +14,7 @@ export interface ProcessState {
   /** Number of outcomes that are not yet in the journal. */
   unwrittenOutcomes(): number;
   issuerReachable: (() => boolean) | undefined;
+  authenticationReady: (() => boolean) | undefined;
   /** Number of users who are being asked for consent now. */
   waitingQuestions(): number;
   /** Number of plans that wait for a decision on the page, on all replicas together. */
@@ -37,10 +38,11 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     labelNames: ['tool', 'outcome', ...(hasAccounts ? ['account'] : [])],
     registers,
   });
-  // Counters of unknown outcomes exist from the start, with the value 0. An alert on increases would miss a counter whose first value is 1.
+  // Counters with an alert exist from the start, with the value 0. An alert on increases would miss a counter whose first value is 1.
   const accountLabels = hasAccounts ? [...accounts, 'none'].map((account) => ({ account })) : [{}];
   for (const tool of tools) {
-    for (const accountLabel of accountLabels) calls.inc({ tool, outcome: 'unknown', ...accountLabel }, 0);
+    for (const accountLabel of accountLabels)
+      for (const outcome of ['unknown', 'journal_unavailable']) calls.inc({ tool, outcome, ...accountLabel }, 0);
   }
 
   const durations = new Histogram({
@@ -72,6 +74,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   gauge('cloudops_journal_reachable', '1 if changes can be recorded', state.journalReachable);
   gauge('cloudops_unwritten_outcomes', 'Outcomes that are not in the journal yet', state.unwrittenOutcomes);
   gauge('cloudops_issuer_reachable', "1 if the issuer's keys could be fetched last", state.issuerReachable);
+  gauge('cloudops_authentication_ready', '1 if callers can be authenticated', state.authenticationReady);
 
   const waitingPlans = state.waitingPlans && withReadLimit(state.waitingPlans);
   new Gauge({

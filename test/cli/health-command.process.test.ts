@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -72,6 +72,29 @@ test('over stdio, the log says at the start that changes will be refused', async
   expect(stderr).toMatch(/"level":"error","event":"journal","error":"ENOTDIR"/);
 });
 
+test('one whose tokens file cannot be read is not ready until it can', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
+  const [file, away] = [join(folder, 'http-tokens'), join(folder, 'away')];
+  writeFileSync(file, `alice ${'a'.repeat(64)}\n`);
+  const server = await startHttpProcess(['--sandbox', '--http-tokens-file', file]);
+  const readiness = async () => {
+    const response = await fetch(`${server.metricsOrigin}/readyz`);
+    return [response.status, await response.json()];
+  };
+  await vi.waitFor(async () => expect(await readiness()).toEqual([200, { status: 'ready' }]));
+  renameSync(file, away);
+  await vi.waitFor(
+    async () => expect(await readiness()).toEqual([503, { status: 'waiting for the tokens file' }]),
+    5_000,
+  );
+  expect(await server.metrics()).toContain('\ncloudops_authentication_ready 0\n');
+  expect(server.logged()).toContainEqual(expect.objectContaining({ level: 'error', event: 'tokens file' }));
+  renameSync(away, file);
+  await vi.waitFor(async () => expect(await readiness()).toEqual([200, { status: 'ready' }]), 5_000);
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
 test('the issuer is reached through the proxy, and its problem is in the log at the start', async () => {
   const asked: (string | undefined)[] = [];
   const proxy = createServer().on('connect', ({ url }, socket) => {
@@ -87,7 +110,10 @@ test('the issuer is reached through the proxy, and its problem is in the log at 
     expect(server.logged()).toContainEqual(expect.objectContaining({ level: 'error', event: 'issuer' })),
   );
   expect(asked).toEqual(['id.test.invalid:443']);
-  expect(await server.metrics()).toContain('\ncloudops_issuer_reachable 0\n');
+  const metrics = await server.metrics();
+  for (const name of ['issuer_reachable', 'authentication_ready']) expect(metrics).toContain(`\ncloudops_${name} 0\n`);
+  const readiness = await fetch(`${server.metricsOrigin}/readyz`);
+  expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'waiting for the keys of the issuer' }]);
   await server.stop();
   await new Promise((resolve) => proxy.close(resolve));
 });

@@ -106,6 +106,33 @@ describe('keys of an issuer', () => {
     expect(await verify(keys, 'old')).toBe('away');
   });
 
+  test('are not good before the first, nor after a day, and are fetched again although no token comes', async () => {
+    const keys = open();
+    fault = refused;
+    await keys.fetch();
+    expect(keys.areGood()).toBe(false);
+    pass(4999);
+    expect([keys.areGood(), asked.length]).toEqual([false, 1]);
+    fault = undefined;
+    pass(1);
+    expect(keys.areGood()).toBe(false);
+    await vi.waitFor(() => expect(keys.areGood()).toBe(true));
+    expect(fetches()).toBe(2);
+    pass(10 * minute);
+    expect(keys.areGood()).toBe(true);
+    await vi.waitFor(() => expect(fetches()).toBe(3));
+    await vi.waitFor(() => expect(asked.at(-1)).toBe('/keys'));
+    await keys.fetch();
+    fault = refused;
+    for (let hours = 0; hours < 23; hours += 1) {
+      pass(hour);
+      expect(keys.areGood()).toBe(true);
+      await keys.fetch();
+    }
+    pass(hour);
+    expect([keys.areGood(), keys.reachable()]).toEqual([false, false]);
+  });
+
   test('are fetched again as soon as the issuer answers, at most every five seconds', async () => {
     const keys = open();
     await verify(keys, 'old');

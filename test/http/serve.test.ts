@@ -233,21 +233,25 @@ describe('slow clients are cut off', () => {
   });
 });
 
-test('until changes could be recorded, the server is alive and not ready, on both ports', async () => {
-  let ready = false;
-  const server = await serveInProcess({ isReady: () => ready });
-  const statuses = async (path: string) =>
-    Promise.all(
-      [server.port, server.metricsPort].map(async (port) => (await fetch(`http://127.0.0.1:${port}${path}`)).status),
-    );
-  expect([await statuses('/healthz'), await statuses('/readyz')]).toEqual([
-    [200, 200],
-    [503, 503],
-  ]);
-  ready = true;
-  expect(await statuses('/readyz')).toEqual([200, 200]);
-  await server.close();
-});
+test.each(['the journal', 'the keys of the issuer', 'the tokens file'] as const)(
+  'without %s, the server is alive and not ready, on both ports, and says why',
+  async (part) => {
+    let ready = false;
+    const server = await serveInProcess({ missingPart: () => (ready ? undefined : part) });
+    const statuses = async (path: string) =>
+      Promise.all(
+        [server.port, server.metricsPort].map(async (port) => (await fetch(`http://127.0.0.1:${port}${path}`)).status),
+      );
+    expect([await statuses('/healthz'), await statuses('/readyz')]).toEqual([
+      [200, 200],
+      [503, 503],
+    ]);
+    expect(await (await fetch(`${server.origin}/readyz`)).json()).toEqual({ status: `waiting for ${part}` });
+    ready = true;
+    expect(await statuses('/readyz')).toEqual([200, 200]);
+    await server.close();
+  },
+);
 
 test('readiness says what is wrong with the journal, to orchestrators too, and the server still reads', async () => {
   const warning = words('the file was removed, emptied or replaced while this server ran');

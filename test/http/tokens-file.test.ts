@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../../src/http/tokens-file.js';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -89,6 +89,7 @@ describe('a file of tokens that changes while the server runs', () => {
       wait: (milliseconds: number) => {
         time += milliseconds;
       },
+      isReadable: authenticate.isReadable,
       /** Each token with its scopes, or the reason why it is refused. */
       tried: (...tokens: string[]) =>
         Promise.all(
@@ -146,6 +147,21 @@ describe('a file of tokens that changes while the server runs', () => {
     expect(JSON.stringify(file.state.logged)).not.toContain('/secret/path');
     file.change(line('a'));
     expect(await file.tried('a')).toEqual([both]);
+  });
+
+  test('is known not to be readable, and to be so again, without any login', async () => {
+    const file = start(line('a'));
+    file.change(Object.assign(new Error(), { code: 'EACCES' }));
+    file.isReadable();
+    await vi.waitFor(() => expect(file.isReadable()).toBe(false));
+    expect([file.state.reads, file.state.logged.length]).toEqual([1, 1]);
+    file.change(line('a'));
+    file.isReadable();
+    await vi.waitFor(() => expect(file.isReadable()).toBe(true));
+    file.change('a file with a mistake can be read');
+    file.isReadable();
+    await vi.waitFor(() => expect(file.state.logged.at(-1)).toMatchObject({ fields: { problemCount: 1 } }));
+    expect(file.isReadable()).toBe(true);
   });
 
   test('what is not a regular file of a sane size is not read', async () => {

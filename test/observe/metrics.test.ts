@@ -15,6 +15,7 @@ const state = {
   journalReachable: () => false,
   unwrittenOutcomes: () => 2,
   issuerReachable: () => true,
+  authenticationReady: () => false,
   waitingQuestions: () => 1,
   waitingPlans: async () => 4,
 };
@@ -51,20 +52,37 @@ test.each<[string, CallOutcome | undefined, string]>([
   expect(await metrics.text()).toContain(`cloudops_calls_total{tool="t",outcome="${label}"} 1`);
 });
 
-test('unknown outcomes of each tool that changes something are counted from nothing on, so that the first one can be alerted', async () => {
-  expect(await createMetrics(state, [], ['t']).text()).toContain('cloudops_calls_total{tool="t",outcome="unknown"} 0');
-  const named = await createMetrics(state, ['a'], ['t']).text();
-  for (const account of ['a', 'none'])
-    expect(named).toContain(`cloudops_calls_total{tool="t",outcome="unknown",account="${account}"} 0`);
-});
+test.each(['unknown', 'journal_unavailable'])(
+  'calls of each tool that changes something with the outcome %s are counted from nothing on, so that the first one can be alerted',
+  async (outcome) => {
+    const unnamed = await createMetrics(state, [], ['t']).text();
+    expect(unnamed).toContain(`cloudops_calls_total{tool="t",outcome="${outcome}"} 0`);
+    const named = await createMetrics(state, ['a'], ['t']).text();
+    for (const account of ['a', 'none'])
+      expect(named).toContain(`cloudops_calls_total{tool="t",outcome="${outcome}",account="${account}"} 0`);
+  },
+);
 
 test('the state of the process is that of the moment, and what it does not have is left out', async () => {
   const text = await createMetrics(state).text();
-  const gauges = ['concurrent_calls 3', 'journal_reachable 0', 'unwritten_outcomes 2', 'issuer_reachable 1'];
+  const gauges = [
+    'concurrent_calls 3',
+    'journal_reachable 0',
+    'unwritten_outcomes 2',
+    'issuer_reachable 1',
+    'authentication_ready 0',
+  ];
   const waiting = ['waiting_decisions{way="question"} 1', 'waiting_decisions{way="page"} 4'];
   for (const gauge of [...gauges, ...waiting]) expect(text).toContain(`\ncloudops_${gauge}\n`);
-  const absent = { journalReachable: undefined, issuerReachable: undefined, waitingPlans: undefined };
-  expect(await createMetrics({ ...state, ...absent }).text()).not.toMatch(/journal_reachable|issuer_reachable|"page"/);
+  const absent = {
+    journalReachable: undefined,
+    issuerReachable: undefined,
+    authenticationReady: undefined,
+    waitingPlans: undefined,
+  };
+  expect(await createMetrics({ ...state, ...absent }).text()).not.toMatch(
+    /journal_reachable|issuer_reachable|authentication_ready|"page"/,
+  );
 });
 
 test.each([

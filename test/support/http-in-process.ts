@@ -31,11 +31,12 @@ export async function serveInProcess({
     rate: 1000,
     newId: randomUUID,
     timeoutMs: 20_000,
-    isReady: () => true,
+    missingPart: () => undefined,
     state: {
       journalReachable: undefined,
       unwrittenOutcomes: () => 0,
       issuerReachable: undefined,
+      authenticationReady: undefined,
       waitingQuestions: () => 0,
       waitingPlans: undefined,
     },
