@@ -144,7 +144,7 @@ export class FileWatcher<Value> {
     if ('problem' in result) {
       // A later success need not clear the problem, because callers get it only while there is no value.
       this.#problem = result.problem;
-      if (!wasWritten) log('error', 'keys', { problem: result.problem.shown });
+      if (!wasWritten) log('error', 'keys', { problem: result.problem.shown, files: paths });
       return;
     }
 

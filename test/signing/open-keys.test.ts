@@ -95,14 +95,14 @@ describe('keys in files', () => {
   ])('stay as they were while a file %s, and the log says why', async (_what, texts, problem) => {
     const { keys, logged } = openFiles(texts);
     expect(await keys.current()).toStrictEqual({ accessKeyId: 'OLD', secretAccessKey: 'old secret' });
-    expect(logged).toEqual([{ problem }]);
+    expect(logged).toEqual([{ problem, files: Object.keys(texts).map((part) => join(folder, part)) }]);
   });
 
   test('stay as they were while a folder is in the place of a file', async () => {
     const credentials = { accessKeyId: 'OLD', secretAccessKey: 'old secret' };
     const { keys, logged } = open({ kind: 'keys', credentials, files: { secretAccessKey: folder } });
     expect(await keys.current()).toStrictEqual(credentials);
-    expect(logged).toEqual([{ problem: 'a file of keys cannot be read (EISDIR: it is a folder)' }]);
+    expect(logged).toEqual([{ problem: 'a file of keys cannot be read (EISDIR: it is a folder)', files: [folder] }]);
   });
 
   test('are others after they were refused only if the files hold others', async () => {

@@ -156,7 +156,10 @@ test('without a value, each call tries again, and the log says why', async () =>
     [
       'error',
       'keys',
-      { problem: 'a file of keys cannot be read (EACCES: the user that cloudops-mcp runs as may not read it)' },
+      {
+        problem: 'a file of keys cannot be read (EACCES: the user that cloudops-mcp runs as may not read it)',
+        files: ['/id', '/secret'],
+      },
     ],
   ]);
   isReadable = true;
