@@ -12,7 +12,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { Log } from '../util/log.js';
+import { type Log, reasonOf } from '../util/log.js';
 import type { Attributes, Span, Tracer } from '../util/trace.js';
 
 /** Time limit for sending the last spans, in milliseconds. */
@@ -75,6 +75,12 @@ export function startTelemetry(version: string, log: Log) {
   };
 }
 
+/** The HTTP status of the collector's answer, or the code of the connection's error, such as ECONNRESET. */
+function failureOf(error: Error | undefined): string | undefined {
+  if (error === undefined) return undefined;
+  return 'code' in error && typeof error.code === 'number' ? `HTTP status ${error.code}` : reasonOf(error);
+}
+
 /** Wraps an exporter. Logs when the collector starts to fail and when it recovers, but no failure in between. */
 function withFailureLog(exporter: OTLPTraceExporter, log: Log): SpanExporter {
   let hasFailed = false;
@@ -82,7 +88,7 @@ function withFailureLog(exporter: OTLPTraceExporter, log: Log): SpanExporter {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const isOk = result.error === undefined;
-        if (isOk === hasFailed) log(isOk ? 'info' : 'warn', 'telemetry', { ok: isOk, error: result.error?.name });
+        if (isOk === hasFailed) log(isOk ? 'info' : 'warn', 'telemetry', { ok: isOk, error: failureOf(result.error) });
         hasFailed = !isOk;
         done(result);
       }),

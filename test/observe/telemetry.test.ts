@@ -34,6 +34,25 @@ test('from a client on the same machine, a call belongs to the span of its calle
   expect(await spansOfCall({ traceparent: traceparent(false) })).toEqual({ call: undefined, request: undefined });
 });
 
+test('a collector that does not take spans is logged with the reason', async () => {
+  const reasonOf = async (answer: Parameters<typeof startServer>[0]) => {
+    const collector = await startServer(answer);
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.origin);
+    vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '500');
+    const logged: unknown[] = [];
+    const telemetry = startTelemetry('0', (...event) => logged.push(event));
+    telemetry.tracer('tools/call list_parts', {}, {}).end({}, undefined);
+    await telemetry.close();
+    await collector.close();
+    return logged;
+  };
+  const failed = (error: string) => [['warn', 'telemetry', { ok: false, error }]];
+  expect(await reasonOf((_request, response) => void response.destroy())).toEqual(failed('ECONNRESET'));
+  expect(await reasonOf((_request, response) => response.writeHead(401, 'MARKER').end('MARKER'))).toEqual(
+    failed('HTTP status 401'),
+  );
+});
+
 test.each([true, false])(
   'over HTTP, a call is a trace of its own with a link to its caller, who cannot choose the trace or switch it off (sampled: %s)',
   async (sampled) => {
