@@ -96,7 +96,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
       pendingCookie.write(context, { state, verifier, nonce: planNonce, expiresAt: now().getTime() + signInMs });
       return context.redirect(url, 303);
     } catch (error) {
-      return refuseForNow(context, words('The issuer does not answer now.'), reasonOf(error), planNonce);
+      return refuseForNow(context, words('The issuer does not answer now.'), reasonForLog(error), planNonce);
     } finally {
       leave();
     }
@@ -118,7 +118,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
       session = await issuer.finish(pending, search);
     } catch (error) {
       const text = words('Signing in did not work, or you may not decide here.');
-      return refuse(context, { status: 401, text, logReason: reasonOf(error) }, planNonce);
+      return refuse(context, { status: 401, text, logReason: reasonForLog(error) }, planNonce);
     } finally {
       leave();
     }
@@ -222,6 +222,15 @@ interface OidcRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The issuer did not answer a request. The message is the code of the failure. */
+class NoAnswer extends Error {}
+
+/** The reason of a refused sign-in. openid-client wraps a `NoAnswer` into an error that says nothing. */
+function reasonForLog(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof NoAnswer ? `the issuer does not answer (${cause.message})` : reasonOf(error);
+}
+
 /** Sends a request with our HTTP client, which follows no redirects, and answers as `fetch` does. */
 async function fetchBy(client: HttpClient, address: string, request: OidcRequest): Promise<Response> {
   const { method, headers, body, signal = AbortSignal.timeout(networkSeconds * 1000) } = request;
@@ -231,6 +240,6 @@ async function fetchBy(client: HttpClient, address: string, request: OidcRequest
     method === 'POST' ? { ...sent, method, body: String(body ?? '') } : { ...sent, method: 'GET' },
     signal,
   );
-  if (answer.kind === 'failure') throw new Error(answer.code);
+  if (answer.kind === 'failure') throw new NoAnswer(answer.code);
   return new Response(answer.body === '' ? null : answer.body, { status: answer.status, headers: answer.headers });
 }

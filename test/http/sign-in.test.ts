@@ -170,18 +170,29 @@ async function comeBackFrom(served: Decisions) {
 }
 
 test.each([
-  ['is not there', () => 'http://127.0.0.1:1'],
-  ['calls itself by another name', async () => (await startOddIssuer({ metadata: { issuer: 'https://a' } })).origin],
-  ['has no page', async () => (await startOddIssuer({ metadata: { authorization_endpoint: undefined } })).origin],
+  ['is not there', () => 'http://127.0.0.1:1', 'the issuer does not answer (ConnectionRefused)'],
+  [
+    'calls itself by another name',
+    async () => (await startOddIssuer({ metadata: { issuer: 'https://a' } })).origin,
+    'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
+  ],
+  [
+    'has no page',
+    async () => (await startOddIssuer({ metadata: { authorization_endpoint: undefined } })).origin,
+    expect.stringMatching('OAUTH_'),
+  ],
   [
     'has a script for a page',
     async () => (await startOddIssuer({ metadata: { authorization_endpoint: 'javascript:1' } })).origin,
+    expect.stringMatching('OAUTH_'),
   ],
-])('an issuer that %s is told of on the page', async (_what, issuer) => {
+])('an issuer that %s is told of on the page, and the log has the reason', async (_what, issuer, reason) => {
   const { served } = await startAt(await issuer());
   const answer = await browserOf(served).get('/decisions/start');
   expect([answer.status, answer.headers.getSetCookie()]).toEqual([503, []]);
   expect(await answer.text()).toContain('The issuer does not answer now.');
+  const logged = served.callerLogged.filter(({ event }) => event === 'sign-in refused');
+  expect(logged).toMatchObject([{ fields: { reason } }]);
 });
 
 test('an issuer is not asked by each stranger who comes to sign in', async () => {
