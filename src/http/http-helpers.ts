@@ -11,6 +11,8 @@ export class HttpError extends Error {
   /** Label for the metrics and the log: fixed words, never text from a client. */
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The caller whose request is refused, for the log. Set where the caller is known, because limits do not know their names. */
+  caller?: string | undefined;
   constructor(status: number, reason: string, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.name = 'HttpError';

@@ -47,22 +47,30 @@ export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
   };
 }
 
-/** Maximum number of logged failed logins of one network in a minute. */
+/** Maximum number of logged failed logins of one network, or of refusals of one caller, in a minute. */
 const loggedPerMinute = 5;
 /** Maximum number of logged failed logins of all networks in a second. */
 const loggedPerSecond = 5;
 
-/** Logs failed logins with address and reason, within limits. `unlogged` in an entry is the number of logins that were not logged before it. */
-export function createFailedLogins(now: () => Date, log: Log, event: LogEvent = 'login failed'): OnFailedLogin {
+/**
+ * Logs failed logins with address and reason, or other refusals, within limits. `unlogged` in an entry is the number of entries that were left
+ * out before it. The limit of a network is that of a caller, if `facts` name one, because a load balancer's network has all callers.
+ */
+export function createFailedLogins(now: () => Date, log: Log, event: LogEvent = 'login failed') {
   const checkNetwork = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
   const checkAll = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;
-  return ({ socket: { remoteAddress = 'unknown' } }, reason) => {
-    if (checkNetwork(networkOf(remoteAddress)) > 0 || checkAll() > 0) {
+  return (
+    { socket: { remoteAddress = 'unknown' } }: Parameters<OnFailedLogin>[0],
+    reason: string,
+    facts: { readonly status?: number; readonly caller?: string | undefined } = {},
+  ): void => {
+    const source = facts.caller === undefined ? networkOf(remoteAddress) : `caller ${facts.caller}`;
+    if (checkNetwork(source) > 0 || checkAll() > 0) {
       unlogged += 1;
       return;
     }
-    log('warn', event, { address: remoteAddress, reason, ...(unlogged > 0 && { unlogged }) });
+    log('warn', event, { address: remoteAddress, reason, ...facts, ...(unlogged > 0 && { unlogged }) });
     unlogged = 0;
   };
 }

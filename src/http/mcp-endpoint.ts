@@ -67,21 +67,22 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   // Parsing a large body blocks the event loop for milliseconds, so large bodies take turns with other work.
   const takeTurn = createTurns();
 
-  /** Runs the checks that need no body. Resolves with the caller, or with undefined if callers are not authenticated. */
-  const admit = async (request: IncomingMessage): Promise<Principal | undefined> => {
-    const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
+  /** Runs the checks that need no body. `principal` is undefined if callers are not authenticated. @throws HttpError */
+  const checkHead = (request: IncomingMessage, principal: Principal | undefined): void => {
     if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
     const retryAfterSeconds = secondsUntilAllowed(principal?.name);
     if (retryAfterSeconds > 0)
       throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(retryAfterSeconds) });
     if (!isJsonContentType(request.headers['content-type'] ?? null))
       throw new HttpError(415, 'content type', 'The content type must be application/json.');
-    return principal;
   };
 
-  /** @throws HttpError if the request is refused */
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const principal = await admit(request);
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    principal: Principal | undefined,
+  ): Promise<void> => {
+    checkHead(request, principal);
     const endReceiving = concurrency.receive(principal?.name);
     const body = await readBody(request).finally(endReceiving);
     // For sessions and replies, '' stands for all callers that are not authenticated.
@@ -109,6 +110,17 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     };
     const readMessage = async () => shortMessage ?? takeTurn(() => parseMessage(body));
     await serveCall({ request, response, principal, session, conversation, readMessage });
+  };
+
+  /** @throws HttpError if the request is refused */
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
+    try {
+      await serve(request, response, principal);
+    } catch (error) {
+      if (error instanceof HttpError) error.caller = principal?.name;
+      throw error;
+    }
   };
 }
 

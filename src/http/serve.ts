@@ -17,7 +17,7 @@ import {
   unavailable,
 } from './http-helpers.js';
 import { createConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createRequestLimiter, limitConnectionsByNetwork } from './limits-by-address.js';
+import { createFailedLogins, createRequestLimiter, limitConnectionsByNetwork } from './limits-by-address.js';
 import { createMcpEndpoint, type McpEndpointOptions, reportCalls } from './mcp-endpoint.js';
 
 export interface HttpOptions extends McpEndpointOptions {
@@ -181,14 +181,17 @@ const hostWarningSeconds = 600;
 
 /**
  * Creates the function that counts refusals and logs them at level `debug`. The refusal of a Host header is a warning, because a wrong setting
- * refuses everybody, but only one in `hostWarningSeconds`, because scanners send such requests, too.
+ * refuses everybody, but only one in `hostWarningSeconds`, because scanners send such requests, too. Refusals of too many requests are
+ * warnings within limits, because operators look for their callers.
  */
 function createRefusalNotes(metrics: Metrics, { log, now }: Pick<HttpOptions, 'log' | 'now'>): NoteRefusal {
   const secondsUntilWarning = createRateLimiter(1 / hostWarningSeconds, now, { burst: 1 });
-  return ({ headers }, { reason, status }) => {
+  const logTooMany = createFailedLogins(now, log, 'refused');
+  return (request, { reason, status, caller }) => {
     metrics.refused(reason);
     if (reason === 'host' && secondsUntilWarning() === 0)
-      log('warn', 'refused', { reason, status, host: headers.host, message: hostNotAllowed });
+      log('warn', 'refused', { reason, status, host: request.headers.host, message: hostNotAllowed });
+    else if (reason === 'rate' || reason === 'busy') logTooMany(request, reason, { status, caller });
     else log('debug', 'refused', { reason, status });
   };
 }

@@ -77,9 +77,34 @@ test('requests of one address are as limited, also those that do not wait for th
     expect(await server.metrics()).toContain('cloudops_refused_requests_total{reason="busy"} 8'),
   );
   expect(verifying).toBe(2);
+  const refused = server.logged.filter((line) => line.includes('"refused"'));
+  expect(refused.map((line) => JSON.parse(line))).toEqual(
+    Array(5).fill({ level: 'warn', event: 'refused', address: '127.0.0.1', reason: 'busy', status: 503 }),
+  );
   verify();
   socket.destroy();
   expect((await post(server.url, message('ping'), { authorization: 'Bearer x' })).status).toBe(200);
+  await server.close();
+});
+
+test('a caller who sends too many requests is in the log, also if another caller with the same address sends more', async () => {
+  const server = await serveInProcess({
+    rate: 1,
+    now: () => new Date(0),
+    authenticate: async (name) => ({ kind: 'authenticated', principal: { name, scopes: ['cloudops:read'] } }),
+  });
+  const send = async (name: string, count: number) => {
+    for (let sent = 0; sent < count; sent += 1)
+      await post(server.url, message('ping'), { authorization: `Bearer ${name}` });
+  };
+  await send('noisy', 12);
+  await send('quiet', 3);
+  const refused = server.logged.filter((line) => line.includes('"refused"')).map((line) => JSON.parse(line));
+  const entry = { level: 'warn', event: 'refused', address: '127.0.0.1', reason: 'rate', status: 429 };
+  expect(refused).toEqual([
+    ...Array(5).fill({ ...entry, caller: 'noisy' }),
+    { ...entry, caller: 'quiet', unlogged: 5 },
+  ]);
   await server.close();
 });
 
