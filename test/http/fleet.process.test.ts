@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -152,5 +155,36 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     expect((await restore(client, 'early')).isError).not.toBe(true);
     expect(arrived('early')).toBe(1);
     database.close();
+  });
+
+  test('one shows at once that its database is read-only, and needs no restart for a new password', async () => {
+    await start('off');
+    const database = `fleet_http_${number}`;
+    const folder = mkdtempSync(join(tmpdir(), 'cloudops-fleet-'));
+    const file = join(folder, 'journal');
+    const address = (secret: string) => postgres.url(database).replace(/\/\/.*@/, `//renewed:${secret}@`);
+    writeFileSync(file, address('first'));
+    const sql = (statement: string) => postgres.sql(database, statement);
+    sql("create role renewed login password 'first'; grant create on schema public to renewed");
+    sql('grant pg_read_all_data, pg_write_all_data to renewed');
+    const { CLOUDOPS_JOURNAL: _, ...others } = settings('off');
+    const replica = await startHttpProcess([], { env: { ...others, CLOUDOPS_JOURNAL_FILE: file } });
+    fleet.replicas.push(replica);
+    const reachable = async () => /\ncloudops_journal_reachable (\d)/.exec(await replica.metrics())?.[1];
+    await expect.poll(reachable).toBe('1');
+    const client = await connect(replica.url, 'legacy');
+
+    const cutOff = "select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'renewed'";
+    sql(`alter role renewed set default_transaction_read_only = on; ${cutOff}`);
+    expect(JSON.stringify(await restore(client, 'refused'))).toContain('JournalUnavailable');
+    await expect.poll(reachable, { timeout: 5_000 }).toBe('0');
+    const reason = { event: 'journal', tool: 'restore_instance', error: expect.stringMatching(/25006$/) };
+    expect(replica.logged()).toContainEqual(expect.objectContaining(reason));
+
+    sql(`alter role renewed reset default_transaction_read_only; alter role renewed password 'second'; ${cutOff}`);
+    writeFileSync(file, address('second'));
+    await expect.poll(reachable, { timeout: 15_000 }).toBe('1');
+    expect((await restore(client, 'made')).isError).not.toBe(true);
+    rmSync(folder, { recursive: true });
   });
 });
