@@ -112,8 +112,10 @@ test('the issuer is reached through the proxy, and its problem is in the log at 
   expect(asked).toEqual(['id.test.invalid:443']);
   const metrics = await server.metrics();
   for (const name of ['issuer_reachable', 'authentication_ready']) expect(metrics).toContain(`\ncloudops_${name} 0\n`);
-  const readiness = await fetch(`${server.metricsOrigin}/readyz`);
-  expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'waiting for the keys of the issuer' }]);
+  await vi.waitFor(async () => {
+    const readiness = await fetch(`${server.metricsOrigin}/readyz`);
+    expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'waiting for the keys of the issuer' }]);
+  });
   await server.stop();
   await new Promise((resolve) => proxy.close(resolve));
 });
