@@ -21,13 +21,11 @@ import { openStore, type Store } from './journal/open-store.js';
 import { createMemoryPlanStore } from './journal/plan-store.js';
 import { createNotices, recoverInterrupted } from './journal/recovery.js';
 import { questionLimits } from './mcp/client-quirks.js';
-import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { type Log, reasonOf } from './util/log.js';
 import { lazy } from './util/objects.js';
 import { say } from './util/safe-text.js';
 import type { KeyRing, SealingKeys } from './util/seal.js';
-import type { Tracer } from './util/trace.js';
 
 /** Everything needed to run calls, built from the configuration. */
 export interface Runtime {
@@ -133,7 +131,7 @@ export async function startRuntime(
     // `operator` is the reader of this text. A server for callers over HTTP has another text.
     configuration: async (names) => (await import('./config/describe.js')).describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
-    tracer: telemetry?.tracer,
+    traced: telemetry?.traced,
   });
   // Expired plans are erased even if no call comes.
   const eraseTimer = setInterval(() => void wired.plans.erase().catch(() => undefined), eraseMs).unref();
@@ -202,7 +200,8 @@ interface RuntimeParts
   /** How long plans in memory are kept (milliseconds). Default: the lifetime of a planId. */
   readonly planLifetimeMs?: number;
   readonly openCallStack: (callDependencies: CallingDependencies) => CallStack;
-  readonly tracer?: Tracer | undefined;
+  /** Wraps the function that carries out calls, if calls are traced. */
+  readonly traced?: ((callTool: CallTool) => CallTool) | undefined;
 }
 
 /** How long a status call, which brings the planId, waits for the decision (milliseconds). Clients give up after 30 to 60 seconds. */
@@ -211,7 +210,7 @@ const defaultWaitMs = 25_000;
 /** Creates everything that runs calls, and `server`, the dependencies of `createServer`. */
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
-  const { tracer, accounts, journal, log, now } = parts;
+  const { accounts, journal, log, now } = parts;
   // By default, a plan in memory lives as long as its planId, which is the token that names it.
   const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = defaultWaitMs } = parts;
 
@@ -226,7 +225,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
   const madeHere = { operations, newId: randomUUID, newNonce, questions, questionLimits, refusals, inFlight };
   // `plans` and `statusWaitMs` come last, because `parts` may have them as undefined.
   const callStack = parts.openCallStack({ ...parts, ...madeHere, plans, statusWaitMs });
-  const call = tracer === undefined ? callStack.call : withTracing(callStack.call, tracer);
+  const call = parts.traced?.(callStack.call) ?? callStack.call;
   return {
     call,
     inFlight,

@@ -25,7 +25,6 @@ import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from
 import { decide } from './mcp/views/decide.js';
 import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
-import { traceOrigin } from './observe/tracing.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
 import type { SealingKeys } from './util/seal.js';
 
@@ -292,7 +291,7 @@ function callContextOf(
     isUnknownClient: requestContext.http !== undefined && isOldProtocol && sessionClient === undefined,
     client: client.name,
     principal,
-    trace: () => traceOrigin(requestContext),
+    tracedRequest: requestContext,
   };
 }
 

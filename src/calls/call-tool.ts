@@ -1,6 +1,7 @@
 import { unlessStopped } from '../consent/elicitor.js';
 import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
+import type { Intent } from '../journal/entry.js';
 import type { Operation } from '../tools/define-operation.js';
 import { createHttpClient, type Proxies } from '../transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from '../transport/signed-client.js';
@@ -11,6 +12,7 @@ import { keysRefusal } from './endpoint.js';
 import { faultFacts, mistakeRefusal, serverFault } from './failure.js';
 import { createSecretFiles } from './insert-secrets.js';
 import { createLastingRecords } from './lasting-records.js';
+import { outcomeLabel } from './outcome-label.js';
 import { createReadMemoryLimit } from './read-memory-limit.js';
 import { resolveCall } from './resolve-call.js';
 import { runChange } from './run-change.js';
@@ -60,29 +62,32 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
   const callTool: CallTool = async (operation, args, context) => {
     const resolution = resolveAccount(dependencies.accounts, operation, args, context.principal);
     const run = operation.effect === 'read' && context.stop !== undefined ? readUntilStop : carryOut;
-    const outcome = await run(operation, resolution, context).catch((error) => failed(operation, error, dependencies));
+    let intent: Intent | undefined;
+    const onIntent = (begun: Intent) => {
+      intent = begun;
+    };
+    const outcome = await run(operation, resolution, { ...context, onIntent }).catch((error) =>
+      failed(operation, error, dependencies),
+    );
 
     const account = resolution.kind === 'found' ? resolution.name : undefined;
-    logCall(operation.name, account, outcome, context, dependencies);
+    logCall({ tool: operation.name, account, id: intent?.id, target: intent?.target }, outcome, context, dependencies);
     return account === undefined ? outcome : withAccount(outcome, account);
   };
   return callTool;
 }
 
+/** Logs a call. A change that began has the ID and the target of its journal entry, because a restored journal may lack that entry. */
 function logCall(
-  tool: string,
-  account: string | undefined,
+  { id, target, ...named }: Readonly<Record<'tool' | 'account' | 'id' | 'target', string | undefined>>,
   outcome: CallOutcome,
   { principal }: CallContext,
   { log }: CallDependencies,
 ): void {
-  const caller = principal?.name;
-  if (outcome.kind !== 'failed') {
-    log('info', 'call', { tool, account, ok: true, caller });
-    return;
-  }
-  const { code, mayHaveHappened = false } = outcome.failure;
-  log(mayHaveHappened ? 'warn' : 'info', 'call', { tool, account, ok: false, code, mayHaveHappened, caller });
+  const { code, mayHaveHappened = false } = outcome.kind === 'failed' ? outcome.failure : {};
+  const failure = outcome.kind === 'failed' && { code, mayHaveHappened };
+  const fields = { ...named, ok: outcome.kind !== 'failed', outcome: outcomeLabel(outcome), ...failure };
+  log(mayHaveHappened ? 'warn' : 'info', 'call', { ...fields, caller: principal?.name, id, target });
 }
 
 /** True if the call ends with a plan or a question. False if it decides on a plan that was shown before, or if the change needs no consent. */

@@ -12,7 +12,7 @@ import type { Operation } from '../tools/define-operation.js';
 import type { OpenClient, SignedClientOptions } from '../transport/signed-client.js';
 import type { Log } from '../util/log.js';
 import type { SafeText } from '../util/safe-text.js';
-import type { Span, TraceOrigin } from '../util/trace.js';
+import type { Span, TracedRequest } from '../util/trace.js';
 import type { Accounts } from './account.js';
 import type { InFlightCalls } from './in-flight.js';
 import type { SecretFiles } from './insert-secrets.js';
@@ -76,6 +76,8 @@ export interface CallContext extends PageListeners {
   readonly isUnknownClient?: boolean;
   /** Set if the caller is no model, so that the whole answer of a read is returned, however long it is. */
   readonly wantsWholeAnswer?: boolean;
+  /** Called with the journal entry of the call's change, before the change is sent. */
+  readonly onIntent?: (intent: Intent) => void;
   /** Set if the client shows views (MCP Apps). */
   readonly hasView?: boolean;
   /** The click that makes this call. */
@@ -91,8 +93,8 @@ export interface CallContext extends PageListeners {
   readonly client: string;
   /** Turns argument names into the client's names, for problems with arguments. Absent if both names are the same. */
   readonly argumentName?: ArgumentName | undefined;
-  /** Returns the trace that the call belongs to. Absent unless calls are traced. */
-  readonly trace?: () => TraceOrigin;
+  /** The request that made the call. If calls are traced, it names the caller's trace. Absent without a client. */
+  readonly tracedRequest?: TracedRequest;
   readonly span?: Span | undefined;
 }
 

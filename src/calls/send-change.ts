@@ -44,7 +44,7 @@ export async function sendChange(
 async function sendWithJournal(
   approved: ApprovedChange,
   client: SignedClient,
-  { principal }: CallContext,
+  { principal, onIntent }: CallContext,
   { journal, log, now }: CallDependencies,
 ): Promise<EndedOutcome> {
   const { call, draft, mayRepeat, consent, decidedAt } = approved;
@@ -53,6 +53,7 @@ async function sendWithJournal(
   const begun = await journal.begin(intent, { allowRepeat: mayRepeat, budget: call.budget.limit });
   if (begun.kind === 'unwritable') log('error', 'journal', { tool: intent.tool, id: intent.id, error: begun.reason });
   if (begun.kind !== 'begun') throw beginRefusal(begun, call, visibleCaller(principal));
+  onIntent?.(intent);
 
   const time = now();
   const sentAt = time.toISOString();
@@ -152,10 +153,11 @@ async function writeEnding(
   { tool, id }: Intent,
   { journal, log }: Pick<CallDependencies, 'journal' | 'log'>,
 ): Promise<readonly SafeText[]> {
+  const { outcome } = ending;
   const notes = journal.end(ending).then(
     (): SafeText[] => [],
     (error: unknown) => {
-      log('error', 'journal', { tool, id, error: error instanceof Error ? error.message : 'unknown' });
+      log('error', 'journal', { tool, id, outcome, error: error instanceof Error ? error.message : 'unknown' });
       return [words('The outcome could not be written into the journal, which will call it unknown.')];
     },
   );

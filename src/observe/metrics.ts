@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallOutcome } from '../calls/context.js';
-import type { Failure } from '../consent/outcome.js';
-import { isRefusal } from '../consent/refusal.js';
+import { outcomeLabel } from '../calls/outcome-label.js';
 
 /** The metrics of a process. The values of labels come from fixed lists and never from a client, so their number is limited. */
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -126,19 +125,4 @@ function withReadLimit(read: () => Promise<number>): () => Promise<number | unde
 function accountOf(outcome: CallOutcome | undefined): string {
   if (outcome?.kind === 'succeeded') return outcome.success.account ?? '';
   return outcome?.kind === 'failed' ? (outcome.failure.account ?? '') : '';
-}
-
-/** Returns the value of the label `outcome`. A read has `ok`, `rejected`, `refused` or `failed`, and a change may have others, too. */
-function outcomeLabel(outcome: CallOutcome | undefined): string {
-  if (outcome === undefined) return 'failed';
-  if (outcome.kind === 'inputRequired') return 'asked';
-  return outcome.kind === 'succeeded' ? (outcome.success.outcome ?? 'ok') : failureKind(outcome.failure);
-}
-
-function failureKind({ code, status, mayHaveHappened }: Failure): string {
-  if (mayHaveHappened === true) return 'unknown';
-  if (status !== undefined) return 'rejected';
-  if (code === 'JournalUnavailable' || code === 'StateUnavailable') return 'journal_unavailable';
-  if (isRefusal(code)) return 'refused';
-  return mayHaveHappened === false ? 'not_sent' : 'failed';
 }

@@ -12,8 +12,10 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { CallTool } from '../calls/context.js';
 import { type Log, reasonOf } from '../util/log.js';
 import type { Attributes, Span, Tracer } from '../util/trace.js';
+import { withTracing } from './tracing.js';
 
 /** Time limit for sending the last spans, in milliseconds. */
 const flushMs = 3_000;
@@ -68,6 +70,8 @@ export function startTelemetry(version: string, log: Log) {
 
   return {
     tracer,
+    /** Wraps a function that carries out calls, so that each call has a span. */
+    traced: (callTool: CallTool) => withTracing(callTool, tracer),
     /** Sends the last spans, for at most `flushMs`. Never rejects. */
     close: async (): Promise<void> => {
       await Promise.race([provider.shutdown().catch(() => undefined), delay(flushMs, undefined, { ref: false })]);

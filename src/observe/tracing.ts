@@ -1,7 +1,7 @@
-import type { ServerContext } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/context.js';
+import { outcomeLabel } from '../calls/outcome-label.js';
 import { textAt } from '../util/objects.js';
-import type { TraceOrigin, Tracer } from '../util/trace.js';
+import type { TracedRequest, TraceOrigin, Tracer } from '../util/trace.js';
 
 /**
  * Wraps `callTool`, so that each call has a span. The span follows OpenTelemetry's conventions for MCP: a result with `isError` is an error
@@ -11,7 +11,7 @@ export const withTracing =
   (callTool: CallTool, tracer: Tracer): CallTool =>
   async (operation, args, context) => {
     const { name } = operation;
-    const trace = context.trace?.();
+    const trace = context.tracedRequest && traceOrigin(context.tracedRequest);
     const attributes = {
       'mcp.method.name': 'tools/call',
       'gen_ai.operation.name': 'execute_tool',
@@ -20,14 +20,9 @@ export const withTracing =
     };
     const span = tracer(`tools/call ${name}`, attributes, trace ?? {});
     const outcome = await callTool(operation, args, { ...context, span });
-    span.end({}, outcome.kind === 'failed' ? 'tool_error' : undefined);
+    span.end({ 'cloudops.outcome': outcomeLabel(outcome) }, outcome.kind === 'failed' ? 'tool_error' : undefined);
     return outcome;
   };
-
-/** The fields of a request's context that its trace needs. */
-interface TracedRequest extends Pick<ServerContext, 'http'> {
-  readonly mcpReq: Pick<ServerContext['mcpReq'], 'id' | '_meta'>;
-}
 
 /** Returns the caller's span as the request names it (W3C Trace Context): in `_meta`, or else in the HTTP headers. */
 export function traceOrigin({ mcpReq: { id, _meta }, http }: TracedRequest): TraceOrigin {

@@ -47,7 +47,7 @@ interface LogFields {
   readonly [name: string]: unknown;
 }
 
-/** Writes an event to the log. Never pass secrets or arguments of calls, except for the path and query that are logged at level `debug`. */
+/** Writes an event to the log. Never pass secrets or arguments of calls, except for targets of changes, and the path and query that are logged at level `debug`. */
 export type Log = (level: LogLevel, event: LogEvent, fields?: LogFields) => void;
 
 /** Length limit of a text in the log (characters), because texts such as the name of a caller can have any length. */

@@ -17,6 +17,12 @@ export interface TraceParent {
   readonly linkOnly?: boolean;
 }
 
+/** The fields of a request's context that its trace needs. */
+export interface TracedRequest {
+  readonly mcpReq: { readonly id: string | number; readonly _meta?: unknown };
+  readonly http?: { readonly req?: Pick<Request, 'headers'> | undefined } | undefined;
+}
+
 /** Where a call comes from: the caller's span, and attributes of the request that carried the call. */
 export interface TraceOrigin extends TraceParent {
   readonly attributes: Attributes;

@@ -9,7 +9,7 @@ import { json } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import type { Span } from '../../src/util/trace.js';
-import { never, type TestCallerOptions, testCaller, testKeys } from '../support/caller.js';
+import { createMemoryJournal, never, type TestCallerOptions, testCaller, testKeys } from '../support/caller.js';
 import { answered, answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
 /** What every call has in common: how its requests are sent, what becomes of a fault, and what the log has of it. */
@@ -142,24 +142,35 @@ describe('a fault of this server', () => {
 });
 
 test.each([
-  ['a success', accepted, 'info', { ok: true }],
+  ['a success', accepted, 'info', { ok: true, outcome: 'accepted' }],
   [
     'a refusal of the service',
     async () => answered(400, {}),
     'info',
-    { ok: false, code: 'Http400', mayHaveHappened: false },
+    { ok: false, outcome: 'rejected', code: 'Http400', mayHaveHappened: false },
   ],
   [
     'an unknown outcome',
     async () => unanswered(true),
     'warn',
-    { ok: false, code: 'ConnectionLost', mayHaveHappened: true },
+    { ok: false, outcome: 'unknown', code: 'ConnectionLost', mayHaveHappened: true },
   ],
-] as const)('the log has %s, and whose call it was', async (_what, reply, level, fields) => {
-  const { call, logged } = setUp(reply);
+] as const)('the log has %s, whose call it was, and the journal entry', async (_what, reply, level, fields) => {
+  const journal = createMemoryJournal();
+  const { call, logged } = setUp(reply, { journal });
   await call(restoreInstance, restore, { signal: never, principal: { name: 'alice', scopes: [writeScope] } });
+  const [{ id, target } = {}] = await journal.list({});
+  expect(target).toMatch(/^POST http:/);
   expect(logged.filter(({ event }) => event === 'call')).toEqual([
-    { level, event: 'call', fields: { tool: 'restore_instance', caller: 'alice', ...fields } },
+    { level, event: 'call', fields: { tool: 'restore_instance', caller: 'alice', id, target, ...fields } },
+  ]);
+});
+
+test('the log tells a plan from its change: a plan has no journal entry', async () => {
+  const { call, logged } = setUp(accepted);
+  await call(restoreInstance, { ...restore, planOnly: true }, { signal: never });
+  expect(logged.filter(({ event }) => event === 'call')).toEqual([
+    { level: 'info', event: 'call', fields: { tool: 'restore_instance', ok: true, outcome: 'planned' } },
   ]);
 });
 

@@ -297,7 +297,10 @@ describe('after it was sent', () => {
   });
 
   test('an outcome that cannot be written down is a note before those of earlier changes, and in the log', async () => {
-    for (const reply of [accepted, unanswered(true)]) {
+    for (const [reply, outcome] of [
+      [accepted, 'accepted'],
+      [unanswered(true), 'unknown'],
+    ] as const) {
       const { told, logged, entries } = await carryOut({
         reply,
         journal: journalWith({ end: gone }),
@@ -305,7 +308,7 @@ describe('after it was sent', () => {
       });
       const notes = [expect.stringContaining('could not be written'), 'Earlier.'];
       expect(told).toMatchObject('failure' in told ? { failure: { notes } } : { structured: { notes } });
-      const fields = { tool: 'restore_instance', id: entries[0]?.id, error: 'gone' };
+      const fields = { tool: 'restore_instance', id: entries[0]?.id, outcome, error: 'gone' };
       expect(logged).toContainEqual({ level: 'error', event: 'journal', fields });
     }
   });

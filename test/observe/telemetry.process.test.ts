@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { traceOrigin } from '../../src/observe/tracing.js';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { say } from '../../src/util/safe-text.js';
@@ -227,8 +228,8 @@ test('over HTTP, the header names the span where _meta does not', async () => {
       now: () => new Date(),
       operations: operations,
       accounts: accountsWith({ readOnly: false, tools: undefined }),
-      call: async (_operation, _args, { trace }) => {
-        traces.push(trace?.());
+      call: async (_operation, _args, { tracedRequest }) => {
+        traces.push(tracedRequest && traceOrigin(tracedRequest));
         return { kind: 'succeeded', success: { summary: say`enough`, warnings: [], requestIds: {} } };
       },
       stateKeys: () => ['k'.repeat(32)],

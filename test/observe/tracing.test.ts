@@ -24,9 +24,9 @@ const failed: CallOutcome = {
 };
 
 test.each([
-  ['a success', succeeded, undefined],
-  ['a failure', failed, 'tool_error'],
-])('the span of a call has its tool and its trace, and ends with %s', async (_what, outcome, error) => {
+  ['a success', succeeded, 'ok', undefined],
+  ['a failure', failed, 'failed', 'tool_error'],
+])('the span of a call has its tool and its trace, and ends with %s', async (_what, outcome, label, error) => {
   const events: unknown[] = [];
   const span: Span = { child: () => span, end: (...given) => events.push(given) };
   const traced = withTracing(
@@ -39,7 +39,11 @@ test.each([
       return span;
     },
   );
-  const trace = { traceparent: 'parent in _meta', attributes: { 'network.transport': 'pipe' } };
+  const tracedRequest = { mcpReq: { id: 1, _meta: { traceparent: 'parent in _meta' } } };
+  const trace = {
+    traceparent: 'parent in _meta',
+    attributes: { 'jsonrpc.request.id': '1', 'network.transport': 'pipe' },
+  };
   const context = {
     signal: never,
     client: 'test 1',
@@ -54,14 +58,14 @@ test.each([
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': 'list_parts',
   };
-  expect(await traced(listParts, { a: 1 }, { ...context, trace: () => trace })).toBe(outcome);
+  expect(await traced(listParts, { a: 1 }, { ...context, tracedRequest })).toBe(outcome);
   await traced(listParts, { a: 2 }, context);
   expect(events).toEqual([
     ['tools/call list_parts', { ...attributes, ...trace.attributes }, trace],
     [{ a: 1 }, true],
-    [{}, error],
+    [{ 'cloudops.outcome': label }, error],
     ['tools/call list_parts', attributes, {}],
     [{ a: 2 }, true],
-    [{}, error],
+    [{ 'cloudops.outcome': label }, error],
   ]);
 });

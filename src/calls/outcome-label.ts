@@ -1,0 +1,21 @@
+import type { Failure } from '../consent/outcome.js';
+import { isRefusal } from '../consent/refusal.js';
+import type { CallOutcome } from './context.js';
+
+/**
+ * Returns the outcome of a call in a word, for metrics, log and traces. A read has `ok`, `rejected`, `refused` or `failed`, and a change may have
+ * others, too. `outcome` is undefined if the call threw an error.
+ */
+export function outcomeLabel(outcome: CallOutcome | undefined): string {
+  if (outcome === undefined) return 'failed';
+  if (outcome.kind === 'inputRequired') return 'asked';
+  return outcome.kind === 'succeeded' ? (outcome.success.outcome ?? 'ok') : failureKind(outcome.failure);
+}
+
+function failureKind({ code, status, mayHaveHappened }: Failure): string {
+  if (mayHaveHappened === true) return 'unknown';
+  if (status !== undefined) return 'rejected';
+  if (code === 'JournalUnavailable' || code === 'StateUnavailable') return 'journal_unavailable';
+  if (isRefusal(code)) return 'refused';
+  return mayHaveHappened === false ? 'not_sent' : 'failed';
+}
