@@ -37,6 +37,8 @@ export interface Runtime {
   readonly journal: Journal;
   /** Plans that wait for a person. */
   readonly plans: Plans;
+  /** How many changes of processes that are gone this process has ended as `unknown`, by tool. */
+  interruptedChanges(): ReadonlyMap<string, number>;
   /** For `createServer`, which makes one MCP server per connection. */
   readonly server: ServerDependencies;
   /** Waits at most `graceMs` for the changes under way, and closes everything. */
@@ -75,6 +77,8 @@ async function openPageAndPlans(
 
 /** Interval (milliseconds) at which expired plans are erased. They are also erased whenever plans are added or listed. */
 const eraseMs = 10 * 60_000;
+/** Interval (milliseconds) at which the journal is searched for changes of processes that are gone. */
+const recoveryMs = 60_000;
 
 /** The page on which people sign in to decide on plans, at the public URL of this server. */
 async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
@@ -110,9 +114,11 @@ export async function startRuntime(
   const thisProcess = { pid: process.pid, host: hostname() };
   // This process has made no change yet, so a change before `started` is of an earlier process, even if that had the same process ID.
   const recoveryOptions = { journal, process: thisProcess, started: now(), now, timeoutMs, log };
-  // `createNotices` starts the recovery in the background. The recovery ends the changes that earlier processes left unfinished in the
+  // `createNotices` starts the recovery in the background. The recovery ends the changes that processes which are gone left unfinished in the
   // journal. `notices.take` waits for the recovery, and returns the notices about those changes for one caller.
-  const notices = createNotices(() => recoverInterrupted(recoveryOptions));
+  const notices = createNotices((errorLevel) => recoverInterrupted({ ...recoveryOptions, errorLevel }));
+  // A process on another host counts as gone only minutes after its change, when perhaps no call comes.
+  const recoveryTimer = setInterval(notices.look, recoveryMs).unref();
 
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
@@ -144,6 +150,7 @@ export async function startRuntime(
     accounts,
     store,
     journal,
+    interruptedChanges: () => notices.endedByTool,
     // `accounts` has nothing to close but its programs, and `store` nothing but journal and plans.
     close: async (graceMs) => {
       // First, because changes under way need everything else.
@@ -151,6 +158,7 @@ export async function startRuntime(
 
       keyPrograms.abort();
       clearInterval(eraseTimer);
+      clearInterval(recoveryTimer);
 
       // The recovery and `refusals` still write to the journal: how unfinished changes ended, and which changes were declined. So the journal
       // closes after them.

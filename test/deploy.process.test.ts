@@ -153,6 +153,7 @@ describe.skipIf(!readable)('the alert rules for Prometheus', () => {
     concurrentCalls: () => 0,
     journalReachable: () => true,
     unwrittenOutcomes: () => 0,
+    interruptedChanges: () => new Map(),
     issuerReachable: () => true,
     authenticationReady: () => true,
     waitingQuestions: () => 0,
@@ -194,6 +195,24 @@ describe.skipIf(!readable)('the alert rules for Prometheus', () => {
         unknown('0x15 1x5'),
         'CloudopsUnknownOutcomes',
         'Nobody knows what became of a change of restore_instance.',
+      ],
+      [
+        'a server ends a change of a server that was killed',
+        { 'cloudops_interrupted_changes_total{tool="restore_instance"}': '0x15 1x5' },
+        'CloudopsUnknownOutcomes',
+        'Nobody knows what became of a change of restore_instance.',
+      ],
+      [
+        'a server ends such a change at its start',
+        { 'cloudops_interrupted_changes_total{tool="restore_instance"}': '_x15 1x5' },
+        'CloudopsUnknownOutcomes',
+        'Nobody knows what became of a change of restore_instance.',
+      ],
+      [
+        'a server has ended such a change more than ten minutes ago',
+        { 'cloudops_interrupted_changes_total{tool="restore_instance"}': '0 1x20' },
+        'CloudopsUnknownOutcomes',
+        undefined,
       ],
       ['no outcome has been unknown for ten minutes', unknown('0 1x20'), 'CloudopsUnknownOutcomes', undefined],
       [

@@ -111,6 +111,7 @@ async function serve(
     state: {
       journalReachable: journalWatch?.lastCheckSucceeded,
       unwrittenOutcomes: journal.unwritten,
+      interruptedChanges: runtime.interruptedChanges,
       issuerReachable: identity?.reachable,
       authenticationReady: identity && (() => identity.missingPart() === undefined),
       // Each caller is asked one question at a time, so the number of callers is the number of questions.

@@ -120,7 +120,11 @@ export function createFileJournal(
     unwritten: persistence.count,
     begin,
     end: (ending) => persistence.write(() => writeEnding(ending)),
-    tryEnd: writeEnding,
+    tryEnd: async (ending) => {
+      const isUnfinished = (await fileWindow.refresh()).isUnfinished(ending.id);
+      if (isUnfinished) await writeEnding(ending);
+      return isUnfinished;
+    },
     decline,
     findDuplicate: async (digest) => {
       const time = now().getTime();

@@ -74,10 +74,10 @@ export interface Journal {
    */
   end(ending: Ending): Promise<void>;
   /**
-   * Writes the outcome of an intent like `end`, but tries only once.
+   * Writes the outcome of an intent that has none, and tries only once. Resolves with false if the intent has an outcome already.
    * @throws if the outcome could not be written
    */
-  tryEnd(ending: Ending): Promise<void>;
+  tryEnd(ending: Ending): Promise<boolean>;
   /**
    * Records that a person refused a change or its caller withdrew it, and spends its nonce. Resolves with false if the nonce was
    * spent before.

@@ -89,14 +89,15 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
     }
   };
 
-  const tryEnd: Journal['tryEnd'] = (ending) => run((transaction) => update(transaction, shortenEnding(ending)));
-
   return {
     healthCheck: () => run(checkHealth),
     unwritten: persistence.count,
     begin,
-    end: (ending) => persistence.write(() => tryEnd(ending)),
-    tryEnd,
+    end: (ending) =>
+      persistence.write(async () => {
+        await run((transaction) => update(transaction, shortenEnding(ending)));
+      }),
+    tryEnd: (ending) => run((transaction) => update(transaction, shortenEnding(ending), { onlyUnfinished: true })),
     decline: (fullIntent) =>
       // Without `requireSameTime`, which throws if this server's clock is wrong: a refusal is recorded all the same. If it is not known whether
       // the commit succeeded, nothing has to be ended here, because the caller declines the change again with another ID.
@@ -272,20 +273,25 @@ async function insert({ client, databaseNow }: Transaction, intent: Intent, endi
 }
 
 /**
- * Writes the ending of an intent.
+ * Writes the ending of an intent. Resolves with false if the intent keeps the ending that it has.
  * @throws Permanent if the intent is not in the journal
  */
-async function update({ client, databaseNow }: Transaction, ending: Ending): Promise<void> {
+async function update(
+  { client, databaseNow }: Transaction,
+  ending: Ending,
+  { onlyUnfinished = false } = {},
+): Promise<boolean> {
   // `unknown` replaces no known outcome, because a server writes it for another server that only seems to be gone.
   const { rowCount } = await client.query(
     `update cloudops_mutations set
        outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end
-     where id = $1 and (outcome is null or outcome = 'unknown' or $2 <> 'unknown')`,
-    [ending.id, ending.outcome, new Date(databaseNow), JSON.stringify(ending)],
+     where id = $1 and (outcome is null or not $5 and (outcome = 'unknown' or $2 <> 'unknown'))`,
+    [ending.id, ending.outcome, new Date(databaseNow), JSON.stringify(ending), onlyUnfinished],
   );
-  if (rowCount === 1) return;
+  if (rowCount === 1) return true;
   const { rowCount: intents } = await client.query('select from cloudops_mutations where id = $1', [ending.id]);
   if (intents === 0) throw new Permanent('the intent is not in the journal');
+  return false;
 }
 
 /** The column `caller`. As JSON, because text in PostgreSQL cannot hold every character. */

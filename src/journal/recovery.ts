@@ -1,4 +1,4 @@
-import { type Log, reasonOf } from '../util/log.js';
+import { type Log, type LogLevel, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { type SafeText, say } from '../util/safe-text.js';
 import type { Intent, RecordedChange } from './entry.js';
@@ -15,29 +15,33 @@ export interface RecoveryOptions {
   readonly now: () => Date;
   readonly timeoutMs: number;
   readonly log: Log;
+  /** The level at which errors of the journal are logged. */
+  readonly errorLevel: LogLevel;
 }
 
 /**
- * Ends the unfinished changes of processes that are gone, with the outcome `unknown`, and resolves with them. A change whose ending cannot be
- * written is left to the next recovery. So are all others after two failures in a row, because these are due to the journal. Never rejects.
+ * Ends the unfinished changes of processes that are gone, with the outcome `unknown`, and resolves with them. Leaves out changes that another
+ * process has ended meanwhile. A change whose ending cannot be written is left to the next recovery. So are all others after two failures in a
+ * row, because these are due to the journal. Never rejects.
  */
 export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
-  const { journal, log, now } = options;
-  const logError = (error: unknown) => log('warn', 'journal', { error: reasonOf(error) });
+  const { journal, log, now, errorLevel } = options;
+  const logError = (error: unknown, change = {}) => log(errorLevel, 'journal', { ...change, error: reasonOf(error) });
   const ended: RecordedChange[] = [];
   try {
     const interrupted = (await journal.listUnfinished()).filter((change) => isGone(change, options));
     let failuresInARow = 0;
     for (const change of interrupted) {
-      const { id, tool, time, target } = change;
-      log('warn', 'unresolved', { id, tool, time, target });
+      const { id, tool, account, caller, target, time: changeTime } = change;
       const ending = { id, time: now().toISOString(), outcome: 'unknown', code: 'ProcessEnded' } as const;
       try {
-        await journal.tryEnd(ending);
-        ended.push(change);
+        if (await journal.tryEnd(ending)) {
+          log('warn', 'unresolved', { id, tool, account, caller, target, changeTime });
+          ended.push(change);
+        }
         failuresInARow = 0;
       } catch (error) {
-        logError(error);
+        logError(error, { id, tool });
         failuresInARow += 1;
         if (failuresInARow === 2) break;
       }
@@ -51,20 +55,39 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 /**
  * Creates notices about interrupted changes. Each notice goes once to its caller, with one of the caller's next changes. A recovery is one call
  * of `recover`, and runs in the background. The first begins now, and each `take` begins another for the `take` after it.
- * @param recover ends the changes that were interrupted, and resolves with them. No later call returns them again. Never rejects
+ * @param recover ends the changes that were interrupted, and resolves with them. No later call returns them again. Never rejects. `errorLevel`
+ * is the level at which it logs errors
  */
-export function createNotices(recover: () => Promise<readonly RecordedChange[]>) {
+export function createNotices(recover: (errorLevel: LogLevel) => Promise<readonly RecordedChange[]>) {
   let unreported: readonly RecordedChange[] = [];
-  let newestRecovery = recover();
+  const endedByTool = new Map<string, number>();
+  let underWay = 0;
+  const recoverAndKeep = async (errorLevel: LogLevel) => {
+    const interrupted = await recover(errorLevel);
+    unreported = [...unreported, ...interrupted];
+    for (const { tool } of interrupted) endedByTool.set(tool, (endedByTool.get(tool) ?? 0) + 1);
+    underWay -= 1;
+  };
+  let newestRecovery = Promise.resolve();
+  const beginRecovery = (errorLevel: LogLevel) => {
+    underWay += 1;
+    newestRecovery = newestRecovery.then(() => recoverAndKeep(errorLevel));
+  };
+  beginRecovery('warn');
+
   return {
+    /** Begins a recovery, unless one is under way. For a timer, so errors are logged at level `debug` only. */
+    look: () => {
+      if (underWay === 0) beginRecovery('debug');
+    },
+    /** How many changes this process has ended as `unknown`, by tool. */
+    endedByTool,
     /** Returns the notices for a caller, and forgets them. */
     take: async (caller: string | undefined) => {
       // Waits only for the recovery that the previous `take` began, which has usually ended, and not for a new recovery.
       const previousRecovery = newestRecovery;
-      newestRecovery = previousRecovery.then(recover);
-      const interrupted = await previousRecovery;
-      // `unreported` is read only now, because a concurrent `take` may have changed it during the wait.
-      unreported = [...unreported, ...interrupted];
+      beginRecovery('warn');
+      await previousRecovery;
 
       // If callers are not authenticated, `caller` is undefined, and every call gets the notices of all changes.
       const changesOfCaller = unreported.filter((change) => caller === undefined || change.caller === caller);

@@ -230,6 +230,11 @@ export class JournalWindow {
     return earlier.map((change) => this.#begunAt(change, now));
   }
 
+  isUnfinished(id: string): boolean {
+    const change = this.#unsettled.get(id);
+    return change !== undefined && change.ending === undefined;
+  }
+
   listUnfinished(now: number): DatedChange[] {
     return this.#withOutcome(undefined, now);
   }

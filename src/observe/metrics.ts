@@ -12,6 +12,8 @@ export interface ProcessState {
   journalReachable: (() => boolean) | undefined;
   /** Number of outcomes that are not yet in the journal. */
   unwrittenOutcomes(): number;
+  /** How many changes of processes that are gone this process has ended as `unknown`, by tool. */
+  interruptedChanges(): ReadonlyMap<string, number>;
   issuerReachable: (() => boolean) | undefined;
   authenticationReady: (() => boolean) | undefined;
   /** Number of users who are being asked for consent now. */
@@ -43,6 +45,19 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     for (const accountLabel of accountLabels)
       for (const outcome of ['unknown', 'journal_unavailable']) calls.inc({ tool, outcome, ...accountLabel }, 0);
   }
+  new Counter({
+    name: 'cloudops_interrupted_changes_total',
+    help: 'Changes of processes that are gone, which this process has ended as unknown',
+    labelNames: ['tool'],
+    registers,
+    collect() {
+      this.reset();
+      for (const tool of tools) this.inc({ tool }, 0);
+      // The journal may have tools that this process does not know, for example of another version.
+      for (const [tool, count] of state.interruptedChanges())
+        this.inc({ tool: tools.includes(tool) ? tool : 'other' }, count);
+    },
+  });
 
   const durations = new Histogram({
     name: 'cloudops_call_duration_seconds',

@@ -44,6 +44,8 @@ export type LogEvent =
 /** Facts about an event, and a message for people. Facts may come from outside, so code that shows them has to quote them. */
 interface LogFields {
   readonly message?: SafeText;
+  /** Of the entry itself. The time of a thing needs a name of its own. */
+  readonly time?: never;
   readonly [name: string]: unknown;
 }
 

@@ -347,6 +347,18 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     expect((await journal.list({})).find(({ id }) => id === gone.id)?.ending?.outcome).toBe('accepted');
   });
 
+  test('of two processes that end an unfinished change, the first is told that it did; none replaces an outcome', async () => {
+    const [gone, done] = [intent({ digest: 'gone' }), intent({ digest: 'done' })];
+    for (const each of [gone, done]) await journal.begin(each, { allowRepeat: false });
+    const others = [open(), open()];
+    expect(await others[0]?.tryEnd(ending(gone.id, 'unknown'))).toBe(true);
+    expect(await others[1]?.tryEnd({ ...ending(gone.id, 'unknown'), code: 'later' })).toBe(false);
+    await journal.end(ending(done.id, 'accepted'));
+    expect(await others[1]?.tryEnd(ending(done.id, 'unknown'))).toBe(false);
+    const [first, second] = await journal.list({});
+    expect([first?.ending, second?.ending?.outcome]).toEqual([ending(gone.id, 'unknown'), 'accepted']);
+  });
+
   test('two servers that recover what a third left open do not disturb each other; a pid says nothing of another host', async () => {
     await begin({ process: { pid: process.pid, host: 'gone' } });
     const recover = (host: string) =>
@@ -357,6 +369,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
         now,
         timeoutMs: 60_000,
         log: () => undefined,
+        errorLevel: 'warn',
       });
     time += 119_000;
     expect(await recover('here')).toEqual([]);

@@ -1,11 +1,17 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { createFileJournal } from '../../src/journal/file.js';
 import {
   createNotices,
   interruptedText,
   type RecoveryOptions,
   recoverInterrupted,
 } from '../../src/journal/recovery.js';
+import { startRuntime } from '../../src/runtime.js';
 import { createMemoryJournal } from '../support/caller.js';
+import { load } from '../support/config.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
 const started = Date.parse('2026-11-20T12:00:00Z');
@@ -26,6 +32,7 @@ const recover = async (changes: Partial<RecoveryOptions>) => {
     now: () => new Date(now),
     timeoutMs,
     log: (_level, event) => logged.push(event),
+    errorLevel: 'warn',
     ...changes,
   });
   return { recovered, logged };
@@ -70,7 +77,7 @@ test('a journal that cannot be read or written is logged, and nothing is told', 
   const failing = () => Promise.reject(new Error('full'));
   expect(await recover({ journal: { ...journal, tryEnd: failing } })).toEqual({
     recovered: [],
-    logged: ['unresolved', 'journal'],
+    logged: ['journal'],
   });
   expect(await recover({ journal: { ...journal, listUnfinished: failing } })).toEqual({
     recovered: [],
@@ -78,17 +85,32 @@ test('a journal that cannot be read or written is logged, and nothing is told', 
   });
 });
 
-test('the log names the change that was left open, and why it cannot be ended', async () => {
+test('the log names the change that was left open, and why it cannot be ended, until it is ended', async () => {
   const journal = createMemoryJournal();
-  const { id, tool, time, target } = intentAt(started, { process: { pid: noPid, host: 'here' } });
-  await journal.begin(intentAt(started, { id, process: { pid: noPid, host: 'here' } }), { allowRepeat: false });
+  const intent = intentAt(started, { process: { pid: noPid, host: 'here' }, caller: 'ana' });
+  const { id, tool, account, caller, target, time } = intent;
+  await journal.begin(intent, { allowRepeat: false });
   const entries: unknown[] = [];
   const log: RecoveryOptions['log'] = (...entry) => entries.push(entry);
-  await recover({ journal: { ...journal, tryEnd: () => Promise.reject(new Error('full')) }, log });
+  await recover({ journal: { ...journal, tryEnd: () => Promise.reject(new Error('full')) }, log, errorLevel: 'debug' });
+  await recover({ journal, log });
   expect(entries).toEqual([
-    ['warn', 'unresolved', { id, tool, time, target }],
-    ['warn', 'journal', { error: 'full' }],
+    ['debug', 'journal', { id, tool, error: 'full' }],
+    ['warn', 'unresolved', { id, tool, account, caller, target, changeTime: time }],
   ]);
+});
+
+test('a change that got an outcome since it was listed keeps it, and is neither logged nor told', async () => {
+  const journal = createMemoryJournal();
+  const intent = intentAt(started, { process: { pid: noPid, host: 'here' } });
+  await journal.begin(intent, { allowRepeat: false });
+  const listUnfinished = async () => {
+    const unfinished = await journal.listUnfinished();
+    await journal.end(endingOf(started, intent.id, 'accepted'));
+    return unfinished;
+  };
+  expect(await recover({ journal: { ...journal, listUnfinished } })).toEqual({ recovered: [], logged: [] });
+  expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]);
 });
 
 test('if one ending cannot be written, the other changes are ended and told, and the next recovery tries again', async () => {
@@ -101,7 +123,7 @@ test('if one ending cannot be written, the other changes are ended and told, and
     ending.id === 'b' ? Promise.reject(new Error('full')) : journal.tryEnd(ending);
   const { recovered, logged } = await recover({ journal: { ...journal, tryEnd } });
   expect(recovered.map(({ id }) => id)).toEqual(['a', 'c']);
-  expect(logged).toEqual(['unresolved', 'unresolved', 'journal', 'unresolved']);
+  expect(logged).toEqual(['unresolved', 'journal', 'unresolved']);
   expect((await recover({ journal })).recovered.map(({ id }) => id)).toEqual(['b']);
 });
 
@@ -138,4 +160,63 @@ test('a caller without a name gets the notices of all callers, also those of lat
   const notices = createNotices(async () => recoveries.shift() ?? []);
   expect(await notices.take(undefined)).toHaveLength(1);
   expect(await notices.take(undefined)).toHaveLength(1);
+});
+
+test('without a call, a look ends the changes of processes that are gone; their caller is told, and each counts once', async () => {
+  const recoveries = [[], [intentAt(started, { id: '1', caller: 'ana' })], []];
+  const levels: string[] = [];
+  const notices = createNotices(async (errorLevel) => {
+    levels.push(errorLevel);
+    return recoveries.shift() ?? [];
+  });
+  // The first recovery is under way, so this look begins no other.
+  notices.look();
+  await notices.settled();
+  notices.look();
+  await notices.settled();
+  expect([...notices.endedByTool]).toEqual([['restore_instance', 1]]);
+  expect(await notices.take('ana')).toHaveLength(1);
+  await notices.settled();
+  expect([...notices.endedByTool]).toEqual([['restore_instance', 1]]);
+  expect(levels).toEqual(['warn', 'debug', 'warn']);
+});
+
+test('a server without calls ends the change of a server on another host within a minute after it counts as gone, and stops looking when it ends', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cloudops-recovery-'));
+  const path = join(folder, 'journal.jsonl');
+  const loaded = load({ CLOUDOPS_SANDBOX: '1', CLOUDOPS_JOURNAL: path });
+  const config = loaded.ok ? loaded.config : expect.fail('the configuration is wrong');
+  let time = started;
+  const journal = createFileJournal(path, () => new Date(time));
+  const begin = (digest: string, process = { pid: 1, host: 'there' }) =>
+    journal.begin(intentAt(time, { digest, process }), { allowRepeat: false });
+  const outcomes = async () => (await journal.list({})).map(({ ending }) => ending?.outcome);
+  // The start ends this change, so that the test knows when the recovery of the start is over.
+  await begin('here', { pid: noPid, host: hostname() });
+  await begin('first');
+
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    const runtime = await startRuntime(
+      config,
+      '1',
+      () => undefined,
+      () => new Date(time),
+    );
+    const ended = (count: number) =>
+      vi.waitFor(() => expect([...runtime.interruptedChanges()]).toEqual([['restore_instance', count]]));
+    await ended(1);
+    expect(await outcomes()).toEqual(['unknown', undefined]);
+
+    time += config.timeoutMs + 60_001;
+    vi.advanceTimersByTime(60_000);
+    await ended(2);
+    expect(await outcomes()).toEqual(['unknown', 'unknown']);
+
+    await runtime.close(0);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+    rmSync(folder, { recursive: true });
+  }
 });

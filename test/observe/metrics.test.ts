@@ -14,6 +14,7 @@ const state = {
   concurrentCalls: () => 3,
   journalReachable: () => false,
   unwrittenOutcomes: () => 2,
+  interruptedChanges: () => new Map([['t', 2]]),
   issuerReachable: () => true,
   authenticationReady: () => false,
   waitingQuestions: () => 1,
@@ -62,6 +63,20 @@ test.each(['unknown', 'journal_unavailable'])(
       expect(named).toContain(`cloudops_calls_total{tool="t",outcome="${outcome}",account="${account}"} 0`);
   },
 );
+
+test('changes that this process ended for others are counted by tool, from nothing on; tools of other versions are one', async () => {
+  const interruptedChanges = () =>
+    new Map([
+      ['t', 2],
+      ['x', 1],
+      ['y', 1],
+    ]);
+  const metrics = createMetrics({ ...state, interruptedChanges }, [], ['t', 'u']);
+  await metrics.text();
+  const text = await metrics.text();
+  for (const line of ['{tool="t"} 2', '{tool="u"} 0', '{tool="other"} 2'])
+    expect(text).toContain(`cloudops_interrupted_changes_total${line}\n`);
+});
 
 test('the state of the process is that of the moment, and what it does not have is left out', async () => {
   const text = await createMetrics(state).text();

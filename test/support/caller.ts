@@ -189,7 +189,11 @@ export function createMemoryJournal(now = () => new Date()): Journal {
       return result;
     },
     end: async (ending) => end(ending),
-    tryEnd: async (ending) => end(ending),
+    tryEnd: async (ending) => {
+      const isUnfinished = all().some((change) => change.id === ending.id && change.ending === undefined);
+      if (isUnfinished) end(ending);
+      return isUnfinished;
+    },
     budgetState: async (key, budget) => stateOfBudget(spent(key), budget, Date.now()),
     decline: async (intent) => {
       const isSpent = isNonceSpent(all(), intent.nonce);

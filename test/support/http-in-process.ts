@@ -35,6 +35,7 @@ export async function serveInProcess({
     state: {
       journalReachable: undefined,
       unwrittenOutcomes: () => 0,
+      interruptedChanges: () => new Map(),
       issuerReachable: undefined,
       authenticationReady: undefined,
       waitingQuestions: () => 0,
