@@ -14,6 +14,7 @@ import { defaultHttpLimits } from '../http/limits.js';
 import { type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
+import { awaitOutcomes } from '../journal/await-outcomes.js';
 import type { Store } from '../journal/open-store.js';
 import { watchJournal } from '../journal/watch-journal.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
@@ -34,7 +35,7 @@ import {
 import { printLine } from './layout.js';
 import { runUntilSignal } from './run-until-signal.js';
 
-/** Time limit for running calls after a termination signal (milliseconds). */
+/** Time limit for running calls and unwritten outcomes after a termination signal (milliseconds). */
 const graceMs = 30_000;
 
 /** `cloudops-mcp http` serves many clients over HTTP. */
@@ -130,7 +131,10 @@ async function serve(
 
   if (!stop.aborted) await once(stop, 'abort');
   // The HTTP server stops first, because its last calls still use the shared messages, the journal and the authentication.
+  const stoppedAt = now().getTime();
   await httpServer.stop(graceMs);
+  // Otherwise, the outcomes that the journal could not take yet would end as unknown. A second signal ends the process at once.
+  await awaitOutcomes(journal, graceMs - Math.max(0, now().getTime() - stoppedAt));
   await sharedMessages?.close();
   journalWatch?.stop();
   await identity?.close?.();

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -105,4 +105,33 @@ test('reads of a cloud that hangs are given up at once, and a change in flight k
   await ended;
   expect(await changes()).toMatchObject([{ ending: { outcome: 'accepted' } }]);
   expect(server.stderr()).not.toContain('MaxListenersExceededWarning');
+});
+
+test('an outcome that the journal cannot take is written if the journal comes back before the server has to end', async () => {
+  const path = join(folder, 'journal.jsonl');
+  const cloud = await startServer(({ method }, response) => {
+    if (method === 'POST') {
+      // The journal goes away while the change is at the cloud.
+      renameSync(path, `${path}.away`);
+      mkdirSync(path);
+    }
+    response.end('{"instance":{}}');
+  });
+  closing.push(cloud.close);
+  const env = {
+    CLOUDOPS_DEVOPS_URL: cloud.origin,
+    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+    CLOUDOPS_SECRET_ACCESS_KEY: 'test',
+    CLOUDOPS_CONFIRM: 'off',
+  };
+  const { server, call, changes } = await connect(env, undefined, []);
+  expect(await call()).toMatchObject({
+    structuredContent: { outcome: 'accepted', notes: [expect.stringContaining('not in the journal yet')] },
+  });
+  const ended = server.stop();
+  await delay(1_000);
+  rmdirSync(path);
+  renameSync(`${path}.away`, path);
+  await ended;
+  expect(await changes()).toMatchObject([{ ending: { outcome: 'accepted' } }]);
 });
