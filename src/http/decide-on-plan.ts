@@ -5,7 +5,7 @@ import { boundedReason, longestReason } from '../consent/decline-reason.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import { decisionText, type PlanDecision } from '../consent/plan-decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
-import { Refusal, refusedChange } from '../consent/refusal.js';
+import { Refusal, refusalFailure, refusedChange } from '../consent/refusal.js';
 import { relatedPlans, relatedText, withOtherPlans } from '../consent/related-plans.js';
 import { reasonAgainstDeciding } from '../consent/required-consent.js';
 import { createConsentTokens } from '../consent/tokens.js';
@@ -53,6 +53,11 @@ export function reasonAgainst(plan: FoundPlan, user: PageUser, accounts: Account
 
 /** The result of a click that decides. */
 interface ClickResult {
+  /**
+   * The effect of the click, for the log: it decided the plan (`counted`), an earlier decision stands (`too late`), the person, the plan or its
+   * caller may not do this (`refused`), or the plan waits for another click (`not counted`).
+   */
+  readonly effect: 'counted' | 'too late' | 'refused' | 'not counted';
   readonly outcome: EndedOutcome;
   /** The earlier decision in sentences, if the plan was decided before the click. */
   readonly earlierDecision?: SafeText | undefined;
@@ -77,13 +82,13 @@ async function decideOnPlan(
   dependencies: DecisionDependencies,
 ): Promise<ClickResult> {
   const objection = reasonAgainst(plan, user, dependencies.accounts);
-  if (objection !== undefined) return { outcome: refused(plan, 'NotAllowed', [objection]) };
+  if (objection !== undefined) return { effect: 'refused', outcome: refused(plan, 'NotAllowed', [objection]) };
   const prepared = await prepareCall(plan, dependencies);
   if (plan.state === 'decided') return resultOfEarlierDecision(plan, prepared, dependencies);
   if (prepared.kind === 'refused') return prepared;
 
-  const outcome = await callWithClick(plan, click, user, prepared.callOfPlan, dependencies);
-  return outcome === undefined ? resultOfEarlierDecision(plan, prepared, dependencies) : { outcome };
+  const result = await callWithClick(plan, click, user, prepared.callOfPlan, dependencies);
+  return result ?? resultOfEarlierDecision(plan, prepared, dependencies);
 }
 
 /**
@@ -98,7 +103,7 @@ async function callWithClick(
   { person }: PageUser,
   callOfPlan: CallOfPlan,
   dependencies: DecisionDependencies,
-): Promise<EndedOutcome | undefined> {
+): Promise<ClickResult | undefined> {
   let isPlanClaimed = false;
   /** The part of the click that a click in a chat does not have. */
   const page = {
@@ -110,16 +115,17 @@ async function callWithClick(
     },
   };
   const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: tokenClaimsOf(plan), page } });
-  if (outcome.kind === 'succeeded') return outcome;
+  if (outcome.kind === 'succeeded') return { effect: 'counted', outcome };
   // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. Only the compiler needs a result here,
   // with the code of any refusal.
-  if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
+  if (outcome.kind === 'inputRequired') return { effect: 'refused', outcome: refused(plan, 'TicketRefused', []) };
 
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return undefined;
   // A call that has claimed the plan stores the outcome itself. After a fault, no outcome is known. After a temporary failure without a claim,
   // the plan continues to wait for another click.
-  if (isPlanClaimed || temporaryFailures.includes(code)) return outcome;
+  if (isPlanClaimed) return { effect: 'counted', outcome };
+  if (temporaryFailures.includes(code)) return { effect: 'not counted', outcome };
 
   // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the
   // refusal as its outcome.
@@ -131,7 +137,7 @@ async function callWithClick(
       ? { kind: 'accepted', person, at }
       : { kind: 'declined', person, at, reason: takesSecrets ? undefined : boundedReason(reason) };
   const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
-  return isFirst ? outcome : undefined;
+  return isFirst ? { effect: 'refused', outcome } : undefined;
 }
 
 /** Stores a person's decision on a plan, with the refusal of the call as its outcome. False if an earlier click decided the plan. */
@@ -150,10 +156,7 @@ async function endWithRefusal(
   return claimResult !== 'taken';
 }
 
-/**
- * The result of a click on a plan that is decided already. The call of the plan looks up the outcome of the earlier decision. If there can be no such
- * call, the stored plan has the outcome.
- */
+/** The result of a click on a plan that is decided already. */
 async function resultOfEarlierDecision(
   plan: FoundPlan,
   prepared: PreparedCall,
@@ -163,11 +166,22 @@ async function resultOfEarlierDecision(
     .find(plan.nonce)
     .catch((error: unknown) => logUnavailable(plan, error, dependencies));
   const decidedPlan = storedPlan ?? plan;
-  const lookedUp = prepared.kind === 'ready' ? await prepared.callOfPlan({ look: tokenClaimsOf(plan) }) : undefined;
   return {
-    outcome: lookedUp !== undefined && tellsEnd(lookedUp) ? lookedUp : outcomeOf(decidedPlan),
+    effect: 'too late',
+    outcome: await lookUp(decidedPlan, prepared),
     earlierDecision: say`${describeDecision(decidedPlan)} This click sent nothing.`,
   };
+}
+
+/**
+ * The outcome of a decided plan. The call of the plan looks it up, and waits if the change is under way. If there can be no such call, the stored plan
+ * has the outcome.
+ * @param stop aborts if the call must not wait
+ */
+async function lookUp(plan: FoundPlan, prepared: PreparedCall, stop?: AbortSignal): Promise<EndedOutcome> {
+  const lookedUp =
+    prepared.kind === 'ready' ? await prepared.callOfPlan({ look: tokenClaimsOf(plan), stop }) : undefined;
+  return lookedUp !== undefined && tellsEnd(lookedUp) ? lookedUp : outcomeOf(plan);
 }
 
 /** The claims of a plan's token: the values by which a call names the plan. */
@@ -189,20 +203,25 @@ function describeDecision({ decision }: FoundPlan): SafeText {
   return say`${sentence(say`${decisionText(decision)}.`)}${because}`;
 }
 
-/** The outcome with which a decided plan ended or, if that is not known, the refusal of another decision. */
+/**
+ * The outcome with which a decided plan ended or, if that is not known, the refusal of another decision. Its summary does not tell the decision, which
+ * is shown too.
+ */
 const outcomeOf = (plan: FoundPlan): EndedOutcome => {
   if (plan.outcome !== undefined) return { ...plan.outcome, isOfPlan: true };
-  const more = plan.decision === undefined ? {} : { reason: decisionText(plan.decision) };
-  return refused(plan, 'AlreadyDecided', [], more);
+  const failure = refusalFailure(plan.tool, new Refusal('AlreadyDecided', []), { isChange: true });
+  const mayBeSent = plan.decision === undefined || plan.decision.kind === 'accepted';
+  const summary = words(mayBeSent ? 'The outcome of this change is not known yet.' : 'Nothing was sent.');
+  return { kind: 'failed', failure: { ...failure, summary } };
 };
 
 /** Makes the call of a plan in the name of its caller: with a click that decides, or only to look up the outcome. */
-type CallOfPlan = (action: Pick<CallContext, 'click' | 'look'>) => Promise<CallOutcome>;
+type CallOfPlan = (action: Pick<CallContext, 'click' | 'look' | 'stop'>) => Promise<CallOutcome>;
 
 /** The call of a plan, or its refusal because its caller or its tool is not known. */
 type PreparedCall =
   | { readonly kind: 'ready'; readonly callOfPlan: CallOfPlan }
-  | { readonly kind: 'refused'; readonly outcome: EndedOutcome };
+  | { readonly kind: 'refused'; readonly effect: 'refused' | 'not counted'; readonly outcome: EndedOutcome };
 
 async function prepareCall(
   plan: FoundPlan,
@@ -211,12 +230,14 @@ async function prepareCall(
   const { tool, args, caller, agent, client } = plan;
   const operation = operations.find(({ name }) => name === tool);
   const found = await callerOf(plan);
-  if (found?.kind === 'unavailable')
-    return { kind: 'refused', outcome: undecided(tool, words('the caller of this change cannot be verified now')) };
+  if (found?.kind === 'unavailable') {
+    const outcome = undecided(tool, words('the caller of this change cannot be verified now'));
+    return { kind: 'refused', effect: 'not counted', outcome };
+  }
   const principal = found?.kind === 'authenticated' ? found.principal : undefined;
   if (operation === undefined || (caller !== undefined && principal === undefined)) {
     const problem = say`the caller, or the tool, does not exist here any more`;
-    return { kind: 'refused', outcome: refused(plan, 'NotAllowed', [problem]) };
+    return { kind: 'refused', effect: 'refused', outcome: refused(plan, 'NotAllowed', [problem]) };
   }
 
   const tokens = createConsentTokens(stateKeys, caller ?? '', now);
@@ -265,6 +286,20 @@ export function relatedTexts(
 export function shownPlan(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): object {
   if (stored.state === 'waiting') return resultOf(waitingOutcome(stored, mayDecide, related), stored);
   return resultOf(outcomeOf(stored), stored, describeDecision(stored));
+}
+
+/** Like `shownPlan`, but looks for the outcome of an accepted plan in the journal. A server that was killed has not stored it with the plan. */
+export async function shownPlanNow(
+  plan: FoundPlan,
+  user: PageUser,
+  dependencies: DecisionDependencies,
+  related: readonly SafeText[] = [],
+): Promise<object> {
+  const { state, outcome, decision } = plan;
+  if (state === 'waiting' || outcome !== undefined || decision?.kind !== 'accepted')
+    return shownPlan(plan, reasonAgainst(plan, user, dependencies.accounts) === undefined, related);
+  const prepared = await prepareCall(plan, dependencies);
+  return resultOf(await lookUp(plan, prepared, AbortSignal.abort()), plan, describeDecision(plan));
 }
 
 /** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket (see `resultOf`). */
@@ -330,12 +365,20 @@ export async function answerClick(
   user: PageUser,
   dependencies: DecisionDependencies,
 ): Promise<object> {
-  const { accounts, plans, log } = dependencies;
-  if (!isDeciding(click)) return shownPlan(plan, reasonAgainst(plan, user, accounts) === undefined);
+  const { plans, log } = dependencies;
+  if (!isDeciding(click)) return shownPlanNow(plan, user, dependencies);
 
-  const { outcome, earlierDecision } = await decideOnPlan(plan, click, user, dependencies);
-  // Every click is logged, also a click that came too late or failed.
-  log('info', 'decision', { tool: plan.tool, decision: click.decision, person: user.person, caller: plan.caller });
+  const { effect, outcome, earlierDecision } = await decideOnPlan(plan, click, user, dependencies);
+  const { tool, nonce, caller } = plan;
+  // Every click is logged. The nonce, with which the plan's address ends, lets nobody decide: a click needs a session, or the local page.
+  log('info', 'decision', {
+    tool,
+    plan: nonce,
+    decision: click.decision,
+    result: effect,
+    person: user.person,
+    caller,
+  });
   // An earlier click decided the plan, so this click did nothing.
   if (earlierDecision !== undefined) return resultOf(outcome, plan, earlierDecision);
   // A user without a name is the person at this machine, who knows who decided.

@@ -13,7 +13,7 @@ import {
   readClick,
   reasonAgainst,
   relatedTexts,
-  shownPlan,
+  shownPlanNow,
   undecidedClick,
 } from './decide-on-plan.js';
 import { filterIn, listPage } from './decision-list.js';
@@ -240,10 +240,10 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
     await next();
   });
   // The page asks for what it shows: the note above the view, and the tool result that the view shows.
-  pages.post(`${planPath}/call`, readPlans, (context) => {
+  pages.post(`${planPath}/call`, readPlans, async (context) => {
     const { session, plan, visiblePlans } = context.var;
     const related = relatedTexts(plan, visiblePlans, options);
-    return context.json({ note: noteOf(plan), result: shownPlan(plan, canDecide(plan, session), related) });
+    return context.json({ note: noteOf(plan), result: await shownPlanNow(plan, session, options, related) });
   });
   // The view may only send a click on this plan. `answerClick` refuses a person who may not decide.
   pages.post(`${planPath}/tool`, async (context) => {

@@ -11,6 +11,7 @@ import { createSeal } from '../../src/util/seal.js';
 import { namedAccounts } from '../support/accounts.js';
 import { browserOf, type Decisions, type DecisionsSetup, serveDecisions, stateKey } from '../support/decisions.js';
 import { message, post } from '../support/http-in-process.js';
+import { endingOf, intentAt } from '../support/journal.js';
 import { keptPlanAt } from '../support/kept-plan.js';
 
 /** The page for decisions, with people who may decide and people who may not. */
@@ -37,6 +38,8 @@ const signedIn = async (token = 'bob') => {
 };
 const outcomeOf = async (response: Response) => readOutcome(Object(await response.json())._meta);
 const kindOf = async (response: Response) => (await outcomeOf(response))?.kind;
+/** The clicks in the log. */
+const clicks = () => served.callerLogged.filter(({ event }) => event === 'decision').map(({ fields }) => fields);
 
 describe('approval', () => {
   test('somebody else signs in, sees the plan and agrees; the agent gets the answer, the journal both names', async () => {
@@ -111,6 +114,7 @@ describe('approval', () => {
     async (first, second, kind) => {
       const { ask, journal, plans } = await start();
       const { nonce, planId } = await waiting(served);
+      const plan = { tool: 'restore_instance', plan: nonce, caller: 'alice' };
       const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
       expect(await kindOf(await bob.decide(nonce, first))).toBe(kind);
       const before = await plans.find(nonce);
@@ -124,6 +128,10 @@ describe('approval', () => {
       expect((await journal.list({})).map(({ approver }) => approver)).toEqual(['bob']);
       const { outcome, code } = await ask({ planId });
       expect(outcome ?? code).toBe(kind === 'accepted' ? 'accepted' : 'Declined');
+      expect(clicks()).toEqual([
+        { ...plan, decision: first, result: 'counted', person: 'bob' },
+        { ...plan, decision: second, result: 'too late', person: 'carol' },
+      ]);
     },
   );
 
@@ -260,6 +268,36 @@ describe('approval', () => {
     vi.spyOn(plans, 'find').mockResolvedValueOnce(plan).mockResolvedValueOnce(plan);
     expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('accepted');
     expect((await plans.find(nonce))?.decision).toMatchObject({ kind: 'accepted', person: 'bob' });
+    expect(clicks()).toMatchObject([
+      { person: 'bob', result: 'counted' },
+      { person: 'carol', result: 'too late' },
+    ]);
+  });
+
+  test('an accepted plan whose server was killed is under way, and unknown once the journal says so', async () => {
+    // Opening the page never waits.
+    const { plans, journal, now } = await start({ statusWaitMs: 600_000 });
+    const { nonce } = await waiting(served);
+    const carol = await signedIn('carol');
+    const { requestKey = '' } = (await plans.find(nonce)) ?? {};
+    const intent = intentAt(now().getTime(), { digest: requestKey, nonce, caller: 'alice', approver: 'bob' });
+    await plans.claim(nonce, { kind: 'accepted', person: 'bob', at: now().getTime() });
+    await journal.begin(intent, { allowRepeat: false });
+
+    const opened = async () => {
+      const headers = { origin: served.publicUrl, 'x-csrf-token': await carol.csrfOf(nonce) };
+      const { result } = Object(await (await carol.json(`/decisions/${nonce}/call`, {}, headers)).json());
+      return { ...result.structuredContent, shown: readOutcome(result._meta) };
+    };
+    const sentence = 'The outcome of this change is not known yet.';
+    const before = await opened();
+    expect(before).toMatchObject({ code: 'AlreadyDecided', summary: sentence, shown: { kind: 'used', sentence } });
+    expect(textInUtc(before.shown?.earlier ?? '')).toMatch(/^"bob" accepted this at/);
+
+    await journal.tryEnd(endingOf(now().getTime(), intent.id, 'unknown'));
+    served.pass(10_000);
+    expect((await opened()).shown).toMatchObject({ kind: 'unknown', isOfPlan: true });
+    expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('unknown');
   });
 
   test('of two people at once, one decides', async () => {
@@ -300,6 +338,7 @@ describe('approval', () => {
     const browser = await signedIn();
     setTokens((text) => text.replace(/^alice \w+$/m, (line) => `${line} cloudops:read`));
     expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('refused');
+    expect(clicks()).toMatchObject([{ decision: 'accept', result: 'refused' }]);
     // A look at the plan, and a click that comes too late, get the outcome of the plan, while the call of the plan is still forbidden.
     const ended = { kind: 'refused', code: 'NotAllowed', isOfPlan: true };
     for (const decision of ['look', 'accept'])
@@ -325,13 +364,14 @@ describe('approval', () => {
     const browser = await signedIn();
     setTokens((text) => text.replace(/^alice.*$/m, '#'));
     expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('refused');
+    expect(clicks()).toMatchObject([{ decision: 'accept', result: 'refused' }]);
     expect(requests).toEqual([]);
   });
 
   test('a caller who cannot be looked up now is not taken for gone, and the next click decides', async () => {
     const principal = { name: 'bob', scopes: [approveScope] };
     const authenticate = async () => ({ kind: 'authenticated', principal }) as const;
-    const { requests, setTokensReadable, setTokens, plans, callerLogged } = await start({
+    const { requests, setTokensReadable, setTokens, plans } = await start({
       signIn: signInByToken(authenticate, () => new Date()),
     });
     const { nonce } = await waiting(served);
@@ -342,8 +382,8 @@ describe('approval', () => {
       const sentence = 'The caller of this change cannot be verified now, so this click decided nothing.';
       expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
       expect(outcome).not.toHaveProperty('isOfPlan');
-      const clicks = callerLogged.filter(({ event }) => event === 'decision');
-      expect(clicks.at(-1)?.fields).toMatchObject({ decision, person: 'bob', caller: 'alice' });
+      const click = { decision, result: 'not counted', person: 'bob', caller: 'alice', plan: nonce };
+      expect(clicks().at(-1)).toMatchObject(click);
     }
     expect((await plans.find(nonce))?.state).toBe('waiting');
     setTokensReadable(true);
