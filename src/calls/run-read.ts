@@ -137,7 +137,7 @@ function withAdvice(warning: SafeText, { pages, input }: Operation): SafeText {
 }
 
 /** Names of arguments that limit the number of entries in an answer, such as `MaxKeys`. */
-const namesPageSize = /^max(?!imum).*s$|^(?:page_?)?limit$|^page_?size$/i;
+const namesPageSize = /^[Mm]ax[A-Z_-].*s$|^(?:[Pp]age_?)?[Ll]imit$|^[Pp]age_?[Ss]ize$/;
 
 const openReadClient = (
   call: ResolvedRead,
