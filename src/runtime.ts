@@ -113,7 +113,9 @@ export async function startRuntime(
 
   const thisProcess = { pid: process.pid, host: hostname() };
   // This process has made no change yet, so a change before `started` is of an earlier process, even if that had the same process ID.
-  const recoveryOptions = { journal, process: thisProcess, started: now(), now, timeoutMs, log };
+  const startedAt = performance.now();
+  const uptimeMs = () => performance.now() - startedAt;
+  const recoveryOptions = { journal, process: thisProcess, started: now(), uptimeMs, now, timeoutMs, log };
   // `createNotices` starts the recovery in the background. The recovery ends the changes that processes which are gone left unfinished in the
   // journal. `notices.take` waits for the recovery, and returns the notices about those changes for one caller.
   const notices = createNotices((errorLevel) => recoverInterrupted({ ...recoveryOptions, errorLevel }));

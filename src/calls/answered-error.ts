@@ -22,15 +22,19 @@ export async function readBody(
   return read('value' in body && body.kind === answer ? body.value : undefined);
 }
 
-/** True for `<Error>`, `<ErrorResponse>`, and EC2's `<Response><Errors>`. */
-const isErrorDocument = (document: Readonly<Record<string, unknown>>) =>
-  ['Error', 'ErrorResponse', 'Response.Errors'].some((path) => valueAt(document, path) !== undefined);
+/** True for `<Error>`, `<ErrorResponse>`, and EC2's `<Response><Errors><Error>`, unless `<Response>` may be the answer with failed entries. */
+function isErrorDocument({ answerBody, failures }: Operation, document: Readonly<Record<string, unknown>>): boolean {
+  if (['Error', 'ErrorResponse'].some((root) => Object.hasOwn(document, root))) return true;
+  const isAnswer = answerBody === undefined ? failures !== undefined : answerBody.root === 'Response';
+  const hasOnlyErrors = Object.keys(Object(document.Response)).every((name) => /^(?:Errors|RequestId)$/i.test(name));
+  return !isAnswer && hasOnlyErrors && valueAt(document, 'Response.Errors.Error') !== undefined;
+}
 
 /** Returns the error in an answer that is an XML error document, or in which the operation's `errorOf` finds an error. */
 export async function declaredError(operation: Operation, reply: AnsweredReply): Promise<ServiceError | undefined> {
   const { body, response } = reply;
   const { status, headers } = response;
-  if (body.kind === 'xml' && isErrorDocument(body.value)) return readServiceError(body, headers);
+  if (body.kind === 'xml' && isErrorDocument(operation, body.value)) return readServiceError(body, headers);
   const { errorOf } = operation;
   if (errorOf === undefined) return undefined;
   const error = await readBody(operation, reply, (content) => errorOf({ status, headers, body: content }));
@@ -74,7 +78,9 @@ const hasExpectedField = (operation: Operation, record: unknown): boolean =>
  */
 export function fieldsAllMissing(operation: Operation, body: Body, record: unknown, requiresFields: boolean) {
   const mayBeEmpty =
-    body.kind === 'xml' || (body.kind === 'json' && isObject(body.value) && Object.keys(body.value).length === 0);
+    body.kind === 'xml' ||
+    // Some APIs write null for an empty list.
+    (body.kind === 'json' && isObject(body.value) && Object.values(body.value).every((field) => field === null));
   const isExpected = operation.answerBody === undefined || mayBeEmpty ? requiresFields : true;
   return isExpected && isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
 }

@@ -1,5 +1,4 @@
 import type { Operation } from '../tools/define-operation.js';
-import { nameInWords } from '../tools/schema/field-names.js';
 import { isObject, leavesOf, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
@@ -46,7 +45,7 @@ export function failedEntries(
     .filter((name) => name !== undefined);
   return {
     count: entries.length,
-    requestedCount: requestedEntries(input, isMap(value)) || undefined,
+    requestedCount: requestedEntries(input) || undefined,
     codes: [...new Set(codes.map(shortened))].slice(0, mostCodes),
     message: entries.map((entry) => firstText(entry, messageFields)).find(isText),
     areRefused: allHaveCodes && codes.every(isServiceRefusal),
@@ -85,15 +84,15 @@ function nameOf(entry: unknown): string | undefined {
 
 /**
  * Returns the number of requested entries, for which the longest list in the arguments is taken; 0 if there is no list, so that the number is
- * unknown. It may be in an argument that is a text of JSON.
- * @param isInMap true to count the lists of a map in the arguments together, because the failed entries are in such a map
+ * unknown. It may be in an argument that is a text of JSON. The lists of a map count together: with too few, all would seem to have failed.
  */
-function requestedEntries(input: Readonly<Record<string, unknown>>, isInMap: boolean): number {
+function requestedEntries(input: Readonly<Record<string, unknown>>): number {
   const countIn = (value: unknown): number => {
     const inner = withParsedJson(value);
     if (typeof inner !== 'object' || inner === null) return 0;
-    if (isInMap && isMap(inner) && Object.values(inner).every(Array.isArray)) return Object.values(inner).flat().length;
-    return Math.max(Array.isArray(inner) ? inner.length : 0, ...Object.values(inner).map(countIn));
+    const counts = Object.values(inner).map(countIn);
+    if (isMap(inner)) return counts.reduce((sum, count) => sum + count, 0);
+    return Math.max(Array.isArray(inner) ? inner.length : 0, ...counts);
   };
   return Math.max(0, ...Object.values(input).map(countIn));
 }
@@ -110,45 +109,28 @@ export function unmentionedEntries(
 ): number {
   // The answer to a creation is about the new thing, and not about a list in the arguments.
   if (effect === 'create') return 0;
-  const [requested, ...otherArguments] = Object.entries(input).flatMap(([name, value]) =>
-    listsIn(withParsedJson(value), name),
-  );
+  const [requested, ...otherArguments] = Object.values(input).flatMap((value) => listsIn(withParsedJson(value)));
   if (requested === undefined || otherArguments.length > 0) return 0;
   const withoutFailed = path === undefined ? record : withValueAt(record, path, () => undefined);
   const [mentioned, ...otherFields] = listsIn(withoutFailed).filter((list) => isAboutSame(list, requested));
   if (mentioned === undefined || otherFields.length > 0) return 0;
-  return Math.max(0, requested.entries.length - mentioned.entries.length - (failed?.count ?? 0));
+  return Math.max(0, requested.length - mentioned.length - (failed?.count ?? 0));
 }
 
-interface NamedList {
-  readonly name: string;
-  readonly entries: readonly unknown[];
+/** Returns the lists in a value, but no lists inside of lists. */
+function listsIn(value: unknown): readonly (readonly unknown[])[] {
+  if (Array.isArray(value)) return [value];
+  return isObject(value) ? Object.values(value).flatMap(listsIn) : [];
 }
 
-/** Returns the lists in a value with the names of their fields, but no lists inside of lists. */
-function listsIn(value: unknown, name = ''): readonly NamedList[] {
-  if (Array.isArray(value)) return [{ name, entries: value }];
-  return isObject(value) ? Object.entries(value).flatMap(([field, inner]) => listsIn(inner, field)) : [];
+/** True if two lists have a text in common, such as a key. */
+function isAboutSame(list: readonly unknown[], other: readonly unknown[]): boolean {
+  const textsOfOther = new Set(textsOf(other));
+  return textsOf(list).some((text) => textsOfOther.has(text));
 }
 
-/** True if two lists have a text in common, such as a key, or a word in their names: `InstanceIds` and `TerminatingInstances`. */
-function isAboutSame(list: NamedList, other: NamedList): boolean {
-  const haveInCommon = (of: (list: NamedList) => readonly string[]) => {
-    const ofOther = new Set(of(other));
-    return of(list).some((text) => ofOther.has(text));
-  };
-  return haveInCommon(textsOf) || haveInCommon(wordsOf);
-}
-
-const textsOf = ({ entries }: NamedList): readonly string[] =>
+const textsOf = (entries: readonly unknown[]): readonly string[] =>
   [...leavesOf(entries)].flatMap(([, value]) => (isText(value) ? [value] : []));
-
-const wordsOf = ({ name }: NamedList): readonly string[] =>
-  nameInWords(name)
-    .toLowerCase()
-    .split(/\W+/)
-    .map((word) => word.replace(/s$/, ''))
-    .filter((word) => word !== 'id' && word !== '');
 
 /** Parses an argument that is a text of JSON. Other values stay. */
 const withParsedJson = (value: unknown): unknown =>

@@ -72,7 +72,7 @@ function repairField(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const [last = ''] = issue.path.slice(-1);
   if (typeof parent === 'object' && parent !== null) Reflect.set(parent, last, converted);
   const fate = words(converted === undefined ? 'it was left out' : 'it was converted');
-  return say`${own(name)} in the answer is ${show(issue.input)}, not ${defined(typeNames[expected] ?? 'what it should be')}; ${fate}.`;
+  return say`${own(name)} in the answer is ${show(issue.input, expected)}, not ${defined(typeNames[expected] ?? 'what it should be')}; ${fate}.`;
 }
 
 /** The type or the text format that a value should have, as zod names it. */
@@ -102,7 +102,13 @@ function convert(value: unknown, expected: string): unknown {
   return expected === 'number' || expected === 'int' ? number : undefined;
 }
 
-const show = (value: unknown) => quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
+/** Shows a value. Of structures, and of a text in place of one, only the kind, because no schema says what in it is a secret. */
+function show(value: unknown, expected = 'object'): SafeText {
+  if (Array.isArray(value)) return words('a list');
+  if (isObject(value)) return words('an object');
+  if (typeof value === 'string' && value !== '' && ['object', 'array'].includes(expected)) return words('a text');
+  return quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
+}
 
 /** Copies a value without the fields and elements that `repairField` set to undefined. */
 function compact(value: unknown): object {

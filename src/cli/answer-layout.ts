@@ -108,7 +108,8 @@ function stateSecond(fields: readonly string[]): readonly string[] {
   const [first = '', ...others] = new Set(fields);
   // The highest level counts, because inner lists have states as well. A state may be a structure, such as `State.Name`.
   const levelOf = (path: string) => path.split('.').findIndex(namesState);
-  const highest = Math.min(...others.map(levelOf).filter((level) => level >= 0));
+  const levels = others.map(levelOf).filter((level) => level >= 0);
+  const highest = levels.reduce((lowest, level) => Math.min(lowest, level), Number.POSITIVE_INFINITY);
   const states = others.filter((path) => levelOf(path) === highest).slice(0, maximumStates);
   return [first, ...states, ...others.filter((path) => !states.includes(path))];
 }

@@ -34,10 +34,10 @@ export function otherArguments(
   const lists = outerListsIn(input);
 
   const listTexts: SafeText[] = [];
-  for (const [listPath] of lists) {
+  for (const [listPath, { length }] of lists) {
     const leavesOfList = leaves.filter(([path]) => path.startsWith(`${listPath}[`));
     // If no leaf is left, the headline or the consequences name everything in the list.
-    if (leavesOfList.length > 0) listTexts.push(...textsOfList(listPath, leavesOfList, longest));
+    if (leavesOfList.length > 0) listTexts.push(...textsOfList(listPath, length, leavesOfList, longest));
   }
 
   const outsideLists = leaves.filter(([path]) => !lists.some(([listPath]) => path.startsWith(`${listPath}[`)));
@@ -47,12 +47,12 @@ export function otherArguments(
 }
 
 /** Describes a list with its entries, as many as `longest` characters hold. */
-function textsOfList(listPath: string, leaves: readonly Leaf[], longest: number): SafeText[] {
+function textsOfList(listPath: string, length: number, leaves: readonly Leaf[], longest: number): SafeText[] {
   const entries = entriesOf(listPath, leaves);
   const fields = new Set(leaves.map(([path]) => path.slice(path.indexOf(']', listPath.length) + 1)));
   const [field = ''] = fields;
   // If each entry is one value, or an object with the same single field, the values are enough: `objects[].key "a", "b"`.
-  const isOfOneField = fields.size === 1 && entries.length === leaves.length;
+  const isOfOneField = fields.size === 1 && entries.length === length && leaves.length === length;
 
   const shown: SafeText[] = [];
   let left = entries.length;

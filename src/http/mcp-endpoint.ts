@@ -174,7 +174,8 @@ export const reportCalls =
   (operation, args, context) => {
     const startedAt = now().getTime();
     const report = (outcome: CallOutcome | undefined) => {
-      metrics.called(operation.name, outcome, now().getTime() - startedAt);
+      // A look at a plan is no call of its own: each would count an unknown outcome again.
+      if (context.look === undefined) metrics.called(operation.name, outcome, now().getTime() - startedAt);
       if (outcome?.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
     };
     const outcome = callTool(operation, args, context);

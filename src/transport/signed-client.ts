@@ -152,6 +152,8 @@ class CallClient implements SignedClient {
       if (pauseMs === undefined) return lastReply;
       this.#options.onRetry?.(attempts);
       await sleep(pauseMs, this.#limit.signal);
+      // This process may have been suspended in the pause, which timers do not count. Somebody may have sent the same change since.
+      if (now().getTime() >= this.#deadline) return lastReply;
     }
   };
 

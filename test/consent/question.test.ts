@@ -216,6 +216,14 @@ describe('the question', () => {
     );
   });
 
+  test('says of which entry a value is, if the headline names the others', () => {
+    const given = { objects: [{ key: 'a' }, { key: 'b', version: 1 }] };
+    const named = ['objects[].key'];
+    expect(question(callOf(given, { headline: () => say`Delete "a", "b"`, named }))?.text).toContain(
+      'Also: objects[1] (version 1).',
+    );
+  });
+
   test('has each value of each argument, whatever its shape', () => {
     const leaf = fc.oneof(fc.string({ maxLength: 200 }), fc.integer(), fc.boolean(), fc.constant(null));
     const objects = fc.object({ maxDepth: 3, values: [leaf], withNullPrototype: false });

@@ -38,6 +38,15 @@ const recover = async (changes: Partial<RecoveryOptions>) => {
   return { recovered, logged };
 };
 
+test('a change of this process is its own, also if the clock was set back since the start', async () => {
+  const journal = createMemoryJournal();
+  await journal.begin(intentAt(now - 1_000, { process: own }), { allowRepeat: false });
+  const aheadMs = 3600_000;
+  const uptimeMs = () => 60_000;
+  const { recovered } = await recover({ journal, started: new Date(now + aheadMs), uptimeMs });
+  expect(recovered).toEqual([]);
+});
+
 test.each<[what: string, process: { pid: number; host: string }, time: number, isInterrupted: boolean]>([
   ['this process, since it started', own, started, false],
   ['this process, however long it takes', own, started + 1, false],

@@ -61,6 +61,25 @@ test.each<[string, HttpResponse | HttpFailure]>([
   expect(told).not.toMatch(/a-secret|forty|in-tests/);
 });
 
+test('a request is not sent again if the process was suspended in the pause until after the limit of the call', async () => {
+  let time = Date.parse('2026-11-21T12:00:00Z');
+  const send = vi.fn(async () => ({ ...answered, status: 429 }));
+  const openClient = createSignedClients({
+    httpClient: { send, close: async () => undefined },
+    now: () => new Date(time),
+    sleep: async () => {
+      time += 15 * 60_000;
+    },
+    random: () => 0.5,
+    log: () => undefined,
+    timeoutMs: 60_000,
+    maximumAttempts: 4,
+  });
+  using client = openClient(endpointOf(secret), options());
+  expect(await client.send(request)).toMatchObject({ kind: 'answered', response: { status: 429 } });
+  expect(send).toHaveBeenCalledOnce();
+});
+
 test('a client takes out the credentials and the secrets of its own call, and no others', async () => {
   const said = ['the-key-before-rotation', 'another-one-afterwards', 'its-session-token', 'what-one-call-holds'];
   const [older = '', newer = '', token = '', held = ''] = said;

@@ -73,7 +73,8 @@ function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
 /** Returns the number in a text, as XML has it. A text that is no number, or an integer that JavaScript would round, stays as it is. */
 function numberIn(text: string): number | string {
   const number = Number(text);
-  if (text.trim() === '' || !Number.isFinite(number)) return text;
+  // `Number` also reads other notations, such as `0x10`.
+  if (!/^\s*[+-]?[\d.]+(?:e[+-]?\d+)?\s*$/i.test(text) || !Number.isFinite(number)) return text;
   return /^[+-]?\d+$/.test(text.trim()) && !Number.isSafeInteger(number) ? text : number;
 }
 

@@ -24,7 +24,7 @@ export function passedBackTo(toolArguments: readonly Argument[]): FindPassedBack
       const shapes = getShapesByName().get(name);
       return shapes !== undefined && (shapes.has(shape) || isPlain(shape) || [...shapes].some(isPlain));
     };
-    const names = textsIn(answerFields).filter((text) => isPassedBack(text) && !isProse(text[0]));
+    const names = textsIn(answerFields).filter((text) => isPassedBack(text) && namesThing.test(nameInWords(text[0])));
     return [...new Set(names.map(([name]) => name))];
   };
 }
@@ -43,5 +43,8 @@ function textShape(rules: ValueRules): string | undefined {
 
 const isPlain = (shape: string) => shapeName(shape) === 'String';
 
-/** True for texts that strangers write to be read. A call needs no such text exactly, and invisible characters could hide instructions in it. */
-const isProse = (name: string): boolean => /\b(?:comment|description|message|note|reason)s?$/i.test(nameInWords(name));
+/**
+ * Matches the names of fields that name a thing. A call needs no other text exactly, and in a text that strangers write to be read, invisible
+ * characters could hide instructions.
+ */
+const namesThing = /\b(?:arn|id|key|marker|name|path|prefix|token|ur[il])s?$/i;

@@ -394,7 +394,7 @@ describe('an answer of success to an operation of a model', () => {
     // Other values are left out.
     ['awsJson1_1', 'At', '"now"', '"now", not a time'],
     ['awsJson1_1', 'At', '1796428800000', '"+058896-', 'not a time'],
-    ['restJson1', 'At', '{"x":1}', '"{\\"x\\":1}", not text'],
+    ['restJson1', 'At', '{"x":1}', 'an object, not text'],
     ['awsQuery', 'At', '26.11.2026', '"26.11.2026", not a time'],
     ['restXml', 'At', '20261126', '"20261126", not a time'],
     ['restXml', 'At', '<x>1</x>', 'not text'],

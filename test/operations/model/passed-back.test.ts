@@ -13,8 +13,10 @@ const structure = (members: Readonly<Record<string, string>>) => ({
 });
 const model = smallModel(
   {
-    List: { output: { Name: 'small#Bucket', Contents: 'small#Objects', Labels: 'small#Labels' } },
-    Delete: { input: { Bucket: 'small#Bucket', Delete: 'small#Deletion', Labels: 'small#Labels', Owner: 'String' } },
+    List: { output: { Name: 'small#Bucket', Contents: 'small#Objects', LabelNames: 'small#Labels' } },
+    Delete: {
+      input: { Bucket: 'small#Bucket', Delete: 'small#Deletion', LabelNames: 'small#Labels', OwnerId: 'String' },
+    },
   },
   {
     'small#Bucket': text,
@@ -27,7 +29,7 @@ const model = smallModel(
     'small#Object': structure({
       Key: 'small#Key',
       Title: 'small#Title',
-      Owner: 'small#OwnerId',
+      OwnerId: 'small#OwnerId',
       Size: 'smithy.api#Long',
       Description: 'small#Description',
     }),
@@ -45,7 +47,7 @@ const answer = structureOf(model, model.operation('List').output).fields();
 
 test('have the name and the shape of an argument at any depth, or the plain String in place of the shape', () => {
   const find = passedBackTo(argumentsOf(model, model.operation('Delete').input));
-  expect(find(answer)).toEqual(['Key', 'Owner', 'Labels']);
+  expect(find(answer)).toEqual(['Key', 'OwnerId', 'LabelNames']);
 });
 
 test('are none if no operation of the file takes them', () => {
