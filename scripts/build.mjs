@@ -29,6 +29,10 @@ const options = {
       // Makes bodies of form data and streams, while this server sends texts and bytes.
       '../web/fetch/body.js': beside('left-out.cjs'),
       './native': beside('left-out.cjs'),
+      // Parts of prom-client that nothing uses.
+      './lib/bucketGenerators': beside('left-out.cjs'),
+      './lib/pushgateway': beside('left-out.cjs'),
+      './lib/cluster': beside('left-out.cjs'),
       '@smithy/core/event-streams': beside('no-event-streams.mjs'),
     },
   },
