@@ -75,7 +75,7 @@ export function stepToVerify(
   return next('user', 'check', say`${beforeLook} ${look} Only if it is not there ${ifWanted}`);
 }
 
-/** The thing was there before, probably with the same state as after the change (`follow.done`), so only the changed values are a proof. */
+/** Only the changed values prove an alteration, because the thing was there before, and its state (`follow.done`) was probably the same. */
 const compareValues = say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`;
 
 /** A cloud may list a new thing only minutes after it accepted the change. */

@@ -93,7 +93,7 @@ export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimit
 const shortHeadline = ({ change, input, endpoint }: PlanInput, { lineLength }: QuestionLimits) =>
   fitted(change.headline(input, endpoint.region), lineLength - 1);
 
-/** The destination without sources: `Region jp-east-1, zone east-11, account default.` If it is too long, it drops zones first. */
+/** The destination without the sources of its values: `Region jp-east-1, zone east-11, account default.` If it is too long, it drops zones first. */
 function whereLine(call: PlanInput, { lineLength }: QuestionLimits): SafeText {
   const account = cut(accountText(call), longestAccount);
   const destinations = destinationsOf(call).map(({ name }) => shortNames(name, longestLabelName));

@@ -247,7 +247,7 @@ async function prepareCall(
   return { kind: 'ready', callOfPlan: (action) => call(operation, args, { ...context, ...action }) };
 }
 
-/** The refusal of a click for a reason that passes. The plan continues to wait for another click. */
+/** The refusal of a click for a temporary reason. The plan continues to wait for another click. */
 const undecided = (tool: string, reason: SafeText): EndedOutcome =>
   refusedChange(
     tool,
@@ -257,7 +257,7 @@ const undecided = (tool: string, reason: SafeText): EndedOutcome =>
     }),
   );
 
-/** The answer to a click that decided nothing, for a reason that passes. From an error without an outcome, the view could not tell that. */
+/** The answer to a click that decided nothing, for a temporary reason. It has an outcome, because the view takes an error without one for an unknown end. */
 export function undecidedClick(reason: SafeText): object {
   const outcome = undecided(decideTool, reason);
   const call = { tool: decideTool, args: {} };

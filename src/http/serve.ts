@@ -30,7 +30,7 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly decisions?: DecisionsOptions | undefined;
   /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
-  /** The part without which this server cannot take requests now. Undefined if it can. */
+  /** The part that this server needs and does not have now, so that it cannot take requests. Undefined if it can take requests. */
   readonly missingPart: () => NeededPart | undefined;
   /** The problem and the warnings of the journal, which `/readyz` shows. */
   readonly journalNotes?: () => readonly SafeText[];
