@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, reasonOf, ShownError } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import { OtherVersion } from './conflict.js';
@@ -78,4 +79,12 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
       clearTimeout(timer);
     },
   };
+}
+
+/** Pause between two looks at the number of unwritten outcomes (milliseconds). */
+const pollMs = 100;
+
+/** Waits until the journal has written all outcomes, for at most `graceMs`. The journal tries again by itself until it is closed. */
+export async function awaitOutcomes({ unwritten }: Pick<Journal, 'unwritten'>, graceMs: number): Promise<void> {
+  for (let waitedMs = 0; unwritten() > 0 && waitedMs < graceMs; waitedMs += pollMs) await delay(pollMs);
 }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { awaitOutcomes } from '../../src/journal/await-outcomes.js';
+import { awaitOutcomes } from '../../src/journal/watch-journal.js';
 
 test.each([
   ['until all are written', [2, 1, 0], 60_000, 3],
