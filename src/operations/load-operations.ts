@@ -13,6 +13,7 @@ import { checkDefinition, type HostRules } from './check-definition.js';
 import { followProblems } from './check-follow.js';
 import { createDefinitionParser, type DefinitionParser, followSchema } from './definition-schema.js';
 import type { CallObserver } from './guard.js';
+import { jsonFault } from './json-fault.js';
 import { createKit, type Kit, kitVersion } from './kit.js';
 import type { FromModel } from './model/from-model.js';
 import { effectDoubt } from './model/guess-effect.js';
@@ -255,18 +256,12 @@ async function moduleOfJson(path: string): Promise<{ readonly default: (kit: Kit
   return { default: ({ fromModel }) => fromModel(model, settings) };
 }
 
-/**
- * Parses JSON.
- * @throws UnusableFile with the line of an error, which Node.js before version 22 leaves out, if Node.js tells the position
- */
+/** @throws UnusableFile that says where a text is not JSON */
 function parseJsonFile(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    const reason = reasonOf(error);
-    const [, position] = / at position (\d+)$/.exec(reason) ?? [];
-    const line = position === undefined ? '' : ` (line ${text.slice(0, Number(position)).split('\n').length})`;
-    throw new UnusableFile(`it is not JSON: ${quote(reason, maximumReasonLength)}${line}`);
+  } catch {
+    throw new UnusableFile(`it is not JSON: ${jsonFault(text)}`);
   }
 }
 

@@ -4,8 +4,8 @@ import { nameInWords } from '../../tools/schema/field-names.js';
 import { flag, notUnicode, oneOf, wholeNumber } from '../../tools/schema/fields.js';
 import { sentenceCase } from '../../util/human.js';
 import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
+import { jsonFault } from '../json-fault.js';
 import type { Argument, StructureRules, ValueLimits, ValueRules } from './arguments.js';
-import { jsonFault } from './json-fault.js';
 import { readPattern } from './read-pattern.js';
 
 /** The place of a value in the structures around it, which decides whether the value is given as JSON text. */

@@ -19,9 +19,14 @@ export function jsonFault(text: string): string {
   for (;;) {
     const missing = missingAt(scan);
     if (missing === undefined) continue;
-    const place = scan.index < text.length ? `character ${scan.index + 1}` : 'the end';
-    return `${missing} is missing at ${place}`;
+    return `${missing} is missing at ${scan.index < text.length ? placeIn(text, scan.index) : 'the end'}`;
   }
+}
+
+function placeIn(text: string, index: number): string {
+  const lines = text.slice(0, index).split('\n');
+  const character = `character ${(lines.at(-1)?.length ?? 0) + 1}`;
+  return text.includes('\n') ? `line ${lines.length}, ${character}` : character;
 }
 
 interface Scan {

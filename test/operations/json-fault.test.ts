@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonFault } from '../../../src/operations/model/json-fault.js';
-import { parseJson } from '../../../src/util/objects.js';
+import { jsonFault } from '../../src/operations/json-fault.js';
+import { parseJson } from '../../src/util/objects.js';
 
 test.each([
   ['', 'a value is missing at the end'],
@@ -13,7 +13,8 @@ test.each([
   ['{"id": 1 "b": 2}', '"," or "}" is missing at character 10'],
   ['{"id": [1, 2', '"," or "]" is missing at the end'],
   ['[1, 2,]', 'a value is missing at character 7'],
-  ['{"a": "line\nbreak"}', 'a value is missing at character 7'],
+  ['{"a": "line\nbreak"}', 'a value is missing at line 1, character 7'],
+  ['{\n  "a": 1,\n  b: 2\n}', 'a name in double quotation marks with ":" is missing at line 3, character 3'],
   ['{"a": True}', 'a value is missing at character 7'],
   ['[01]', '"," or "]" is missing at character 3'],
   ['{"a": {}} }', 'the end of the text is missing at character 11'],
