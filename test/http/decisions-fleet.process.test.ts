@@ -109,7 +109,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     const database = `decisions_${number}`;
     postgres.sql(
       database,
-      `create function wait() returns trigger language plpgsql as 'begin perform pg_sleep(4); return new; end';
+      `create function wait() returns trigger language plpgsql as 'begin perform pg_sleep(600); return new; end';
        create trigger wait before insert on cloudops_mutations for each row execute function wait()`,
     );
     const click = bob.decide(nonce, 'decline').catch(() => undefined);
@@ -118,6 +118,8 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     );
     await fleet.close();
     await click;
+    // PostgreSQL does not notice while it sleeps that its client is gone.
+    postgres.sql(database, "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'PgSleep'");
     expect(await journalOf(env)).toEqual([]);
     postgres.sql(database, 'drop trigger wait on cloudops_mutations');
     // In this mode, a planId is the consent.

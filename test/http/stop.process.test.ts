@@ -12,6 +12,7 @@ import { startHttpProcess } from '../support/http-process.js';
 import { startServer } from '../support/http-server.js';
 import { printedChanges } from '../support/journal.js';
 import { runServer } from '../support/server-process.js';
+import { shorterTimers } from '../support/shorter-timers.js';
 
 /** A server that is stopped while people decide ends within a second, and on a busy machine within three. Running calls have 30 seconds to end. */
 
@@ -123,13 +124,15 @@ test('an outcome that the journal cannot take is written if the journal comes ba
     CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
     CLOUDOPS_SECRET_ACCESS_KEY: 'test',
     CLOUDOPS_CONFIRM: 'off',
+    // The call waits for the journal for one second in place of ten.
+    ...shorterTimers({ 10000: 1_000 }),
   };
   const { server, call, changes } = await connect(env, undefined, []);
   expect(await call()).toMatchObject({
     structuredContent: { outcome: 'accepted', notes: [expect.stringContaining('not in the journal yet')] },
   });
   const ended = server.stop();
-  await delay(1_000);
+  await delay(500);
   rmdirSync(path);
   renameSync(`${path}.away`, path);
   await ended;
