@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { lazy } from '../util/objects.js';
+import { lazy, parseJson } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
-import { InvalidToken, tokenLifetimeMs } from './tokens.js';
+import { tokenLifetimeMs } from './tokens.js';
 
 /** An action token holds a call as the client made it, bound to the plan that the person saw. Views get and send it as `ticket`. */
 const schema = lazy(() =>
@@ -34,24 +34,10 @@ export function createActionTokens(keys: SealingKeys, caller: string, now: () =>
   const seal = createSeal(keys, { purpose: 'cloudops change ticket', associatedData: caller, longest });
   return {
     seal: (token: ActionToken): string => seal.seal(JSON.stringify(token)),
-    /** Opens a token of this caller. @throws InvalidToken if it is older than `maximumAgeMs`, or was not sealed for this caller */
-    open(sealed: string, maximumAgeMs = tokenLifetimeMs): ActionToken {
-      const token = parse(seal.open(sealed));
-      if (now().getTime() - token.claims.issuedAt > maximumAgeMs) throw new InvalidToken('expired');
-      return token;
+    /** Opens a token of any age. Undefined if it was not sealed for this caller, or if another version of this server sealed other fields. */
+    open(sealed: string): { readonly token: ActionToken; readonly isExpired: boolean } | undefined {
+      const { data: token } = schema().safeParse(parseJson(seal.open(sealed) ?? ''));
+      return token && { token, isExpired: now().getTime() - token.claims.issuedAt > tokenLifetimeMs };
     },
   };
-}
-
-/**
- * Parses an opened token.
- * @param text undefined if the token could not be opened
- * @throws InvalidToken if the token does not have these fields, because another version of this server sealed it
- */
-function parse(text: string | undefined): ActionToken {
-  try {
-    return schema().parse(JSON.parse(text ?? ''));
-  } catch {
-    throw new InvalidToken('forged');
-  }
 }

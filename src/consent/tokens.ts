@@ -25,13 +25,7 @@ export interface ConsentTokens {
 }
 
 /** Thrown for a token that has expired, or that this server did not issue for this caller. */
-export class InvalidToken extends Error {
-  readonly reason: 'expired' | 'forged';
-  constructor(reason: InvalidToken['reason']) {
-    super(reason);
-    this.reason = reason;
-  }
-}
+export class InvalidToken extends Error {}
 
 /** Lifetime of a consent token, and the time in which declined changes count (milliseconds). A stored plan may live longer. */
 export const tokenLifetimeMs = 10 * 60 * 1000;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type ActionToken, createActionTokens } from '../../src/consent/action-tokens.js';
 import { createSeal } from '../../src/util/seal.js';
 
@@ -21,29 +21,23 @@ const sealed = tickets().seal(ticket);
 const tenMinutes = 10 * 60_000;
 
 test('comes back as it was, to every server with the key', () => {
-  expect(tickets().open(sealed)).toEqual(ticket);
-  expect(tickets('alice', 0, ['n'.repeat(32), key]).open(sealed)).toEqual(ticket);
+  expect(tickets().open(sealed)).toEqual({ token: ticket, isExpired: false });
+  expect(tickets('alice', 0, ['n'.repeat(32), key]).open(sealed)?.token).toEqual(ticket);
 });
 
 test.each<readonly [string, ReturnType<typeof tickets>]>([
   ['another caller', tickets('bob')],
   ['a server with another key', tickets('alice', 0, ['l'.repeat(32)])],
 ])('is forged for %s', (_who, other) => {
-  expect(() => other.open(sealed)).toThrow(expect.objectContaining({ reason: 'forged' }));
+  expect(other.open(sealed)).toBeUndefined();
 });
 
-describe('its age', () => {
-  test.each([
-    [tenMinutes, undefined, true],
-    [tenMinutes + 1, undefined, false],
-    [60_000, 60_000, true],
-    [60_001, 60_000, false],
-    [365 * 24 * 3_600_000, Number.POSITIVE_INFINITY, true],
-  ])('of %i ms counts, where the longest is %s: %s', (age, longest, counts) => {
-    const open = () => tickets('alice', age).open(sealed, longest);
-    if (counts) expect(open()).toEqual(ticket);
-    else expect(open).toThrow(expect.objectContaining({ reason: 'expired' }));
-  });
+test.each([
+  [tenMinutes, false],
+  [tenMinutes + 1, true],
+  [365 * 24 * 3_600_000, true],
+])('at the age of %i ms it opens, and has expired: %s', (age, isExpired) => {
+  expect(tickets('alice', age).open(sealed)).toEqual({ token: ticket, isExpired });
 });
 
 test.each<readonly [string, string]>([
@@ -55,13 +49,13 @@ test.each<readonly [string, string]>([
 ])('what holds %s is none, though it was sealed here', (_what, text) => {
   const use = { purpose: 'cloudops change ticket', associatedData: 'alice', longest: 1000 };
   const odd = createSeal(() => [key], use).seal(text);
-  expect(() => tickets().open(odd)).toThrow(expect.objectContaining({ reason: 'forged' }));
+  expect(tickets().open(odd)).toBeUndefined();
 });
 
 test('of another purpose, or longer than any call that can be shown, it is none', () => {
   const other = createSeal(() => [key], { purpose: 'another', associatedData: 'alice', longest: 1000 });
-  expect(() => tickets().open(other.seal(JSON.stringify(ticket)))).toThrow('forged');
+  expect(tickets().open(other.seal(JSON.stringify(ticket)))).toBeUndefined();
   const withText = (length: number) => tickets().seal({ ...ticket, args: { text: 'x'.repeat(length) } });
-  expect(tickets().open(withText(150_000)).args).toHaveProperty('text');
-  expect(() => tickets().open(withText(250_000))).toThrow('forged');
+  expect(tickets().open(withText(150_000))?.token.args).toHaveProperty('text');
+  expect(tickets().open(withText(250_000))).toBeUndefined();
 });

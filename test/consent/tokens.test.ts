@@ -28,7 +28,7 @@ const reason = (attempt: () => unknown): string => {
     attempt();
     return 'accepted';
   } catch (error) {
-    return error instanceof InvalidToken ? error.reason : 'another error';
+    return error instanceof InvalidToken ? error.message : 'another error';
   }
 };
 

@@ -2,7 +2,6 @@ import type { CallContext, CallOutcome } from '../../calls/context.js';
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
 import type { EndedOutcome } from '../../consent/outcome.js';
 import { Refusal, refusedChange } from '../../consent/refusal.js';
-import { InvalidToken } from '../../consent/tokens.js';
 import type { Operation } from '../../tools/define-operation.js';
 import { type SafeText, words } from '../../util/safe-text.js';
 import { decideTool } from './contract/apps.js';
@@ -37,7 +36,7 @@ export async function decide(
   const request = decisionSchema.safeParse(args);
   if (!request.success) return refused('TicketRefused');
   const { ticket, decision, reason, name: typedName } = request.data;
-  const opened = openToken(tokens, ticket);
+  const opened = tokens.open(ticket);
   const operation = operations.find(({ name }) => name === opened?.token.tool);
   if (opened === undefined || operation === undefined) return refused('TicketRefused');
 
@@ -64,17 +63,6 @@ export async function decide(
   // The click failed or came too late, perhaps after an earlier click decided on the plan. Then the outcome of that decision replaces the failure.
   const state = await callPlanned({ look: claims });
   return replacesFailure(state.outcome) ? { ...state, earlier: earlierClickText } : result;
-}
-
-/** Opens an action token. `isExpired` is true if it is too old for a decision. Undefined if this server did not seal it for this caller. */
-function openToken(tokens: ActionTokens, sealed: string) {
-  try {
-    return { token: tokens.open(sealed), isExpired: false };
-  } catch (error) {
-    if (!(error instanceof InvalidToken)) throw error;
-    if (error.reason !== 'expired') return undefined;
-    return { token: tokens.open(sealed, Number.POSITIVE_INFINITY), isExpired: true };
-  }
 }
 
 const earlierClickText = words('An earlier click decided this. This one sent nothing.');
