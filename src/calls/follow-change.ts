@@ -1,4 +1,3 @@
-import { withoutSecrets } from '../consent/plan.js';
 import { shownTime } from '../journal/journal.js';
 import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
 import { place } from '../tools/schema/zones.js';
@@ -9,7 +8,7 @@ import type { ResolvedChange } from './stages.js';
 /** The parts of a call that determine how the progress of its change can be followed. */
 export type FollowedCall = Pick<
   ResolvedChange,
-  'operation' | 'change' | 'endpoint' | 'input' | 'secretNames' | 'followTool' | 'verificationHint'
+  'operation' | 'change' | 'endpoint' | 'shownInput' | 'followTool' | 'verificationHint'
 >;
 
 /**
@@ -90,7 +89,7 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
   if (operation.follow === undefined || followTool === undefined) return undefined;
 
   // The paths in `follow.arguments` begin with `input` or `answer`.
-  const sources = { input: withoutSecrets(call, call.input), answer: record };
+  const sources = { input: call.shownInput, answer: record };
   const argumentTexts: SafeText[] = [];
   for (const [name, path] of Object.entries(operation.follow.arguments)) {
     const value = valueAt(sources, path);

@@ -24,8 +24,7 @@ const draftIntent = (
   id: newId(),
   tool: operation.name,
   what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
-  // Only a call with secrets or an idempotency token has a separate request to show.
-  target: `${request.method} ${endpoint.origin}${(shownRequest ?? request).target}`,
+  target: `${request.method} ${endpoint.origin}${shownRequest.target}`,
   account: endpoint.account,
   key: keyId,
   client,

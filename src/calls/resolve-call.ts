@@ -66,7 +66,7 @@ export async function resolveCall(
     endpoint,
     input,
     request,
-    shownRequest: await requestToShow({ operation, input, request, endpoint, secretNames }),
+    ...(await partsToShow({ operation, input, request, endpoint, secretNames })),
     keyId,
     // For the same call later, for example after a person has agreed on the page. They name secret files, without the contents.
     args: repeatableArguments(validArgs, accountName),
@@ -110,24 +110,28 @@ function operationForCloud(operation: Operation, { storageHeaders }: Cloud): Ope
 }
 
 /** Stands for the idempotency token in the request of a plan. It has only characters that no format escapes. */
-export const shownToken = 'added-when-sent';
+const shownToken = 'added-when-sent';
 
-/**
- * Makes the request to show, with fingerprints in place of the secrets, and with `shownToken`. Returns undefined if the call has no secrets and
- * its operation takes no idempotency token.
- */
+type UnsentChange = Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'secretNames'>;
+
+/** Makes the arguments and the request to show, with words in place of the secrets. */
+export async function partsToShow(call: UnsentChange): Promise<Pick<ResolvedChange, 'shownInput' | 'shownRequest'>> {
+  const shownInput = withoutSecrets(call, call.input);
+  return { shownInput, shownRequest: await requestToShow(call, shownInput) };
+}
+
+/** Makes the request to show, without secrets and with `shownToken`. Without secrets and a token, that is the request itself. */
 async function requestToShow(
-  call: Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'secretNames'>,
-): Promise<WireRequest | undefined> {
-  const { operation, input, request, endpoint } = call;
-  const shownInput = withoutSecrets(call, input);
+  { operation, input, request, endpoint }: UnsentChange,
+  shownInput: UnsentChange['input'],
+): Promise<WireRequest> {
   const hasSecrets = shownInput !== input;
   const token = operation.takesToken === true ? shownToken : undefined;
-  if (!hasSecrets && token === undefined) return undefined;
+  if (!hasSecrets && token === undefined) return request;
   try {
     return wireRequest(operation, await operation.request(shownInput, undefined, token), endpoint);
   } catch {
-    if (!hasSecrets) return undefined;
+    if (!hasSecrets) return request;
     // The operation may refuse a fingerprint, for example because it expects base64. Then nothing of the body is shown.
     const hidden = { path: '/', body: plainText('This request is not shown, because it holds a secret.') };
     return { ...encodeRequest(operation.method, hidden, endpoint), path: request.path, target: request.path };

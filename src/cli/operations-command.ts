@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { insertSecrets } from '../calls/insert-secrets.js';
 import { isAllowed } from '../calls/policy.js';
-import { shownToken } from '../calls/resolve-call.js';
+import { partsToShow } from '../calls/resolve-call.js';
 import { allOperations } from '../config/own-operations.js';
 import { withDefaults } from '../config/setting-values.js';
 import { makePlan, planText } from '../consent/plan.js';
@@ -15,7 +15,7 @@ import { effectDoubt } from '../operations/model/guess-effect.js';
 import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation, type Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
-import { defaultAccount, encodeContent } from '../transport/request.js';
+import { defaultAccount } from '../transport/request.js';
 import { counted, defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { checkOperation, exampleAnswer, madeUpSecrets } from './check-operation.js';
 import { type Command, type Invocation, layoutOf, type Terminal, UsageError, validConfig } from './command.js';
@@ -213,20 +213,21 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   const parsed = operation.input().parse(example);
   // Without a valid secret, the request is shown without it.
   const withoutSecrets = { input: parsed, nameBySecretPath: {} };
-  const { input: args, nameBySecretPath } = await insertSecrets(operation, parsed, madeUpSecrets, exampleRegion).catch(
-    () => withoutSecrets,
-  );
+  const { input: args, nameBySecretPath: secretNames } = await insertSecrets(
+    operation,
+    parsed,
+    madeUpSecrets,
+    exampleRegion,
+  ).catch(() => withoutSecrets);
   // Control arguments, such as `planOnly`, are left out, because an operation never gets them.
   const input = Object.fromEntries(Object.entries(args).filter(([name]) => !controlArguments.includes(name)));
-  const token = operation.takesToken === true ? shownToken : undefined;
-  const apiRequest = await operation.request(input, undefined, token);
+  const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const endpoint = resolveEndpoint(exampleCloud(service), operation, apiRequest.region);
-  const encodedRequest = wireRequest(operation, apiRequest, endpoint);
+  const request = wireRequest(operation, apiRequest, endpoint);
 
   if (change === undefined) {
-    const { method, headers, target, content } = encodedRequest;
-    const body = content === undefined ? undefined : encodeContent(content).text;
+    const { method, headers, target, body } = request;
     return requestLines({ method, url: endpoint.origin + target, headers, body });
   }
   const plan = makePlan({
@@ -235,8 +236,9 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
     // Without control arguments, the input is all that the call was given (`args`).
     input,
     args: input,
-    secretNames: nameBySecretPath,
-    request: encodedRequest,
+    secretNames,
+    request,
+    ...(await partsToShow({ operation, input, request, endpoint, secretNames })),
     endpoint,
     keyId: exampleKey,
     regionSource: 'default',

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
-import type { RequestBody } from '../tools/request-body.js';
 import { fieldInWords } from '../tools/schema/field-names.js';
 import { place, regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
-import { encodeContent } from '../transport/request.js';
 import { sentences } from '../util/human.js';
 import { parseJson, textsAt, valueAt, withTexts } from '../util/objects.js';
 import { quote } from '../util/quote.js';
@@ -82,8 +80,9 @@ export interface PlanInput {
   /** Arguments with which the same call can be made again: the client's, with the names of secret files, `allowRepeat`, and the account. */
   readonly args: Fields;
   readonly request: WireRequest;
-  /** The request for people and the journal, if it has secrets or an idempotency token, in whose places fingerprints and a word stand. */
-  readonly shownRequest?: WireRequest | undefined;
+  /** `input` and `request` for people and the journal, with words in place of each secret and of an idempotency token. */
+  readonly shownInput: Fields;
+  readonly shownRequest: WireRequest;
   readonly endpoint: Endpoint;
   /** Name of the account, if accounts have names. */
   readonly accountName?: string | undefined;
@@ -104,15 +103,14 @@ export interface PlanInput {
  * headline. No text of the plan has a secret.
  */
 export function makePlan(call: PlanInput): Plan {
-  const { operation, change: ownTexts, input, endpoint, found, alert } = call;
+  const { operation, change: ownTexts, input, shownInput, endpoint, found, alert } = call;
   const { region, isSandbox = false } = endpoint;
   const schema = operation.input();
   /** Replaces names of arguments in a text by words: `diskSize` becomes `disk size`. Consequences and warnings may name arguments. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
   // The operation's own texts get `input` with its secrets, because no operation may name a secret in them. `also` and `tables` show any argument, so
-  // they get `shownInput`. The functions that get `call`, such as `requestOf`, replace secrets or show none.
-  const shownInput = withoutSecrets(call, input);
+  // they get `shownInput`.
   // The arguments that neither the headline nor the consequences name. They are shown after `Also:`.
   const also = otherArguments(ownTexts.named, shownInput, longestInPlan);
   const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
@@ -144,16 +142,22 @@ export function makePlan(call: PlanInput): Plan {
 
 /** The request as a person reviews it. The date and the signature come with the sending, so words stand in their place. */
 function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
-  const { request, shownRequest = request, endpoint, keyId } = call;
+  const { shownRequest, endpoint, keyId } = call;
+  const { method, target, content, body } = shownRequest;
   const { origin, region, service, profile } = endpoint;
   const headers = {
     ...shownRequest.headers,
     [profile.dateHeader]: 'the time of sending',
     authorization: `signed as ${keyId} for service ${service} in ${region}`,
   };
-  const { content } = shownRequest;
-  const body = content === undefined ? {} : { body: withReadableMarks(call, shownBody(call, content)) };
-  return { method: request.method, url: origin + shownRequest.target, headers, ...body };
+  // The value of JSON or of a form, or else the text, such as XML.
+  const shownBody = body && (content?.kind === 'form' ? content.value : (parseJson(body) ?? body));
+  return {
+    method,
+    url: origin + target,
+    headers,
+    ...(shownBody !== undefined && { body: withReadableMarks(call, shownBody) }),
+  };
 }
 
 /** Describes the destination of a change. An account with a name comes before the region, and the key ID of an account without one comes last. */
@@ -352,13 +356,6 @@ function withReadableMarks(call: SecretsOfCall, body: unknown): unknown {
   }
   if (typeof body !== 'string') return withTexts(body, readable);
   return [...readable].reduce((text, [form, mark]) => text.replaceAll(form, () => mark), body);
-}
-
-/** The body of a request as people review it, without secrets: a JSON value, or XML as text. */
-function shownBody(call: PlanInput, body: RequestBody): unknown {
-  if (body.kind === 'json' || body.kind === 'form') return withoutSecrets(call, body.value);
-  if (body.kind === 'text') return withoutSecrets(call, parseJson(body.text) ?? body.text);
-  return encodeContent({ ...body, value: withoutSecrets(call, body.value) }).text;
 }
 
 /** A shorter secret can be guessed from its SHA-256 (characters). */

@@ -12,15 +12,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import { otherArguments } from './other-arguments.js';
-import {
-  accountText,
-  alertLine,
-  destinationsOf,
-  type Plan,
-  type PlanInput,
-  riskSentencesOf,
-  withoutSecrets,
-} from './plan.js';
+import { accountText, alertLine, destinationsOf, type Plan, type PlanInput, riskSentencesOf } from './plan.js';
 
 /** The size that a question may have, so that every client shows it whole. */
 export interface QuestionLimits {
@@ -49,8 +41,7 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
   const risks = riskSentencesOf(plan);
   const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
   // Not `plan.also`, in which long values and lists are shortened.
-  const { change, input } = call;
-  const also = otherArguments(change.named, withoutSecrets(call, input), Number.POSITIVE_INFINITY);
+  const also = otherArguments(call.change.named, call.shownInput, Number.POSITIVE_INFINITY);
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
 
   const laterLines = [

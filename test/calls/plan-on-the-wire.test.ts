@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { digestForConsent } from '../../src/calls/plan-change.js';
-import { makePlan, type PlanInput } from '../../src/consent/plan.js';
+import { makePlan, type PlanInput, withoutSecrets } from '../../src/consent/plan.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
@@ -66,11 +66,14 @@ const plannedCall = (operation: Operation, input: Record<string, unknown>): Plan
     keys: fixedKeys(testKeys),
   };
   const { accessKeyId: keyId } = testKeys;
+  const shownInput = withoutSecrets({ operation, input }, input);
   return {
     operation,
     change: operation.change,
     input,
+    shownInput,
     request: encodeRequest(operation.method, request, endpoint),
+    shownRequest: encodeRequest(operation.method, requestOf(operation, shownInput), endpoint),
     endpoint,
     keyId,
     regionSource: 'default',

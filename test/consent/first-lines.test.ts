@@ -39,7 +39,7 @@ function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, 
   };
   const call = { operation, change: operation.change, input, args: {}, endpoint, keyId: 'AKIDTEST' } as const;
   const request = encodeRequest('POST', requestOf(operation, input), endpoint);
-  return { ...call, request, regionSource: 'default', accountName };
+  return { ...call, request, shownInput: input, shownRequest: request, regionSource: 'default', accountName };
 }
 
 const changes = operations.filter(({ change }) => change !== undefined);

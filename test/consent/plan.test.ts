@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { partsToShow } from '../../src/calls/resolve-call.js';
 import {
   acceptOf,
   defaultText,
@@ -7,12 +8,13 @@ import {
   hintsOf,
   makePlan,
   type Plan,
+  type PlanInput,
   planParts,
   planText,
   type Risk,
 } from '../../src/consent/plan.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
-import { form, json, plainText, xml } from '../../src/tools/request-body.js';
+import { form, json, plainText, type RequestBody, xml } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { say } from '../../src/util/safe-text.js';
@@ -183,8 +185,8 @@ test.each([
   ['other text as it is', plainText('a: 1'), 'a: 1'],
   ['XML as text', xml('A', { B: '1' }), '<?xml version="1.0" encoding="UTF-8"?>\n<A>\n  <B>1</B>\n</A>\n'],
 ])('a body is shown: %s', (_what, body, shown) => {
-  const request = encodeRequest('POST', { path: '/', body }, endpoint);
-  expect(makePlan({ ...callOf(input), request }).body).toEqual(shown);
+  const shownRequest = encodeRequest('POST', { path: '/', body }, endpoint);
+  expect(makePlan({ ...callOf(input), shownRequest }).body).toEqual(shown);
 });
 
 describe('the words that agree', () => {
@@ -223,14 +225,22 @@ describe('a secret', () => {
   const secret = 'MARKER of a secret';
   const secrets = { secrets: ['password'], secretNames: { passwordName: 'password' } };
   const call = callOf({ ...input, password: secret }, {}, secrets);
-  const document = { Rule: { ID: 'one', Password: secret } };
+
+  /** The plan of a call whose operation makes its body of the argument `password`, as a call of an agent has it. */
+  const planWith = async (planned: PlanInput, bodyOf: (password: unknown) => RequestBody) => {
+    const request = ({ password }: Readonly<Record<string, unknown>>) => ({ path: '/', body: bodyOf(password) });
+    const operation = { ...planned.operation, request };
+    const sent = encodeRequest('POST', request(planned.input), endpoint);
+    const shown = await partsToShow({ ...planned, operation, request: sent });
+    return makePlan({ ...planned, operation, request: sent, ...shown });
+  };
 
   test.each([
-    ['JSON', json({ password: secret })],
-    ['XML', xml('Root', document)],
-    ['form', form({ password: secret })],
-  ])('is in no %s body of a plan, but for what tells it from others', (_what, body) => {
-    const { body: shown } = makePlan({ ...call, request: encodeRequest('POST', { path: '/', body }, endpoint) });
+    ['JSON', (password: unknown) => json({ password })],
+    ['XML', (password: unknown) => xml('Root', { Rule: { ID: 'one', Password: String(password) } })],
+    ['form', (password: unknown) => form({ password: String(password) })],
+  ])('is in no %s body of a plan, but for what tells it from others', async (_what, bodyOf) => {
+    const { body: shown } = await planWith(call, bodyOf);
     expect(JSON.stringify(shown)).not.toContain(secret);
     expect(JSON.stringify(shown)).toContain(fingerprint(secret));
   });
@@ -247,10 +257,9 @@ describe('a secret', () => {
     expect(makePlan({ ...call, shownRequest }).body).toEqual(readable);
   });
 
-  test('that was given by its name is that name', () => {
-    const request = encodeRequest('POST', { path: '/', body: json({ p: secret }) }, endpoint);
-    const named = { ...call, secretNames: { password: 'db' }, request };
-    expect(makePlan(named)).toMatchObject({ body: { p: 'the secret "db" of this server' }, warnings: [] });
+  test('that was given by its name is that name', async () => {
+    const plan = await planWith({ ...call, secretNames: { password: 'db' } }, (p) => json({ p }));
+    expect(plan).toMatchObject({ body: { p: 'the secret "db" of this server' }, warnings: [] });
   });
 
   test.each([
@@ -270,11 +279,11 @@ describe('a secret', () => {
     expect(JSON.stringify(tables)).not.toContain(secret);
   });
 
-  test('is replaced once, also if another secret is like the words in its place', () => {
+  test('is replaced once, also if another secret is like the words in its place', async () => {
     const passwords = [secret, fingerprint(secret)];
-    const request = encodeRequest('POST', { path: '/', body: json({ passwords }) }, endpoint);
-    const { body: shown } = makePlan({ ...callOf({ ...input, passwords }, {}, { secrets: ['passwords'] }), request });
-    expect(shown).toEqual({ passwords: passwords.map(fingerprint) });
+    const withBoth = callOf({ ...input, password: passwords }, {}, { secrets: ['password'] });
+    const { body: shown } = await planWith(withBoth, (password) => json({ password }));
+    expect(shown).toEqual({ password: passwords.map(fingerprint) });
   });
 
   test('that was not given is no matter', () => {

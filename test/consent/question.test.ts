@@ -1,7 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestForConsent } from '../../src/calls/plan-change.js';
-import { canBeShown, fingerprint, hintsOf, makePlan, type PlanInput, planText } from '../../src/consent/plan.js';
+import {
+  canBeShown,
+  fingerprint,
+  hintsOf,
+  makePlan,
+  type PlanInput,
+  planText,
+  withoutSecrets,
+} from '../../src/consent/plan.js';
 import { questionText } from '../../src/consent/question.js';
 import { requestLines } from '../../src/consent/request-lines.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
@@ -230,8 +238,9 @@ describe('the question', () => {
     const unlimited = { ...questionLimits, characters: Number.POSITIVE_INFINITY };
     fc.assert(
       fc.property(objects, (given) => {
-        const call = { ...callOf(input, { headline: () => say`Change it`, named: [] }), input: given };
-        const text = questionText(makePlan(call), call, unlimited)?.text ?? '';
+        const call = callOf(input, { headline: () => say`Change it`, named: [] });
+        const withGiven = { ...call, input: given, shownInput: given };
+        const text = questionText(makePlan(withGiven), withGiven, unlimited)?.text ?? '';
         for (const [, value] of [...leavesOf(given)].filter(([path]) => path !== ''))
           expect(text).toContain(typeof value === 'string' ? quote(value, 200) : JSON.stringify(value));
       }),
@@ -260,12 +269,15 @@ describe('the plan', () => {
     const operation = provisionKubeResourceGroup as Operation;
     if (operation.change === undefined) throw new Error('it is a change');
     const given = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey: longSecret } };
+    const shownInput = withoutSecrets({ operation, input: given }, given);
     return {
       operation,
       change: operation.change,
       input: given,
       args: given,
+      shownInput,
       request: encodeRequest('POST', requestOf(operation, given), endpoint),
+      shownRequest: encodeRequest('POST', requestOf(operation, shownInput), endpoint),
       endpoint,
       keyId,
       regionSource: 'default',
@@ -317,7 +329,7 @@ describe('the plan', () => {
     const keys = Array.from({ length: 60 }, (_, index) => `${'k'.repeat(96)}${index + 100}`);
     const pools = [{ name: 'p'.repeat(1001), size: 1 }, { name: 'q' }, { name: 'r' }];
     const request = requestFor({ body: json({ keys, pools }) });
-    const plan = makePlan({ ...callOf({ keys, pools }, { named: [] }), request });
+    const plan = makePlan({ ...callOf({ keys, pools }, { named: [] }), shownRequest: request });
     const shown = planText(plan, undefined).text.split('\n');
     expect(shown.slice(shown.indexOf('Lists:') + 1)).toEqual([
       `- keys ${keys
@@ -348,8 +360,8 @@ describe('the plan', () => {
 
   test('of a request without a body has neither a body nor its type', () => {
     const call = callOf(input);
-    const request = encodeRequest('POST', { path: '/v1/instances:restore' }, endpoint);
-    const plan = makePlan({ ...call, request });
+    const shownRequest = encodeRequest('POST', { path: '/v1/instances:restore' }, endpoint);
+    const plan = makePlan({ ...call, shownRequest });
     expect(Object.keys(plan)).not.toContain('body');
     expect(Object.keys(plan.headers)).toEqual(['x-amz-date', 'authorization']);
     expect(requestLines(plan).at(-1)?.text).toMatch(/^authorization: /);

@@ -1,4 +1,4 @@
-import type { PlanInput } from '../../src/consent/plan.js';
+import { type PlanInput, withoutSecrets } from '../../src/consent/plan.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
@@ -28,12 +28,15 @@ export function callOf(
   if (base.change === undefined) throw new Error('restore_instance is a change');
   const all = { ...base.change, warnings: () => [], notChecked: [], ...change };
   const operation = { ...base, defaults: [], unknownDefaults: [], change: all, ...more };
+  const request = encodeRequest('POST', requestOf(base, input), endpoint);
   return {
     operation,
     change: all,
     input,
+    shownInput: withoutSecrets({ operation, input }, input),
     args: {},
-    request: encodeRequest('POST', requestOf(base, input), endpoint),
+    request,
+    shownRequest: request,
     endpoint,
     keyId,
     regionSource: 'given',
