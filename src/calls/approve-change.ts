@@ -31,7 +31,7 @@ export async function getDecision(
   if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
   switch (step.kind) {
     case 'given':
-      return { kind: 'accepted', record: { how: step.how, nonce: claims?.nonce } };
+      return { kind: 'accepted', record: { consent: step.how, nonce: claims?.nonce } };
     case 'refuse':
       // The client is unknown if its session was lost. After reconnecting, a new session says whether the client can ask its user.
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
@@ -66,7 +66,7 @@ async function planIdDecision(
   if (refusals.isSpent(nonce)) throw new Refusal('Declined', [say`the user declined this plan`]);
   const recentRefusal = await refusals.againstPlanId(draft);
   if (recentRefusal !== undefined) throw recentRefusal;
-  return { kind: 'accepted', record: { how: 'planId', nonce } };
+  return { kind: 'accepted', record: { consent: 'planId', nonce } };
 }
 
 /** An answer that comes sooner (milliseconds) counts as the answer of a program, because no person reads a question in this time. */
@@ -101,8 +101,8 @@ async function clickDecision(
   const requiredName = nameToType(call);
   if (decision === 'accept' && !isTyped(requiredName, typedName)) throw new Refusal('WrongName', []);
 
-  const how = isInView ? 'clicked' : 'page';
-  const record = { how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
+  const consent = isInView ? 'clicked' : 'page';
+  const record = { consent, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
   if (decision === 'accept') return { kind: 'accepted', record };
 
   const who = words(isInView ? 'the user' : 'a person on the page');
@@ -148,7 +148,7 @@ async function askUser(
   // `unanswered` is no reply.
   const isClientsReply = elicitor.isDirect !== true && kind !== 'unanswered';
   const isByProgram = isClientsReply && answeredAfterMs < shortestReadMs;
-  const record = { how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs } as const;
+  const record = { consent: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs } as const;
   const shownQuestion = say`the question was: ${upTo(questionText, '\n') ?? questionText}`;
   // What a program says is never consent, even if it agreed.
   const refusal = isByProgram

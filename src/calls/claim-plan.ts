@@ -4,7 +4,6 @@ import type { PlanDecision } from '../consent/plan-decision.js';
 import { Refusal, refusedChange } from '../consent/refusal.js';
 import { words } from '../util/safe-text.js';
 import type { CallDependencies } from './context.js';
-import { intentOf } from './plan-change.js';
 import { stateUnavailable } from './plan-state.js';
 import type { DecisionRecord, IntentDraft } from './stages.js';
 
@@ -78,7 +77,7 @@ export async function recordDecline(
   draft: IntentDraft,
   { refusals, plans, now }: Pick<CallDependencies, 'refusals' | 'plans' | 'now'>,
 ): Promise<Refusal> {
-  const recorded = await refusals.decline(intentOf(draft, record, now()), isDismissed);
+  const recorded = await refusals.decline({ ...draft, time: now().toISOString(), ...record }, isDismissed);
   if (recorded === 'spent') throw new Refusal('AlreadyDecided', []);
   const problems = [...refusal.problems];
   if (record.reason !== undefined) problems.push(reasonText(record.reason));

@@ -158,13 +158,13 @@ function circumstances(
   contradictions: readonly SafeText[],
   nextOfOperation?: Next,
 ): Omit<Success, 'summary' | 'warnings'> {
-  const { plan, answer, attempts, consent, sentAt, failed } = accepted;
+  const { plan, answer, attempts, decision, sentAt, failed } = accepted;
   const codes = failed?.codes.map(quotedShort) ?? [];
   const names = failed?.names.map(quotedShort) ?? [];
   return {
     outcome: failed === undefined ? 'accepted' : 'partly',
     ...(failed !== undefined && { failed: { count: failed.count, codes, names } }),
-    consent: words(consentWays[consent.how]),
+    consent: words(consentWays[decision.consent]),
     sentAt,
     where: plan.where,
     effects: plan.consequences,
@@ -180,7 +180,8 @@ const quotedShort = (text: string): SafeText => quoted(text, 200);
 const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 
 /** The warnings of the plan, unless the caller got them with the plan before. */
-const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
+const warningsOf = ({ decision, plan }: AcceptedChange) =>
+  shownBefore.includes(decision.consent) ? [] : plan.warnings;
 
 const entriesText = (count: number): SafeText => say`${count} ${words(count === 1 ? 'entry' : 'entries')}`;
 

@@ -2,7 +2,7 @@ import { canBeShown, makePlan, type Plan, type PlanInput } from '../consent/plan
 import { questionText } from '../consent/question.js';
 import { tooLargeToShow } from '../consent/refusal.js';
 import { relatedPlans, relatedText, subjectOf, withOtherPlans } from '../consent/related-plans.js';
-import type { Intent, RecordedChange } from '../journal/entry.js';
+import type { RecordedChange } from '../journal/entry.js';
 import { idempotencyKey } from '../journal/idempotency-key.js';
 import { digestOf } from '../util/digest.js';
 import { sentences } from '../util/human.js';
@@ -13,7 +13,7 @@ import { checkBudget } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { visibleCaller } from './policy.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
-import type { DecisionRecord, DraftedChange, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
+import type { DraftedChange, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Makes the journal entry of a change, except for the fields that follow from the decision. */
 const draftIntent = (
@@ -33,17 +33,6 @@ const draftIntent = (
   digest: idempotencyKey(endpoint, request),
   process,
   budget: budget.key,
-});
-
-/** Completes the journal entry of a change with the decision, which may also be a refusal. */
-export const intentOf = (draft: IntentDraft, decision: DecisionRecord, time: Date): Intent => ({
-  ...draft,
-  time: time.toISOString(),
-  consent: decision.how,
-  nonce: decision.nonce,
-  approver: decision.approver,
-  reason: decision.reason,
-  answeredAfterMs: decision.answeredAfterMs,
 });
 
 /** Makes the plan of a change, and the question if the client can ask. */

@@ -372,7 +372,7 @@ type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now' | 'log'>;
 
 /** Withdraws a waiting plan. @throws Refusal if the plan was decided already */
 export async function withdrawPlan(nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> {
-  await endPlan('withdrawn', { how: 'withdrawn', nonce }, new Refusal('Withdrawn', []), draft, recording);
+  await endPlan('withdrawn', { consent: 'withdrawn', nonce }, new Refusal('Withdrawn', []), draft, recording);
   return {
     kind: 'succeeded',
     success: {
@@ -388,7 +388,7 @@ export async function withdrawPlan(nonce: string, draft: IntentDraft, recording:
 /** Ends a waiting plan, because the user declined to open its page. Returns the refusal. The journal calls this decision `asked`. */
 export function declineUnopened(nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> {
   const refusal = new Refusal('Declined', [say`the user declined to open the page`]);
-  return endPlan('declined', { how: 'asked', nonce }, refusal, draft, recording);
+  return endPlan('declined', { consent: 'asked', nonce }, refusal, draft, recording);
 }
 
 /**

@@ -130,7 +130,7 @@ async function approveAndSend(
     // Tells the decision page that the plan is claimed, so that the page itself stores neither a decision nor an outcome.
     context.click?.page?.onClaim();
     if (decision.kind === 'accepted')
-      return { kind: 'claimed', consent: decision.record, decidedAt, claimedNonce } as const;
+      return { kind: 'claimed', decision: decision.record, decidedAt, claimedNonce } as const;
     throw await recordDecline(claimedNonce, decision, draft, dependencies);
   };
   // `waitForPerson` frees this call's place among the concurrent calls, and takes a place again after `decideAndClaim`. By then, the plan is claimed
@@ -139,7 +139,7 @@ async function approveAndSend(
   if (approval.kind !== 'claimed') return approval;
 
   // The journal refuses the consent if it has an earlier decision with the nonce.
-  const { consent, decidedAt, claimedNonce } = approval;
-  const send = () => sendChange({ ...planned, consent, decidedAt }, context, dependencies);
+  const { decision, decidedAt, claimedNonce } = approval;
+  const send = () => sendChange({ ...planned, decision, decidedAt }, context, dependencies);
   return settlePlan(claimedNonce, draft.tool, send, dependencies);
 }

@@ -13,7 +13,6 @@ import type { CallContext, CallDependencies } from './context.js';
 import { keysRefusal, wireRequest } from './endpoint.js';
 import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from './failure.js';
 import { stepIfUnknown } from './follow-change.js';
-import { intentOf } from './plan-change.js';
 import { visibleCaller } from './policy.js';
 import { earlierOf, repeated } from './repeat.js';
 import { clientOptions } from './resolve-call.js';
@@ -47,8 +46,8 @@ async function sendWithJournal(
   { principal, onIntent }: CallContext,
   { journal, log, now }: CallDependencies,
 ): Promise<EndedOutcome> {
-  const { call, draft, mayRepeat, consent, decidedAt } = approved;
-  const intent = intentOf(draft, consent, now());
+  const { call, draft, mayRepeat, decision, decidedAt } = approved;
+  const intent: Intent = { ...draft, time: now().toISOString(), ...decision };
   // `mayRepeat` is the ID of the one earlier change that this change may repeat, or true for any. Any other duplicate is refused.
   const begun = await journal.begin(intent, { allowRepeat: mayRepeat, budget: call.budget.limit });
   if (begun.kind === 'unwritable') log('error', 'journal', { tool: intent.tool, id: intent.id, error: begun.reason });

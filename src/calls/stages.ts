@@ -97,23 +97,15 @@ export interface OtherPlan {
 }
 
 /** A journal entry before the decision. Its `digest` is the idempotency key of the request, which a stored plan calls `requestKey`. */
-export type IntentDraft = Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs' | 'approver' | 'reason'>;
+export type IntentDraft = Omit<Intent, 'time' | keyof DecisionRecord>;
 
 /** The decision on a change, as the journal records it: a consent, a refusal, or a withdrawal by the caller. */
-export interface DecisionRecord {
-  readonly how: ConsentWay;
-  /** Ensures that the decision counts once. */
-  readonly nonce?: string | undefined;
-  /** Name of the person who decided, if that is not the caller. */
-  readonly approver?: string | undefined;
-  /** Why the person declined, without secrets. */
-  readonly reason?: string | undefined;
-  /** Milliseconds that the person took to answer. */
-  readonly answeredAfterMs?: number | undefined;
+export interface DecisionRecord extends Readonly<Pick<Intent, 'nonce' | 'approver' | 'reason' | 'answeredAfterMs'>> {
+  readonly consent: ConsentWay;
 }
 
 export interface ApprovedChange extends PlannedChange {
-  readonly consent: DecisionRecord;
-  /** The time of the consent, from before its plan was claimed. */
+  readonly decision: DecisionRecord;
+  /** The time of the decision, from before its plan was claimed. */
   readonly decidedAt: Date;
 }

@@ -9,7 +9,7 @@ import { testCaller } from '../support/caller.js';
 
 const tool = 'restore_instance';
 const nonce = 'n-1';
-const record = { how: 'page', nonce, approver: 'bob', reason: 'too large' } as const;
+const record = { consent: 'page', nonce, approver: 'bob', reason: 'too large' } as const;
 const outcome = refusedChange(tool, new Refusal('PlanRefused', []));
 
 /** Decides on a plan. The end of the work is its outcome or its error. */
