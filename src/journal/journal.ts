@@ -141,11 +141,9 @@ export function shownAgent({ clientId, actors }: Agent): SafeText {
   return others.length === 0 ? say`agent ${agent}` : say`agent ${agent} through ${join(others, ', ')}`;
 }
 
-/** Describes a change in one line. A viewer learns of other callers' changes only that they exist. Without a viewer, all is shown. */
-export function describe(change: RecordedChange, viewer?: string): SafeText {
+/** Describes a change in one line. */
+export function describe(change: RecordedChange): SafeText {
   const { time, consent, answeredAfterMs, client, caller, agent, approver, reason, ending } = change;
-  if (isOfAnother(change, viewer)) return words('another caller asked for the same change');
-
   const outcome = words(ending === undefined ? 'no outcome yet' : ending.outcome);
   const code = ending?.code === undefined ? none : say` (${quoted(ending.code, 100)})`;
   const inPart = ending?.failed === undefined ? none : say` in part (${ending.failed.count} failed)`;
