@@ -9,9 +9,6 @@ import { readEntry } from './line.js';
 /** The most bytes to read per listed change. */
 const listedBytes = 16 * 1024;
 
-/** How far an intent may be older than an intent before it (milliseconds), because the clocks of servers differ. */
-const clockDifferenceMs = 2 * 60 * 60 * 1000;
-
 /**
  * Returns the newest changes of a journal in a file, oldest first. Reads from the last line backwards until it has `limit` changes, or has
  * read `limit` times `listedBytes`.
@@ -19,23 +16,19 @@ const clockDifferenceMs = 2 * 60 * 60 * 1000;
  */
 export async function listNewest(
   path: string,
-  { since = 0, limit = defaultLimit, caller }: ListChangesOptions,
+  { limit = defaultLimit, caller }: ListChangesOptions,
 ): Promise<RecordedChange[]> {
   const entries: Entry[] = [];
   const ids = new Set<string>();
 
-  for await (const entry of entriesNewestFirst(path, since, limit * listedBytes)) {
+  for await (const entry of entriesNewestFirst(path, limit * listedBytes)) {
     // Backwards, an ending comes before its intent. Endings without a listed intent are dropped at the end.
     if ('ending' in entry) {
       entries.push(entry);
       continue;
     }
 
-    // An intent that is a little too old does not end the search, because an earlier line may have a later time.
-    const begunAt = Date.parse(entry.intent.time);
-    if (begunAt < since - clockDifferenceMs) break;
-    if (begunAt < since || isOfAnother(entry.intent, caller)) continue;
-
+    if (isOfAnother(entry.intent, caller)) continue;
     entries.push(entry);
     ids.add(entry.intent.id);
     if (ids.size === limit) break;
@@ -43,10 +36,10 @@ export async function listNewest(
   return changesOf(entries.reverse());
 }
 
-/** The entries of the file, then of the files rotated after `since` (milliseconds). Skips lines that this version does not understand. */
-async function* entriesNewestFirst(path: string, since: number, maximumBytes: number): AsyncGenerator<Entry> {
+/** The entries of the file, then of the rotated files. Skips lines that this version does not understand. */
+async function* entriesNewestFirst(path: string, maximumBytes: number): AsyncGenerator<Entry> {
   let bytes = 0;
-  for await (const opened of filesNewestFirst(path, since)) {
+  for await (const opened of filesNewestFirst(path)) {
     await using file = opened;
     if (file === undefined) continue;
     for await (const line of linesFromEnd(file)) {
@@ -58,9 +51,9 @@ async function* entriesNewestFirst(path: string, since: number, maximumBytes: nu
   }
 }
 
-async function* filesNewestFirst(path: string, since: number) {
+async function* filesNewestFirst(path: string) {
   yield openJournalFile(path);
-  for (const rotated of (await rotatedFiles(path, since)).reverse()) yield openRotatedFile(rotated);
+  for (const rotated of (await rotatedFiles(path)).reverse()) yield openRotatedFile(rotated);
 }
 
 /**

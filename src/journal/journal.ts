@@ -19,8 +19,6 @@ export const unwritable = (name: string, error: unknown): BeginResult => ({
 });
 
 export interface ListChangesOptions {
-  /** Only changes since this time (milliseconds). */
-  readonly since?: number | undefined;
   readonly limit?: number | undefined;
   readonly caller?: string | undefined;
 }

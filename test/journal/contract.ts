@@ -300,13 +300,6 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
       expect(await listed({ limit: 100 })).toEqual(digests);
     });
 
-    test('starts at a time', async () => {
-      await begin({ digest: 'a' });
-      time += 1000;
-      await begin({ digest: 'b' });
-      expect((await journal.list({ since: time })).map(({ digest }) => digest)).toEqual(['b']);
-    });
-
     test('of a caller has nothing of others, however alike their names are', async () => {
       const long = 'x'.repeat(5000);
       const callers = ['alice', 'alice2', 'ALICE', 'a\u0000lice', '"alice"', `${long}1`, `${long}2`, '', undefined];

@@ -13,7 +13,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { longestWindowMs } from '../../src/journal/budget.js';
-import { abandonedMs } from '../../src/journal/conflict.js';
 import { createFileJournal } from '../../src/journal/file.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -177,24 +176,6 @@ describe('how much is read', () => {
     expect(disk.bytesRead).toBeLessThan(100_000);
     expect(await journal.list({ limit: 8000 })).toHaveLength(8000);
     expect(new Set(disk.opened)).toEqual(new Set([path, rotated[2], rotated[1]]));
-  });
-
-  test('a list does not open what was last written to before its time', async () => {
-    const rotated = [1, 2, 3].map((second) => `${path}.2026-11-20T12-00-0${second}-000Z-01234567`);
-    for (const [index, each] of rotated.entries()) {
-      writeFileSync(each, history(1).join(''));
-      utimesSync(each, new Date(noon), new Date(noon + 1000 * index));
-    }
-    await journal.list({ since: noon + 1000 });
-    expect(disk.opened).toEqual([rotated[2], rotated[1]]);
-  });
-
-  test('a list since a time ends where no change can have ended since', async () => {
-    const old = intentAt(noon - 10 * abandonedMs);
-    const lines = Array.from({ length: 5000 }, () => `${JSON.stringify({ intent: old })}\n`).join('');
-    writeFileSync(path, `${lines}${history(3).join('')}`);
-    expect(await journal.list({ since: noon, limit: 1000 })).toHaveLength(3);
-    expect(disk.bytesRead).toBeLessThan(100_000);
   });
 
   test('what was left open long ago is searched for once', async () => {

@@ -112,7 +112,7 @@ test('a journal whose name begins like this one is another journal', async () =>
   const other = createFileJournal(`${path}.prod`, () => new Date(time));
   await other.begin(intent(), { allowRepeat: false });
   expect((await begin()).kind).toBe('begun');
-  expect(await journal.list({ since: time - 1 })).toHaveLength(1);
+  expect(await journal.list({})).toHaveLength(1);
 });
 
 test('a journal that cannot be written says so, and lets nothing begin', async () => {
@@ -159,7 +159,6 @@ test('the list goes back to rotated files, as far as it is asked to', async () =
   const listed = async (options: ListChangesOptions) => (await journal.list(options)).map(({ digest }) => digest);
   expect(await listed({})).toEqual(inOrder);
   expect(await listed({ limit: 3 })).toEqual(['b', 'c', 'd']);
-  expect(await listed({ since: time })).toEqual(['d']);
 });
 
 test('a line longer than a chunk is read from either end', async () => {

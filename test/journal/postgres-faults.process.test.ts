@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { abandonedMs, OtherVersion } from '../../src/journal/conflict.js';
-import type { Journal, ListChangesOptions } from '../../src/journal/journal.js';
+import type { Journal } from '../../src/journal/journal.js';
 import { openStore } from '../../src/journal/open-store.js';
 import { migrate } from '../../src/journal/postgres-tables.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -173,18 +173,14 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       postgres.sql(release, rows.replaceAll('CREATE TABLE', 'CREATE UNLOGGED TABLE'));
       postgres.sql(
         release,
-        `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
-         select 'copy ' || n, 'copy ' || n, time - interval '1 year', intent, outcome, ended - interval '1 year', ending
+        `insert into cloudops_mutations (number, id, digest, time, intent, outcome, ended, ending) overriding system value
+         select -n, 'copy ' || n, 'copy ' || n, time - interval '1 year', intent, outcome, ended - interval '1 year', ending
          from cloudops_mutations, generate_series(1, 1000000) n where outcome = 'accepted'`,
       );
       postgres.sql(release, `set maintenance_work_mem = '1GB'; ${firstRelease.slice(rows.length)}`);
     }, 240_000);
 
-    testFirstRelease((now) => {
-      const journal = openPostgresJournal(postgres.url(release), now, { databaseTime: () => now().getTime() });
-      const list = ({ limit }: ListChangesOptions) => journal.list({ limit, since: now().getTime() - 120_000 });
-      return { ...journal, list };
-    });
+    testFirstRelease((now) => openPostgresJournal(postgres.url(release), now, { databaseTime: () => now().getTime() }));
   });
 
   describe('of this format of keys', () => {
