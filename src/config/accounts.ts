@@ -174,17 +174,17 @@ export function parseEndpoints(
 ): Cloud['endpoints'] {
   const usable = Object.entries(texts).filter(([service, text]) => {
     if (text === undefined) return true;
-    const ending = problemEnding(text, allowHttp);
-    if (ending !== undefined) report(say`${nameOf(service)} ${ending}`);
-    return ending === undefined;
+    const problem = problemOfEndpoint(text, allowHttp);
+    if (problem !== undefined) report(say`${nameOf(service)} ${problem}.`);
+    return problem === undefined;
   });
   return Object.fromEntries(usable);
 }
 
 /** The problem of an endpoint, as the end of a sentence that begins with the name of its setting. Undefined if it has none. */
-function problemEnding(url: string, allowHttp: boolean): SafeText | undefined {
+export function problemOfEndpoint(url: string, allowHttp: boolean): SafeText | undefined {
   const [issue] = endpoint().safeParse(url).error?.issues ?? [];
-  if (issue !== undefined) return say`${defined(issue.message)}.`;
+  if (issue !== undefined) return say`${defined(issue.message)}`;
   return !allowHttp && isPlainHttp(url) ? plainHttp : undefined;
 }
 
@@ -239,7 +239,7 @@ export function reportContradictions(
   report: Report,
 ): void {
   for (const setting of endpointSettings)
-    if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}`);
+    if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}.`);
   const { REGION: region, REGIONS: regions } = values;
   if (regions?.includes(region) === false)
     report(say`${nameOf('REGIONS')} does not include ${own(region)}, which is ${nameOf('REGION')}.`);
@@ -252,7 +252,7 @@ export function reportContradictions(
     report(say`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
 }
 
-const plainHttp = words('is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1.');
+const plainHttp = words('is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1');
 
 export function isPlainHttp(url: string | undefined): boolean {
   if (url === undefined) return false;

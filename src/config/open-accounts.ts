@@ -6,9 +6,9 @@ import { fixedKeys } from '../signing/keys.js';
 import type { KeyDependencies, KeySettings } from '../signing/open-keys.js';
 import type { Credentials } from '../signing/sign.js';
 import { lazy } from '../util/objects.js';
-import { defined, type SafeText, say, words } from '../util/safe-text.js';
-import { type AccountConfig, type AccountsConfig, isPlainHttp } from './accounts.js';
-import { endpoint, regionName } from './setting-schemas.js';
+import { type SafeText, say, words } from '../util/safe-text.js';
+import { type AccountConfig, type AccountsConfig, problemOfEndpoint } from './accounts.js';
+import { regionName } from './setting-schemas.js';
 import { variableName } from './settings.js';
 
 /** The sandbox's own endpoints and credentials. */
@@ -83,8 +83,8 @@ function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpoi
   const problems: SafeText[] = [];
   if (region !== undefined && !regionName().safeParse(region).success)
     problems.push(words('its region is not a region name'));
-  if (endpointUrl !== undefined)
-    problems.push(...endpointProblems(endpointUrl, allowHttp).map((problem) => say`its endpoint_url ${problem}`));
+  const endpointProblem = endpointUrl === undefined ? undefined : problemOfEndpoint(endpointUrl, allowHttp);
+  if (endpointProblem !== undefined) problems.push(say`its endpoint_url ${endpointProblem}`);
   if (problems.length > 0)
     throw new Refusal(
       'NotConfigured',
@@ -98,10 +98,4 @@ function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpoi
     // There is no default endpoint, so an endpoint that `cloud` has is given by a setting, and wins.
     endpoints: { ...cloud.endpoints, storage: cloud.endpoints.storage ?? endpointUrl },
   };
-}
-
-function endpointProblems(url: string, allowHttp: boolean): readonly SafeText[] {
-  const { error } = endpoint().safeParse(url);
-  if (error !== undefined) return error.issues.map(({ message }) => say`${defined(message)}`);
-  return !allowHttp && isPlainHttp(url) ? [words('is plain http')] : [];
 }
