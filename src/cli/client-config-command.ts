@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { delimiter, dirname, join, posix, resolve, sep, win32 } from 'node:path';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
+import { missingVariables } from '../config/open-accounts.js';
 import { sentences } from '../util/human.js';
 import { defined, exact, join as joined, listed, namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
@@ -202,24 +203,13 @@ function localServer(
   return { command, args, env, secrets: cannotLookUpVariables ? [] : secrets };
 }
 
-/** The variables that the user has to set: the secrets that are given here, and the access key if an account lacks it. */
-function secretsToSet(config: Config): readonly string[] {
-  const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
-  // All other settings are copied to the client's configuration. With a copy of the path of a key's file, the key itself need not be set.
-  const copiedNames = config.origins.filter(({ secret }) => !secret).map(({ name }) => name);
-  const isCopied = (name: string) => copiedNames.includes(name) || copiedNames.includes(`${name}_FILE`);
-  const accessKey = lacksKeys(config) ? ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'] : [];
-  return [...new Set([...accessKey.filter((name) => !isCopied(name)), ...givenSecrets])];
+/** The variables that the user has to set: the secrets that are given here, and those of the access key that an account lacks. */
+function secretsToSet({ origins, sandbox, accounts }: Config): readonly string[] {
+  // The sandbox has its own key.
+  const missing = sandbox ? [] : accounts.all.flatMap(({ keys }) => missingVariables(keys));
+  const given = origins.filter(({ secret }) => secret).map(({ name }) => name);
+  return [...new Set([...missing, ...given])];
 }
-
-/** True if an account has neither a whole access key nor a program or profile for it. The sandbox has its own key. */
-const lacksKeys = ({ sandbox, accounts }: Config) =>
-  !sandbox &&
-  accounts.all.some(({ keys }) => {
-    if (keys.kind !== 'keys') return false;
-    const { accessKeyId, secretAccessKey } = keys.credentials;
-    return accessKeyId === undefined || secretAccessKey === undefined;
-  });
 
 /** The command line for the client. On Windows, npm installs `npx` and `cloudops-mcp` as scripts, which only `cmd` can run. */
 function commandLineOf({ commandLine, isAbsolute, isWindows }: Launch): readonly string[] {

@@ -65,7 +65,7 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
 }
 
 /** Names of the variables for the halves of an access key that are not set. None if a program or a profile gives the keys. */
-function missingVariables(keys: KeySettings): string[] {
+export function missingVariables(keys: KeySettings): string[] {
   if (keys.kind !== 'keys') return [];
   const { accessKeyId, secretAccessKey } = keys.credentials;
   return [
