@@ -283,21 +283,21 @@ export function relatedTexts(
  * The content of the change view: a waiting plan, with its buttons if the person may decide, or the outcome above a decided plan.
  * @param related sentences about other plans for the same thing, which a decision is not bound to
  */
-export function shownPlan(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): object {
-  if (stored.state === 'waiting') return resultOf(waitingOutcome(stored, mayDecide, related), stored);
-  return resultOf(outcomeOf(stored), stored, describeDecision(stored));
-}
-
-/** Like `shownPlan`, but looks for the outcome of an accepted plan in the journal. A server that was killed has not stored it with the plan. */
-export async function shownPlanNow(
+export async function shownPlan(
   plan: FoundPlan,
   user: PageUser,
   dependencies: DecisionDependencies,
   related: readonly SafeText[] = [],
 ): Promise<object> {
   const { state, outcome, decision } = plan;
-  if (state === 'waiting' || outcome !== undefined || decision?.kind !== 'accepted')
-    return shownPlan(plan, reasonAgainst(plan, user, dependencies.accounts) === undefined, related);
+  if (state === 'waiting') {
+    const mayDecide = reasonAgainst(plan, user, dependencies.accounts) === undefined;
+    return resultOf(waitingOutcome(plan, mayDecide, related), plan);
+  }
+  if (outcome !== undefined || decision?.kind !== 'accepted')
+    return resultOf(outcomeOf(plan), plan, describeDecision(plan));
+
+  // A server that was killed has not stored the outcome with the plan, but the journal may have the outcome.
   const prepared = await prepareCall(plan, dependencies);
   return resultOf(await lookUp(plan, prepared, AbortSignal.abort()), plan, describeDecision(plan));
 }
@@ -366,7 +366,7 @@ export async function answerClick(
   dependencies: DecisionDependencies,
 ): Promise<object> {
   const { plans, log } = dependencies;
-  if (!isDeciding(click)) return shownPlanNow(plan, user, dependencies);
+  if (!isDeciding(click)) return shownPlan(plan, user, dependencies);
 
   const { effect, outcome, earlierDecision } = await decideOnPlan(plan, click, user, dependencies);
   const { tool, nonce, caller } = plan;

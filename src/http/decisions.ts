@@ -13,7 +13,7 @@ import {
   readClick,
   reasonAgainst,
   relatedTexts,
-  shownPlanNow,
+  shownPlan,
   undecidedClick,
 } from './decide-on-plan.js';
 import { filterIn, listPage } from './decision-list.js';
@@ -243,7 +243,7 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
   pages.post(`${planPath}/call`, readPlans, async (context) => {
     const { session, plan, visiblePlans } = context.var;
     const related = relatedTexts(plan, visiblePlans, options);
-    return context.json({ note: noteOf(plan), result: await shownPlanNow(plan, session, options, related) });
+    return context.json({ note: noteOf(plan), result: await shownPlan(plan, session, options, related) });
   });
   // The view may only send a click on this plan. `answerClick` refuses a person who may not decide.
   pages.post(`${planPath}/tool`, async (context) => {

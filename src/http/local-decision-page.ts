@@ -10,7 +10,6 @@ import {
   noteOf,
   type PageUser,
   readClick,
-  reasonAgainst,
   relatedTexts,
   shownPlan,
   undecidedClick,
@@ -39,8 +38,10 @@ const oldestWaiting = (plans: readonly FoundPlan[]) => plans.find(({ state }) =>
  * Serves the page on loopback on which the person at this machine decides on waiting plans. One browser tab shows the plans one by one,
  * the oldest first. The tab polls for the next plan to show.
  */
-export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions) {
-  const { plans, accounts, now, log } = dependencies;
+export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
+  // A click makes the call of the plan in the name of its caller. Over stdio, callers have no names.
+  const dependencies: DecisionDependencies = { ...options, callerOf: async () => undefined };
+  const { plans, now, log } = dependencies;
   /** Number of polls that wait for their answer. */
   let openPolls = 0;
   /** Between two polls, and while the browser starts, the tab counts as open until this time (milliseconds since 1970). */
@@ -56,8 +57,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
     const plan = oldestWaiting(all);
     if (plan === undefined) return { follows: true, note: 'No change waits for a decision.' };
 
-    const mayDecide = reasonAgainst(plan, personHere, accounts) === undefined;
-    const result = shownPlan(plan, mayDecide, relatedTexts(plan, all, dependencies));
+    const result = await shownPlan(plan, personHere, dependencies, relatedTexts(plan, all, dependencies));
     return { follows: true, shown: plan.nonce, note: noteOf(plan), result };
   };
 
@@ -73,8 +73,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
     }
     // The plan has expired. From this status, the page tells that the click decided nothing.
     if (plan === undefined) throw notFound();
-    // The click makes the call of the plan in the name of its caller. Over stdio, callers have no names.
-    return answerClick(plan, click, personHere, { ...dependencies, callerOf: async () => undefined });
+    return answerClick(plan, click, personHere, dependencies);
   };
 
   /** Answers a poll of the tab as soon as the oldest waiting plan is not the plan in the tab, or else after `longestPollMs`. */
