@@ -1,5 +1,5 @@
 import { nameInWords } from '../../tools/schema/field-names.js';
-import { isNamed } from './argument-paths.js';
+import { fieldsInside, isNamed } from './argument-paths.js';
 import { insideOf, isJsonText, type Nesting } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
 
@@ -34,20 +34,12 @@ function pathsInValue(
   isSecret: (field: Argument) => boolean,
 ): readonly string[] {
   if (rules.kind === 'list') return pathsInValue(rules.element(), nesting, `${path}[]`, isSecret);
-  if (isJsonText(rules, nesting)) return holdsSecret(rules, isSecret, new Set()) ? [path] : [];
+  if (isJsonText(rules, nesting)) return fieldsInside(rules).some(isSecret) ? [path] : [];
   if (rules.kind !== 'structure') return [];
   return rules.fields().flatMap((field) => {
     const fieldPath = `${path}.${field.name}`;
     return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, insideOf(rules, nesting), fieldPath, isSecret);
   });
-}
-
-/** True if there is a secret in a value. Structures in `searched` are not searched again, and each structure that is searched is added. */
-function holdsSecret(rules: ValueRules, isSecret: (field: Argument) => boolean, searched: Set<string>): boolean {
-  if (rules.kind === 'list' || rules.kind === 'map') return holdsSecret(rules.element(), isSecret, searched);
-  if (rules.kind !== 'structure' || searched.has(rules.id)) return false;
-  searched.add(rules.id);
-  return rules.fields().some((field) => isSecret(field) || holdsSecret(field.rules, isSecret, searched));
 }
 
 /** True if a member is named like a password, a secret or a token, such as `InitialRootPassword` or `AccessToken`. */
