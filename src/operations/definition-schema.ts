@@ -259,7 +259,7 @@ const companionReadSchema = ({ returns }: Guards) =>
   } satisfies FieldsOf<NonNullable<Operation['companionRead']>>);
 
 const effect = z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete');
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const method = z.enum(methods, 'must be GET, HEAD, POST, PUT, PATCH or DELETE');
 const answerFormat = z.enum(
   ['json', 'jsonText', 'xml', 'xmlText', 'text', 'none'],

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { consentArguments } from '../../tools/schema/fields.js';
+import { sentenceCase } from '../../util/human.js';
 import { lazy } from '../../util/objects.js';
 import { documentationText } from './documentation-text.js';
 import {
@@ -229,9 +230,7 @@ function requestNameOf({ service, shape }: Model, { name, target, traits }: Memb
       // This protocol flattens every list, even without the trait.
       if (isListOrMap) return name;
       const exactName = textTrait(traits, 'aws.protocols#ec2QueryName');
-      return exactName ?? capitalized(trait('xmlName') ?? name);
+      return exactName ?? sentenceCase(trait('xmlName') ?? name);
     }
   }
 }
-
-const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

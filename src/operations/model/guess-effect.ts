@@ -1,4 +1,5 @@
 import type { Effect, Operation } from '../../tools/define-operation.js';
+import { sentenceCase } from '../../util/human.js';
 
 /** A guess of the effect of an operation. It has an effect or the reason why the effect is unclear. */
 interface EffectGuess {
@@ -81,7 +82,7 @@ interface EffectDoubt {
 }
 
 /** True if the name of a change cannot be that of a read, as `StartTime` and `UpdateHistory` can. */
-const isNamedLikeChange = (name: string): boolean => neverNouns.test(capitalized(name)) || !endsOfReads.test(name);
+const isNamedLikeChange = (name: string): boolean => neverNouns.test(sentenceCase(name)) || !endsOfReads.test(name);
 
 /** Verbs of changes that are no nouns and no adjectives. */
 const neverNouns =
@@ -100,7 +101,5 @@ const verbs: Readonly<Record<Effect, RegExp>> = {
 
 function effectOfName(name: string): Effect | undefined {
   const effects = ['read', 'create', 'alter', 'delete'] as const;
-  return effects.find((effect) => verbs[effect].test(capitalized(name)));
+  return effects.find((effect) => verbs[effect].test(sentenceCase(name)));
 }
-
-const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

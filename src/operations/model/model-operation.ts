@@ -3,6 +3,7 @@ import { builtInServices, type Follow, type Operation, type Signing } from '../.
 import { callAgain, type Next, next } from '../../tools/next.js';
 import { lazy, textAt, valueAt } from '../../util/objects.js';
 import { listed, own, say } from '../../util/safe-text.js';
+import { methods } from '../definition-schema.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
 import { isNamed, translateAnswerPath, translatePath } from './argument-paths.js';
@@ -330,8 +331,6 @@ function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { re
   const hostPrefix = fileSettings.useHostPrefix ? hostPrefixOf(operation) : undefined;
   return hostPrefix === undefined ? {} : { hostPrefix };
 }
-
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** @throws ModelError for a method that is not supported */
 function methodOf({ http }: ModelOperation): (typeof methods)[number] {
