@@ -68,7 +68,11 @@ export function chooseOperation(
       title,
       description: settings.description ?? descriptionOf(operation, title),
     },
-    toolArguments: chosenArguments(allArguments, settings, pages?.inputTokens),
+    toolArguments: chosenArguments(
+      allArguments,
+      settings,
+      pages?.tokens.map(({ member }) => member),
+    ),
     controlArguments:
       settings.effect === 'read'
         ? { schemas: {}, listing: {} }

@@ -54,9 +54,11 @@ export function modelOperation(
   // The token of a page may look like a secret, but is only one if the model or the file says so.
   const isSaidToBeSecret = (field: Argument) =>
     (field.isSensitive || isNamed(settings.secretNames, field)) && !isNamed(settings.show, field);
-  const isTokenArgument = ({ memberName }: Argument) => pages?.inputTokens.includes(memberName) === true;
+  const tokens = pages?.tokens ?? [];
+  const tokenMembers = tokens.map(({ member }) => member);
+  const isTokenArgument = ({ memberName }: Argument) => tokenMembers.includes(memberName);
   const mayBeSecret = toolArguments.filter((field) => !isTokenArgument(field) || isSaidToBeSecret(field));
-  const outputTokens = lazy(() => (pages?.outputTokens ?? []).flatMap((path) => fieldAt(getAnswerFields(), path)));
+  const outputTokens = lazy(() => tokens.flatMap(({ path }) => fieldAt(getAnswerFields(), path)));
   // Secrets in answers are masked, except fields that the file wants to show (`settings.show`), and the tokens of the next page, which have
   // to be sent with the next request. No other field with the name of a token is shown.
   const isMasked: ChosenOperation['isSecret'] = (field) =>
@@ -91,7 +93,7 @@ export function modelOperation(
       // `pageStart` holds the token of the page under its name in the model. Undefined for the first page.
       // It replaces the tokens with which the call began.
       const given = memberValues(toolArguments, singleArguments);
-      const values = pageStart === undefined ? given : { ...without(given, pages?.inputTokens ?? []), ...pageStart };
+      const values = pageStart === undefined ? given : { ...without(given, tokenMembers), ...pageStart };
       return codec.encode(operation, values, idempotencyToken);
     },
     ...answerFormat(model, operation),
@@ -110,7 +112,7 @@ export function modelOperation(
       },
     }),
     ...(settings.effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
-    exact: lazy(() => [...(pages?.tokens ?? []), ...findPassedBack(getAnswerFields())]),
+    exact: lazy(() => [...tokens.map(({ path }) => lastName(path)), ...findPassedBack(getAnswerFields())]),
     // With this, hosts get no output schema, because the schemas of most answers are too long for the list of tools.
     isAnswerOpen: true,
     summarize: (record) =>
@@ -150,6 +152,8 @@ function fieldAt(fields: readonly Argument[], path: string): readonly Argument[]
   return field.rules.kind === 'structure' ? fieldAt(field.rules.fields(), rest.join('.')) : [];
 }
 
+const lastName = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
+
 const without = (fields: Readonly<Record<string, unknown>>, names: readonly string[]) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 
@@ -159,15 +163,17 @@ function stepToReadOn(
   toolArguments: readonly Argument[],
   record: Readonly<Record<string, unknown>>,
 ): Next | undefined {
-  const tokens = (pages?.restOf(record) ?? []).flatMap(({ member, path }) => {
+  // If all pages were read, the record has no token.
+  const given = (pages?.tokens ?? []).flatMap(({ member, path }) => {
     const argument = toolArguments.find(({ memberName }) => memberName === member);
-    return argument === undefined ? [] : [say`${own(argument.name)} as ${own(path)}`];
+    const isUnread = argument !== undefined && textAt(record, path) !== undefined;
+    return isUnread ? [say`${own(argument.name)} as ${own(path)}`] : [];
   });
-  if (tokens.length > 0)
+  if (given.length > 0)
     return next(
       'agent',
       'call',
-      say`To read on, ${callAgain} with the same arguments and ${listed(tokens)} in the answer.`,
+      say`To read on, ${callAgain} with the same arguments and ${listed(given)} in the answer.`,
     );
 
   // The model does not say which arguments take these fields.
