@@ -6,6 +6,8 @@ import { tuned } from './tuned.js';
 export interface Connections extends ConnectionTimes {
   /** True if parts arrived about in the order of their numbers, or in the reverse order. If there are few parts, both may be true. */
   readonly order: { readonly ascending: boolean; readonly descending: boolean };
+  /** The usual size of a part: the median of the sizes of `arrivals` (bytes). */
+  readonly partSize: number;
 }
 
 /** The facts from which `beginOf` derives when the sending of each part began. */
@@ -76,7 +78,7 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
 
   const acceptedNeed = orderTolerance * count;
   const order = { ascending: neededIfAscending <= acceptedNeed, descending: neededIfDescending <= acceptedNeed };
-  return { count, order, arrivals, startedAt };
+  return { count, order, arrivals, startedAt, partSize: median(arrivals.map(({ size }) => size)) };
 }
 
 /**

@@ -300,7 +300,7 @@ function withoutFirstRound(efforts: readonly Effort[], connectionCount: number):
 
 /** The efforts of the overdue parts in flight, as if each had the usual size and arrived now. The real efforts will be larger. */
 function overdueEfforts({ connections, now }: Observed, usualMsPerByte: number): Effort[] {
-  const size = median(connections.arrivals.map((part) => part.size));
+  const { partSize: size } = connections;
   const overdueAfterMs = Math.max(roundingMs, tuned.overdueFactor * usualMsPerByte * size);
   const msInFlight = lastFreedTimes(connections).map((freedAt) => now - freedAt);
   return msInFlight.filter((ms) => ms > overdueAfterMs).map((ms) => ({ ms, size, endedAt: now }));
@@ -405,20 +405,12 @@ function changeAt(efforts: readonly Effort[], index: number, observed: Observed)
 export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: number) =>
   (1000 * connectionCount) / millisecondsPerByte;
 
-/** The seconds that an upload still takes: the likely time, and the ends of its range. */
-interface SecondsLeft {
-  readonly likely: number;
-  readonly from: number;
-  readonly to: number;
-}
-
 /**
- * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, or undefined if the end is too close to say. Some
- * of these bytes are already sent, in parts that are in flight.
+ * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, as the likely number and a range, or undefined if
+ * the end is too close to say. Some of these bytes are already sent, in parts that are in flight.
  */
-export function secondsLeft({ connections, now }: Observed, rate: Rate, bytesLeft: number): SecondsLeft | undefined {
-  const { count, arrivals, startedAt } = connections;
-  const partSize = median(arrivals.map(({ size }) => size));
+export function secondsLeft({ connections, now }: Observed, rate: Rate, bytesLeft: number) {
+  const { count, partSize, startedAt } = connections;
   // A round is one part from each connection.
   const roundSize = count * partSize;
   // If the start is unknown, there may be more connections than `count`. Then all bytes left may be in flight, and nothing shows how many of
@@ -439,5 +431,6 @@ export function secondsLeft({ connections, now }: Observed, rate: Rate, bytesLef
     // At least 1 second, because the parts in flight have not arrived, even if all of their bytes are sent.
     return Math.max(1, Math.round((bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count)));
   };
-  return { likely: secondsAt(rate.millisecondsPerByte), from: secondsAt(rate.fastest), to: secondsAt(rate.slowest) };
+  const range = { from: secondsAt(rate.fastest), to: secondsAt(rate.slowest) };
+  return { likely: secondsAt(rate.millisecondsPerByte), range };
 }

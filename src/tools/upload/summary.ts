@@ -3,7 +3,6 @@ import { lazy, withoutUndefined } from '../../util/objects.js';
 import { like, rare } from '../schema/outputs.js';
 import { beginOf } from './connections.js';
 import { type MissingParts, missingPartsOf, stepOf } from './missing-parts.js';
-import { median } from './numbers.js';
 import { bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
 import { bytesOf, rangesOf, type UploadPart } from './part.js';
 import { countNotShown, notShown } from './shorten-lists.js';
@@ -263,13 +262,12 @@ function missingByPace(
     return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: exactCount ?? 0, isSending: false });
   }
 
-  const { count: connectionCount, order, arrivals } = pace.connections;
-  const partSize = median(arrivals.map(({ size }) => size));
+  const { count: connectionCount, order, partSize } = pace.connections;
   // Without the exact number of missing parts, an estimate from the bytes shows whether this is the last round, and how many parts above the
   // highest stored part may be in flight.
   const estimatedCount = likelyBytesLeft === undefined ? 0 : Math.ceil(likelyBytesLeft / partSize);
   const missingCount = exactCount ?? estimatedCount;
-  const { isSending, inFlightSeconds } = activityOf(pace, partSize, missingCount);
+  const { isSending, inFlightSeconds } = activityOf(pace, missingCount);
   const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
   if (exactCount !== undefined) return { ...missing, inFlightSeconds };
 
@@ -285,7 +283,7 @@ function missingByPace(
  * has been in flight.
  * @param missingCount exact or estimated number of missing parts; 0 if it is unknown, so that no round is known to be the last
  */
-function activityOf(pace: ObservedPace, partSize: number, missingCount: number) {
+function activityOf(pace: ObservedPace, missingCount: number) {
   // If parts take very different times, the number of connections is uncertain. So nothing shows which parts are in flight, or whether this
   // is the last round.
   if (pace.kind === 'live' && !pace.isEven) return { isSending: false };
@@ -299,7 +297,7 @@ function activityOf(pace: ObservedPace, partSize: number, missingCount: number) 
 
   if (pace.kind === 'live') {
     // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
-    const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * partSize;
+    const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * connections.partSize;
     const isInTime = oldestMs !== undefined && oldestMs < overdueAfterMs;
     return { isSending: isLastRound || isInTime };
   }
@@ -359,12 +357,11 @@ function rateFields(pace: Pace, likelyBytesLeft: number | undefined) {
   }
 
   const left = rate && likelyBytesLeft !== undefined ? secondsLeft(pace, rate, likelyBytesLeft) : undefined;
-  const range = left && { from: left.from, to: left.to };
   if (pace.kind === 'unclear') {
     // The time until a rate is known. Negative if the part that was to show the rate is late.
     const rateDueInSeconds = pace.dueAt === undefined ? undefined : Math.round((pace.dueAt - now) / 1000);
     // A rate that the pace has is too uncertain to be shown, and only serves for the range of the time left.
-    return { noRate: pace.why, rateInSeconds: rateDueInSeconds, secondsLeft: range };
+    return { noRate: pace.why, rateInSeconds: rateDueInSeconds, secondsLeft: left?.range };
   }
 
   return {
@@ -372,7 +369,7 @@ function rateFields(pace: Pace, likelyBytesLeft: number | undefined) {
     bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
     rateSince: isoTime(pace.change?.since),
     estimatedSecondsLeft: left?.likely,
-    secondsLeft: range,
+    secondsLeft: left?.range,
   };
 }
 
