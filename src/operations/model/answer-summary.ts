@@ -48,7 +48,10 @@ function summaryOfPage(
   // A change that was accepted may be going on, or may have failed for some entries.
   const beginning = say`${operationName} ${words(isChange ? 'was accepted' : 'succeeded')}`;
   if (!isAboutOneThing) return say`${beginning}. Its answer has ${listText(list)}.`;
-  if (scalars.length === 0) return say`${beginning}. Its answer has no values to show.`;
+  if (scalars.length === 0) {
+    const nothing = items === undefined ? words('no values to show') : say`nothing in ${own(items)}`;
+    return say`${beginning}. Its answer has ${nothing}.`;
+  }
   const shown = scalars.map(([path, value]) => say`${own(path)} ${scalarText(value)}`);
   return say`${beginning}: ${join(shown, ', ')}.`;
 }

@@ -138,3 +138,8 @@ test('the summary of pages is about the list of their entries', () => {
   const record = { Names: ['a'], Prefixes: ['b', 'c'], Status: 'ok' };
   expect(answerSummary('List', record, { isChange: false, items: 'Names' }).text).toBe('List found 1 in Names: "a".');
 });
+
+test('the summary of pages without entries names the list, because XML leaves out an empty list', () => {
+  const { text } = answerSummary('List', {}, { isChange: false, items: 'Names' });
+  expect(text).toBe('List succeeded. Its answer has nothing in Names.');
+});
