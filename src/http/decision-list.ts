@@ -211,9 +211,9 @@ function timeText(time: number, text: string): Html {
   return html`<time datetime="${iso}" title="${iso.slice(0, 16).replace('T', ' ')} UTC">${text}</time>`;
 }
 
-/** The mark that shows the outcome of a decided plan. `outcome` is undefined while the change is under way. */
+/** The mark that shows the outcome of a decided plan. `outcome` is undefined while the change is under way, and if its server was killed. */
 function statusMark(outcome: FoundPlan['outcome']): Mark {
-  if (outcome === undefined) return ['', 'Under way'];
+  if (outcome === undefined) return ['', 'No outcome yet'];
   if (outcome.kind === 'succeeded')
     return outcome.success.outcome === 'partly' ? ['unknown', 'Done in part'] : ['accepted', 'Accepted'];
   const { mayHaveHappened, status, code } = outcome.failure;

@@ -297,6 +297,8 @@ describe('approval', () => {
     await journal.tryEnd(endingOf(now().getTime(), intent.id, 'unknown'));
     served.pass(10_000);
     expect((await opened()).shown).toMatchObject({ kind: 'unknown', isOfPlan: true });
+    // The list shows what the plan's server stored, which had no time to store an outcome.
+    expect(await (await carol.get('/decisions')).text()).toContain('>No outcome yet<');
     expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('unknown');
   });
 
