@@ -1,7 +1,7 @@
 import { type ConsentWay, consentWays, type EndedOutcome, type Failure, type Success } from '../consent/outcome.js';
 import type { Ending } from '../journal/entry.js';
 import { forAgent, type Next, next } from '../tools/next.js';
-import type { Attempt, FinalReply } from '../transport/signed-client.js';
+import type { FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
 import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
@@ -25,24 +25,26 @@ export type ChangeResult =
   | {
       readonly kind: 'accepted';
       readonly answer: Exclude<Answer, { kind: 'failed' }>;
-      readonly attempts: readonly Attempt[];
       /** The entries that failed, if some but not all entries of the change did. */
       readonly failed?: FailedEntries | undefined;
+      /** Number of requested entries about which the answer says nothing. 0 for an answer that cannot be read. */
+      readonly unmentioned: number;
     };
 
 /** Reads the reply to a change. An answer that cannot be read counts as accepted, unless it leaves open whether the API got the request. */
 export async function readResult(call: SentCall, reply: FinalReply, log: Log): Promise<ChangeResult> {
   const answer = await readSafely(call, reply, log);
   if (answer.kind === 'failed') return answer;
-  const { attempts } = reply;
-  const { status, requestIds } = answer;
-  if (answer.kind === 'unusable' && answer.mayHaveFailed)
-    return { kind: 'failed', failure: unreadableAnswer(call, answer.problem, { status, requestIds, attempts }) };
+  if (answer.kind === 'unusable')
+    return answer.mayHaveFailed
+      ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange) }
+      : { kind: 'accepted', answer, unmentioned: 0 };
 
-  const failed = answer.kind === 'read' ? failedEntries(call.operation, call.input, answer.record) : undefined;
-  if (failed !== undefined && isAll(failed))
-    return { kind: 'failed', failure: allFailed(call, failed, { status, requestIds, attempts }) };
-  return { kind: 'accepted', answer, attempts, failed };
+  const { operation, input } = call;
+  const { record, exchange } = answer;
+  const failed = failedEntries(operation, input, record);
+  if (failed !== undefined && isAll(failed)) return { kind: 'failed', failure: allFailed(call, failed, exchange) };
+  return { kind: 'accepted', answer, failed, unmentioned: unmentionedEntries(operation, input, record, failed) };
 }
 
 /** Reads the answer to a change. A fault in the operation's code does not hide that the change was accepted. */
@@ -53,8 +55,9 @@ async function readSafely(call: SentCall, reply: FinalReply, log: Log): Promise<
     log('error', 'unexpected', faultFacts(call.operation, error));
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
     if (!accepted || mayAnswerWithErrors(call.operation)) return { kind: 'failed', failure: serverFault(call, error) };
-    const { status } = reply.response;
-    return { kind: 'unusable', status, requestIds: {}, problem: mistakeText(error), mayHaveFailed: false };
+    const { attempts, response } = reply;
+    const exchange = { status: response.status, requestIds: {}, attempts };
+    return { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false };
   }
 }
 
@@ -62,8 +65,9 @@ async function readSafely(call: SentCall, reply: FinalReply, log: Log): Promise<
 export function endingOf(result: ChangeResult): Omit<Ending, 'id' | 'time'> {
   if (result.kind === 'accepted') {
     const { answer, failed } = result;
+    const { status, requestIds } = answer.exchange;
     const inPart = failed && { failed: { count: failed.count, codes: [...failed.codes] } };
-    return { outcome: 'accepted', status: answer.status, requestIds: { ...answer.requestIds }, ...inPart };
+    return { outcome: 'accepted', status, requestIds: { ...requestIds }, ...inPart };
   }
 
   const { mayHaveHappened, status, serviceSays, requestIds } = result.failure;
@@ -77,24 +81,21 @@ export function endingOf(result: ChangeResult): Omit<Ending, 'id' | 'time'> {
 /** The result as the caller gets it. */
 export function outcomeOf(result: ChangeResult, approved: ApprovedChange, sentAt: string, log: Log): EndedOutcome {
   if (result.kind === 'failed') return result;
-  const { answer, attempts, failed } = result;
+  const { answer } = result;
   const { operation, change } = approved.call;
   if (answer.kind === 'read' && answer.missingFields.length > 0)
     log('debug', 'answer', { tool: operation.name, lacks: answer.missingFields });
   return {
     kind: 'succeeded',
-    success: acceptedSuccess({ ...approved, sentAt, answer, attempts, failed }, log),
+    success: acceptedSuccess({ ...approved, ...result, sentAt }, log),
     view: { kind: 'ended', continues: change.continues, isSandbox: approved.plan.sandbox === true },
   };
 }
 
 /** A change that the cloud accepted, with its answer. */
-interface AcceptedChange extends ApprovedChange {
+interface AcceptedChange extends ApprovedChange, Extract<ChangeResult, { kind: 'accepted' }> {
   /** ISO 8601, UTC. */
   readonly sentAt: string;
-  readonly answer: Exclude<Answer, { kind: 'failed' }>;
-  readonly attempts: readonly Attempt[];
-  readonly failed: FailedEntries | undefined;
 }
 
 /** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
@@ -110,7 +111,7 @@ function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
 }
 
 const withoutAnswer = (accepted: AcceptedChange, problem: SafeText): Success => ({
-  summary: say`The cloud accepted this (HTTP status ${accepted.answer.status}): ${accepted.plan.summary}`,
+  summary: say`The cloud accepted this (HTTP status ${accepted.answer.exchange.status}): ${accepted.plan.summary}`,
   ...circumstances(accepted, []),
   warnings: [...warningsOf(accepted), say`The answer cannot be read, because ${problem}.`],
 });
@@ -120,7 +121,7 @@ function withAnswer(
   accepted: AcceptedChange,
   { record, warnings, missingFields }: Extract<Answer, { kind: 'read' }>,
 ): Success {
-  const { call, failed } = accepted;
+  const { call, failed, unmentioned } = accepted;
   const { operation, change, input, endpoint } = call;
 
   // For example `region "jp-east-1" instead of "jp-east-3"`.
@@ -135,7 +136,6 @@ function withAnswer(
   );
   const nextOfOperation = operation.next?.(record, input, call.isOffered);
   const shown = truncateRecord(record, operation.exact);
-  const unmentioned = unmentionedOf(call, accepted.answer, failed);
   return {
     // The summary comes first because some hosts pass on only the beginning of the structure.
     summary: join(summary, ' '),
@@ -158,7 +158,8 @@ function circumstances(
   contradictions: readonly SafeText[],
   nextOfOperation?: Next,
 ): Omit<Success, 'summary' | 'warnings'> {
-  const { plan, answer, attempts, decision, sentAt, failed } = accepted;
+  const { plan, answer, decision, sentAt, failed } = accepted;
+  const { requestIds, attempts } = answer.exchange;
   const codes = failed?.codes.map(quotedShort) ?? [];
   const names = failed?.names.map(quotedShort) ?? [];
   return {
@@ -169,7 +170,7 @@ function circumstances(
     where: plan.where,
     effects: plan.consequences,
     next: nextOf(accepted, contradictions, nextOfOperation),
-    requestIds: answer.requestIds,
+    requestIds,
     ...(attempts.length > 1 && { attempts }),
   };
 }
@@ -185,16 +186,9 @@ const warningsOf = ({ decision, plan }: AcceptedChange) =>
 
 const entriesText = (count: number): SafeText => say`${count} ${words(count === 1 ? 'entry' : 'entries')}`;
 
-/** Returns the number of requested entries about which an answer says nothing. 0 for an answer that cannot be read. */
-const unmentionedOf = (
-  { operation, input }: ApprovedChange['call'],
-  answer: AcceptedChange['answer'],
-  failed: FailedEntries | undefined,
-): number => (answer.kind === 'read' ? unmentionedEntries(operation, input, answer.record, failed) : 0);
-
 /** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
-  { call, answer, mayRepeat, failed }: AcceptedChange,
+  { call, answer, mayRepeat, failed, unmentioned }: AcceptedChange,
   contradictions: readonly SafeText[],
   nextOfOperation: Next | undefined,
 ): Next {
@@ -227,7 +221,6 @@ function nextOf(
       agent: 'Only if they want it, call again for these entries alone',
       person: 'Try again only for these',
     });
-    const unmentioned = unmentionedOf(call, answer, failed);
     const others =
       unmentioned === 0
         ? words('the others are done')

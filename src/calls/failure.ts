@@ -5,7 +5,7 @@ import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake 
 import type { OperationFault } from '../tools/operation-fault.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import { readServiceError, type ServiceError, shortenServiceError } from '../transport/service-error.js';
-import type { FinalReply } from '../transport/signed-client.js';
+import type { Attempt, FinalReply } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
 import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import { isServiceRefusal } from './answered-error.js';
@@ -21,11 +21,15 @@ export interface FailedCall {
   readonly ifUnknown?: Next;
 }
 
-/** Facts about the requests of a call and the replies to them. */
-type Exchange = Partial<Pick<Failure, 'status' | 'requestIds' | 'attempts'>>;
+/** Facts about the attempts of a request, and about its answer. */
+export interface Exchange {
+  readonly status: number;
+  readonly requestIds: RequestIds;
+  readonly attempts: readonly Attempt[];
+}
 
 /** The failure if no answer came, or only a part of one. */
-export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string, exchange: Exchange): Failure {
+export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string, exchange: Partial<Exchange>): Failure {
   const { code, mayHaveArrived } = failure;
   const problem = httpFailureText(failure, origin);
   return failureOf(call, mayHaveArrived, { problem, code, ...exchange, next: httpFailureRemedies[code] });
@@ -186,11 +190,12 @@ export const serverFault = (call: FailedCall, error: unknown): Failure =>
   failureOf(call, true, { problem: mistakeText(error), code: 'InternalError', next: stepAfterMistake(error) });
 
 /** The failure of a read whose pages do not end or contradict each other. */
-export const inconsistentPages = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
+export const inconsistentPages = (call: FailedCall, problem: SafeText, { requestIds, attempts }: Exchange): Failure =>
   failureOf(call, false, {
     problem: say`the pages of the answer do not fit together, because ${problem}`,
     code: 'InconsistentPages',
-    ...exchange,
+    requestIds,
+    attempts,
     next: next(
       'agent',
       'call',

@@ -1,4 +1,4 @@
-import type { Failure, RequestIds } from '../consent/outcome.js';
+import type { Failure } from '../consent/outcome.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
@@ -12,7 +12,7 @@ import {
   isReadAsText,
   readBody,
 } from './answered-error.js';
-import { errorInSuccessFailure, errorStatusFailure, type FailedCall, noAnswer } from './failure.js';
+import { type Exchange, errorInSuccessFailure, errorStatusFailure, type FailedCall, noAnswer } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './stages.js';
 
@@ -20,15 +20,13 @@ import type { ResolvedRead } from './stages.js';
 export type Answer =
   | ({
       readonly kind: 'read';
-      readonly status: number;
-      readonly requestIds: RequestIds;
+      readonly exchange: Exchange;
       /** Time of the `Date` header. */
       readonly answeredAt: string | undefined;
     } & Reading)
   | {
       readonly kind: 'unusable';
-      readonly status: number;
-      readonly requestIds: RequestIds;
+      readonly exchange: Exchange;
       readonly problem: SafeText;
       /** True if the request may not have been carried out, because the answer may come from a proxy or hold an unreadable error. */
       readonly mayHaveFailed: boolean;
@@ -47,27 +45,28 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
 
   const { status, headers, bodyFailure } = reply.response;
   const requestIds = requestIdsOf(headers);
+  const exchange = { status, requestIds, attempts };
   if (status < 200 || status > 299) return { kind: 'failed', failure: errorStatusFailure(call, reply, requestIds) };
-  if (bodyFailure === undefined) return readSuccess(call, reply, requestIds);
+  if (bodyFailure === undefined) return readSuccess(call, reply, exchange);
 
   // The body was lost. A read is worth nothing without it. A change was carried out, unless the lost body held an error.
   if (operation.effect === 'read')
     return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
   const problem = say`its body was lost on the way (${own(bodyFailure.code)})`;
-  return { kind: 'unusable', status, requestIds, problem, mayHaveFailed: mayAnswerWithErrors(operation) };
+  return { kind: 'unusable', exchange, problem, mayHaveFailed: mayAnswerWithErrors(operation) };
 }
 
 /** Reads a complete answer with a successful status. The answer may still hold an error, or come from a proxy and not from the API. */
 async function readSuccess(
   call: SentCall,
   reply: FinalReply & { kind: 'answered' },
-  requestIds: RequestIds,
+  exchange: Exchange,
 ): Promise<Answer> {
   const { operation, input } = call;
   const { status, headers } = reply.response;
   const failed = (error: ServiceError): Answer => ({
     kind: 'failed',
-    failure: errorInSuccessFailure(call, reply, requestIds, error),
+    failure: errorInSuccessFailure(call, reply, exchange.requestIds, error),
   });
 
   // An error is declared if the body is an error document, or if the operation itself finds an error in it.
@@ -91,10 +90,10 @@ async function readSuccess(
   // An HTML page comes from a proxy, so the request may not have reached the API. An unusable body may also hold an error of the operation.
   const mayHoldError = mayAnswerWithErrors(operation);
   const mayHaveFailed = reply.body.kind === 'html' || mayHoldError;
-  const unusable = (problem: SafeText): Answer => ({ kind: 'unusable', status, requestIds, problem, mayHaveFailed });
+  const unusable = (problem: SafeText): Answer => ({ kind: 'unusable', exchange, problem, mayHaveFailed });
   if (problemOfFormat !== undefined) return unusable(problemOfFormat);
 
-  const answered = { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date) } as const;
+  const answered = { kind: 'read', exchange, answeredAt: isoDate(headers.date) } as const;
   if (expectsEmptyBody) return { ...answered, record: {}, warnings: [], missingFields: [] };
   if (value === undefined) return unusable(differenceOfFormat ?? say`it is not an answer to ${own(operation.api)}`);
   const createSchema = operation.pages?.page ?? operation.output;

@@ -2,7 +2,6 @@ import type { EndedOutcome, Failure, RequestIds, Success } from '../consent/outc
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
-import { digestOf } from '../util/digest.js';
 import { textAt } from '../util/objects.js';
 import { counted, distinct, forReader, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
@@ -264,13 +263,12 @@ async function readNextPage(
     return readSoFar.endWithFailure(tooManyReads(call));
   }
 
-  const { record, answeredAt, requestIds, attempts } = page;
+  const { record, answeredAt, exchange } = page;
   readSoFar.addPage(page, pages.count(record));
   listeners.onPage?.(number, readSoFar.entries);
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, call.input);
-  const fail = (problem: SafeText) =>
-    readSoFar.endWithFailure(inconsistentPages(call, problem, { requestIds, attempts }));
+  const fail = (problem: SafeText) => readSoFar.endWithFailure(inconsistentPages(call, problem, exchange));
   if (step.kind === 'inconsistent') return fail(step.problem);
   // A companion read ends after its last allowed page as if no page followed. For a main read, `maximumCompanionPages` is undefined.
   if (step.kind === 'end' || number === maximumCompanionPages) return readSoFar.endWithPages(step.state);
@@ -287,14 +285,8 @@ async function readNextPage(
   return { kind: 'next', number: number + 1, state: newState, start: nextStart };
 }
 
-/** A page, with the attempts of its request. */
-type Page = Extract<Answer, { kind: 'read' }> & { readonly attempts: readonly Attempt[] };
-
 /** The reply to the request for a page: the page, the failure, or the limit of memory that prevented or interrupted the request. */
-type PageReply =
-  | Page
-  | { readonly kind: 'stopped'; readonly limit: ReachedLimit }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+type PageReply = Exclude<Answer, { kind: 'unusable' }> | { readonly kind: 'stopped'; readonly limit: ReachedLimit };
 
 /**
  * Requests the page at `start`, or the first page if `start` is undefined. If the page cannot be parsed, the call fails, even after other pages.
@@ -314,12 +306,10 @@ async function requestPage(
   const reply = await client.send(request).finally(() => share.leave());
   if (share.exceeded !== undefined) return { kind: 'stopped', limit: share.exceeded };
 
-  const { attempts } = reply;
   const answer = await readAnswer(call, reply);
-  if (answer.kind === 'failed') return answer;
-  if (answer.kind === 'read') return { ...answer, attempts };
-  const { status, requestIds, problem } = answer;
-  return { kind: 'failed', failure: unreadableAnswer(call, problem, { status, requestIds, attempts }) };
+  return answer.kind === 'unusable'
+    ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange) }
+    : answer;
 }
 
 /** Counts the pages that were read so far, and collects everything that the result of the read says besides the record. */
@@ -328,7 +318,7 @@ class ReadSoFar {
   readonly #missingFields = new Set<string>();
   /** The attempts of requests that were retried. */
   readonly #retriedAttempts: Attempt[] = [];
-  /** Digests of the starts of all pages, to find pages that form a circle. */
+  /** The starts of all pages as JSON, to find pages that form a circle. */
   readonly #starts = new Set<string>();
   #requestIds: RequestIds = {};
   #pages = 0;
@@ -341,12 +331,13 @@ class ReadSoFar {
     this.#warnings = [...warnings];
   }
 
-  addPage(page: Page, entries: number): void {
-    if (page.attempts.length > 1) this.#retriedAttempts.push(...page.attempts);
+  addPage(page: Extract<Answer, { kind: 'read' }>, entries: number): void {
+    const { attempts, requestIds } = page.exchange;
+    if (attempts.length > 1) this.#retriedAttempts.push(...attempts);
     this.#pages += 1;
     for (const warning of page.warnings) this.#addPageWarning(warning);
     for (const path of page.missingFields) this.#missingFields.add(path);
-    this.#requestIds = page.requestIds;
+    this.#requestIds = requestIds;
     this.entries += entries;
   }
 
@@ -373,9 +364,9 @@ class ReadSoFar {
 
   /** Returns a problem if the page after page `number` has the same start as an earlier page, because reading would then never end. */
   findLoop(start: PageStart, number: number): SafeText | undefined {
-    const digest = digestOf([start]);
-    if (this.#starts.has(digest)) return say`page ${number} leads back to where an earlier one began`;
-    this.#starts.add(digest);
+    const startText = JSON.stringify(start);
+    if (this.#starts.has(startText)) return say`page ${number} leads back to where an earlier one began`;
+    this.#starts.add(startText);
     return undefined;
   }
 

@@ -200,6 +200,8 @@ describe('pages', () => {
     expect(result).toMatchObject({
       failure: { code: 'InconsistentPages', summary: expect.stringContaining(problem) },
     });
+    // The cloud has not rejected anything, as a status would say.
+    expect(result).not.toHaveProperty('failure.status');
     expect(requests).toHaveLength(count);
   });
 
