@@ -42,10 +42,8 @@ const progressMs = 10_000;
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
   if (!client.form) return undefined;
-  const { envelope, inputResponses, requestState } = context.mcpReq;
-
   // Without an envelope, the protocol is older than 2026-07-28.
-  if (envelope === undefined) {
+  if (context.mcpReq.envelope === undefined) {
     return {
       ask: async (message, accept, cancelSignal, nameToType) => {
         const acceptLabel = accept.text;
@@ -59,14 +57,22 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   }
 
   const ask: Elicitor['ask'] = async () => 'later';
-  // The first call has no answer. The second call has the answer, and the claims that this server gave to the client with the form or the URL.
-  // The use of these claims is `question` for a form, and `handle` for a URL (`guideFor`).
-  const answer = inputResponse(inputResponses, 'consent');
-  const claims = requestState<ConsentClaims>();
-  const isAnswerToForm = answer.kind === 'elicit' && claims?.use === 'question';
-  if (!isAnswerToForm) return { ask };
+  const resumed = resumedAnswer(context, 'question');
+  if (resumed === undefined) return { ask };
+  const { answer, claims } = resumed;
   // The second call needs `ask` too, to ask again if the user did not type `nameToType`.
   return { ask, resumedReply: { claims, read: (acceptLabel, nameToType) => replyOf(answer, acceptLabel, nameToType) } };
+}
+
+/**
+ * Returns the answer that a second call brings, and the claims that this server gave to the client with the form or the URL. Undefined for a first
+ * call, and if the answer is to the other of the two.
+ * @param use `question` for a form; `handle` for a URL, whose claims only name the plan, and give no right to carry it out
+ */
+function resumedAnswer({ mcpReq: { inputResponses, requestState } }: ServerContext, use: 'question' | 'handle') {
+  const answer = inputResponse(inputResponses, 'consent');
+  const claims = requestState<ConsentClaims>();
+  return answer.kind === 'elicit' && claims?.use === use ? { answer, claims } : undefined;
 }
 
 /** Sends a question during the call, and cancels the question when `cancelSignal` aborts. Returns undefined if there is no answer. */
@@ -99,10 +105,8 @@ async function sendQuestion(
  */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
   if (!client.url) return undefined;
-  const { envelope, inputResponses, requestState } = context.mcpReq;
-
   // Without an envelope, the protocol is older than 2026-07-28.
-  if (envelope === undefined) {
+  if (context.mcpReq.envelope === undefined) {
     return {
       send: async (message, url, cancelSignal) => {
         const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
@@ -113,13 +117,10 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
   }
 
   const send: Guide['send'] = async () => 'later';
-  // The second call has the answer and the claims, as in `elicitorFor`. Claims with the use `handle` only name the plan, and give no right to
-  // carry it out.
-  const answer = inputResponse(inputResponses, 'consent');
-  const claims = requestState<ConsentClaims>();
-  const isAnswerToUrl = answer.kind === 'elicit' && claims?.use === 'handle';
-  if (!isAnswerToUrl) return { send };
-  return { send, resumedReply: { claims, visit: visitOf(answer) } };
+  const resumed = resumedAnswer(context, 'handle');
+  return resumed === undefined
+    ? { send }
+    : { send, resumedReply: { claims: resumed.claims, visit: visitOf(resumed.answer) } };
 }
 
 /** Reads the answer of a client to a URL. */
