@@ -162,10 +162,10 @@ function addElement(siblings: Elements, name: string, value: string | Elements):
 const characterOfEntity: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
 /** Decodes the five entities of XML and character references, each once, so that `&amp;lt;` becomes `&lt;`. Other references stay. */
-function resolveReferences(text: string): string {
+export function resolveReferences(text: string): string {
   if (!text.includes('&')) return text;
-  return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi, (whole, entity, decimal, hex) => {
-    if (entity !== undefined) return characterOfEntity[entity] ?? whole;
+  return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,20})|#x([0-9a-f]{1,20}));/gi, (whole, entity, decimal, hex) => {
+    if (entity !== undefined) return characterOfEntity[entity.toLowerCase()] ?? whole;
     const codePoint = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : whole;
   });

@@ -1,4 +1,5 @@
 import { lazy, leavesOf } from '../util/objects.js';
+import { resolveReferences } from './parse-body.js';
 
 /** Finds and removes secrets in answers. */
 export interface Redactor {
@@ -150,8 +151,6 @@ function secretFields(secret: string): string[] {
   }
 }
 
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
 /** The number of times that a text is decoded, for escapes within escapes such as `%2541`. */
 const passes = 3;
 
@@ -159,7 +158,7 @@ const passes = 3;
 function normalise(text: string): string {
   let plain = text;
   for (let pass = 0; pass < passes && /[%&\\]/.test(plain); pass += 1) {
-    const decoded = decodeHtml(decodePercents(decodeBackslashes(plain)));
+    const decoded = resolveReferences(decodePercents(decodeBackslashes(plain)));
     // A `%` or `&` that is no escape stays. It must not cause further passes, because each takes long for a page of megabytes.
     if (decoded === plain) break;
     plain = decoded;
@@ -173,13 +172,6 @@ const decodeBackslashes = (text: string): string =>
   text.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code, escaped) => {
     if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
     return 'nrtbf'.includes(escaped) ? '' : escaped;
-  });
-
-const decodeHtml = (text: string): string =>
-  text.replace(/&(?:#(\d{1,20})|#x([0-9a-f]{1,20})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return entities[name.toLowerCase()] ?? whole;
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
   });
 
 /**
