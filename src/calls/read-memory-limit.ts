@@ -134,17 +134,13 @@ class CallShare implements ReadShare {
   #received = 0;
   /** Reserved bytes that were not received yet. */
   #reserved = 0;
-  #exceeded: ReachedLimit | undefined;
+  exceeded: ReachedLimit | undefined;
 
   constructor(memory: SharedMemory, limits: ReadLimits, takeTurn: TakeTurn, signal: AbortSignal) {
     this.limits = limits;
     this.#memory = memory;
     this.#takeTurn = takeTurn;
     this.#signal = signal;
-  }
-
-  get exceeded(): ReachedLimit | undefined {
-    return this.#exceeded;
   }
 
   get heldBytes(): number {
@@ -170,9 +166,9 @@ class CallShare implements ReadShare {
   admit(bytes: number): boolean {
     const bytesOfReservation = Math.min(bytes, this.#reserved);
     const furtherBytes = bytes - bytesOfReservation;
-    if (this.#received + bytes > this.limits.bytes) this.#exceeded = 'call';
-    else if (!this.#memory.hasRoomFor(furtherBytes)) this.#exceeded = 'others';
-    if (this.#exceeded !== undefined) return false;
+    if (this.#received + bytes > this.limits.bytes) this.exceeded = 'call';
+    else if (!this.#memory.hasRoomFor(furtherBytes)) this.exceeded = 'others';
+    if (this.exceeded !== undefined) return false;
 
     this.#reserved -= bytesOfReservation;
     this.#received += bytes;
