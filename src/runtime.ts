@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { devNull, hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Sandbox } from '../sandbox/sandbox.js';
 import type { Accounts } from './calls/account.js';
 import type { CallingDependencies, CallStack, CallStackOptions } from './calls/call-tool.js';
 import type { CallDependencies, CallTool } from './calls/context.js';
@@ -261,22 +260,12 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
 
 /** Returns a call stack that is loaded at the first call, because most servers are started only for their list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
-  let loading: Promise<CallStack> | undefined;
-  // All callers share one load. If it fails, the next call loads again, in case the cause has passed.
-  const load = () => {
-    loading ??= import('./calls/call-tool.js')
-      .then(({ createCallStack }) => createCallStack(options))
-      .catch((error) => {
-        loading = undefined;
-        throw error;
-      });
-    return loading;
-  };
+  const { start, close } = startLazily(async () => (await import('./calls/call-tool.js')).createCallStack(options));
   return {
     call: async (operation, args, context) => {
       let callStack: CallStack;
       try {
-        callStack = await load();
+        callStack = await start();
       } catch (error) {
         // Mostly, files of this server are missing, so the refusal tells people to start it again. Nothing was sent.
         const { name, effect } = operation;
@@ -286,8 +275,23 @@ function openLazily(options: CallStackOptions): CallStack {
       }
       return callStack.call(operation, args, context);
     },
-    // Without a call, there is nothing to close.
-    close: async () => (await loading?.catch(() => undefined))?.close(),
+    close,
+  };
+}
+
+/** Starts something when it is first needed. All callers share one start. If it fails, the next caller tries again, in case the cause has passed. */
+function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promise<Started>) {
+  let starting: Promise<Started> | undefined;
+  return {
+    start: (): Promise<Started> => {
+      starting ??= make().catch((error) => {
+        starting = undefined;
+        throw error;
+      });
+      return starting;
+    },
+    // Without a start, there is nothing to close.
+    close: async () => (await starting?.catch(() => undefined))?.close(),
   };
 }
 
@@ -296,18 +300,10 @@ const partUnavailable = () => new Refusal('SenderUnavailable', []);
 
 /** Returns a sandbox that starts when it is first needed. If any option is set, it starts at once, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
-  let starting: Promise<Sandbox> | undefined;
-  // All callers share one start. If it fails, the next caller starts again, in case the cause has passed.
-  const start = () => {
-    starting ??= import('../sandbox/sandbox.js')
-      .then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }))
-      .catch((error) => {
-        starting = undefined;
-        throw error;
-      });
-    return starting;
-  };
-
+  const { start, close } = startLazily(async () => {
+    const { startSandbox } = await import('../sandbox/sandbox.js');
+    return startSandbox({ now, ...sandboxOptions });
+  });
   if (Object.values(sandboxOptions).some((option) => option !== undefined)) await start();
   return {
     // For calls. They turn a refusal into a result that tells the agent the next step.
@@ -321,6 +317,6 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
     },
     // For a resource. Its client gets the error itself, because resources turn no refusals into results.
     describe: async () => (await start()).describe(),
-    close: async () => (await starting?.catch(() => undefined))?.close(),
+    close,
   };
 }
