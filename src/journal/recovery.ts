@@ -12,8 +12,8 @@ export interface RecoveryOptions {
   /** This process, and the time of its start. */
   readonly process: Intent['process'];
   readonly started: Date;
-  /** Milliseconds since `started`, by a monotonic clock. By default the wall clock, with which a clock that is set back is not noticed. */
-  readonly uptimeMs?: () => number;
+  /** Milliseconds since `started`, by a monotonic clock. */
+  readonly uptimeMs: () => number;
   readonly now: () => Date;
   readonly timeoutMs: number;
   readonly log: Log;
@@ -114,9 +114,7 @@ function isGone(change: RecordedChange, options: RecoveryOptions) {
   // A change from before this process started is of an earlier process with the same id.
   if (isOnThisHost && pid === options.process.pid) {
     // The clock may have been set back since the start. Then this process's own changes would seem older than the process.
-    const started = options.started.getTime();
-    const uptimeMs = options.uptimeMs?.();
-    return begunAt < (uptimeMs === undefined ? started : Math.min(started, options.now().getTime() - uptimeMs));
+    return begunAt < Math.min(options.started.getTime(), options.now().getTime() - options.uptimeMs());
   }
   if (isOnThisHost && !isAlive(pid)) return true;
   return options.now().getTime() - begunAt > options.timeoutMs + slackMs;

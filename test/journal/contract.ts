@@ -359,6 +359,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
         journal: open(),
         process: { pid: process.pid, host },
         started: now(),
+        uptimeMs: () => 0,
         now,
         timeoutMs: 60_000,
         log: () => undefined,

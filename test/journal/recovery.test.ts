@@ -29,6 +29,7 @@ const recover = async (changes: Partial<RecoveryOptions>) => {
     journal: createMemoryJournal(),
     process: own,
     started: new Date(started),
+    uptimeMs: () => now - started,
     now: () => new Date(now),
     timeoutMs,
     log: (_level, event) => logged.push(event),
