@@ -5,7 +5,7 @@ import { missingVariables } from '../config/open-accounts.js';
 import { sentences } from '../util/human.js';
 import { defined, exact, join as joined, listed, namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
-import { type Block, clients, type LocalServer, type McpHost, type Quote } from './client-formats.js';
+import { type Block, clients, kebabCase, type LocalServer, type McpHost, type Quote } from './client-formats.js';
 import { type Command, layoutOf, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type TextLayout, wrapped } from './layout.js';
 
@@ -219,13 +219,10 @@ function commandLineOf({ commandLine, isAbsolute, isWindows }: Launch): readonly
 
 /** A path for the file with a secret, in the user's configuration folder. The user makes the file. */
 function fileFor(name: string, { home, isWindows }: Launch): string {
-  const file = name
-    .replace(/^CLOUDOPS_/, '')
-    .toLowerCase()
-    .replaceAll('_', '-');
+  const path = ['.config', 'cloudops-mcp', kebabCase(name)];
   return isWindows
-    ? win32.join(home ?? 'C:\\Users\\YOUR NAME', '.config', 'cloudops-mcp', file)
-    : posix.join(home ?? '/home/YOUR NAME', '.config', 'cloudops-mcp', file);
+    ? win32.join(home ?? 'C:\\Users\\YOUR NAME', ...path)
+    : posix.join(home ?? '/home/YOUR NAME', ...path);
 }
 
 /** Returns a function that quotes values for PowerShell on Windows, and for a POSIX shell elsewhere. */

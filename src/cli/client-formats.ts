@@ -62,12 +62,13 @@ const envInBraces: Reference = (name) => `\${env:${name}}`;
 /** A place for the value itself, for a client that looks up no variables. */
 const inAngleBrackets: Reference = (name) => `<${name}>`;
 const opencodeReference: Reference = (name) => `{env:${name}}`;
-const inputId = (name: string) =>
-  name
+const inputReference: Reference = (name) => `\${input:${kebabCase(name)}}`;
+/** The name of a variable without its prefix, in kebab case: `secret-access-key`. */
+export const kebabCase = (variable: string) =>
+  variable
     .replace(/^CLOUDOPS_/, '')
     .toLowerCase()
     .replaceAll('_', '-');
-const inputReference: Reference = (name) => `\${input:${inputId(name)}}`;
 
 const bearer = (reference: Reference, token: string) => `Bearer ${reference(token)}`;
 
@@ -94,7 +95,7 @@ const jsonFile = (
 
 /** The inputs of a configuration for VS Code, which asks the user for the value of each secret. */
 const promptInputs = (names: readonly string[]) =>
-  names.map((name) => ({ type: 'promptString', id: inputId(name), description: name, password: true }));
+  names.map((name) => ({ type: 'promptString', id: kebabCase(name), description: name, password: true }));
 const vscodeFile = jsonFile(inputReference, {
   servers: 'servers',
   local: { type: 'stdio' },

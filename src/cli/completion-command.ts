@@ -1,5 +1,5 @@
 // cspell:words esac COMPREPLY compgen CWORD compdef compadd
-import { optionName, type Row, sections } from '../config/settings.js';
+import { optionName, settingNames, settings } from '../config/settings.js';
 import type { Operation } from '../tools/define-operation.js';
 import { type Command, type Commands, notOneOf, UsageError } from './command.js';
 
@@ -41,9 +41,8 @@ async function choicesOf(commands: Commands, operations: readonly Operation[]): 
     const names = Object.keys(options).flatMap((option) => (usage.includes(`--${option}`) ? `--${option}` : []));
     return { name, about, subjects: subjects?.(operations) ?? [], options: ['--help', ...names] };
   });
-  const rows = Object.values(sections).flatMap((section: Readonly<Record<string, Row>>) => Object.entries(section));
-  const settings = rows.flatMap(([name, row]) => (row.secret ? [] : [optionName(name)]));
-  return { commands: await Promise.all(loaded), settings };
+  const options = settingNames.filter((name) => !settings[name].secret).map(optionName);
+  return { commands: await Promise.all(loaded), settings: options };
 }
 
 const namesIn = ({ commands }: Choices) => commands.map(({ name }) => name).join(' ');
