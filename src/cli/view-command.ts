@@ -80,11 +80,9 @@ async function callAndShow(
   try {
     const requestTool: RequestTool = (params) => peer.request('tools/call', params, answerMs);
     const result = await requestTool({ name: operation.name, arguments: args });
-    const failure = failureOf(result);
-    if (failure !== undefined) {
-      if (lastFailure === undefined) printLine(terminal.stderr, fromServer(failure.text));
-      else terminal.stderr.write(failureText(lastFailure, layoutOf(terminal, 'stderr')));
-      return failure.exitCode;
+    if (lastFailure !== undefined) {
+      terminal.stderr.write(failureText(lastFailure, layoutOf(terminal, 'stderr')));
+      return failureCode(lastFailure);
     }
 
     const content =
@@ -179,8 +177,9 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
     }
     // A second tab may have sent a click, too. The first outcome stands.
     if (decidedCode !== undefined) return;
-    // A change that was rejected, declined or may have failed is an error result, which has an exit code.
-    decidedCode = failureOf(result)?.exitCode ?? doneCode(outcome.kind);
+    // A change that was rejected, declined or may have failed is an error result.
+    const { isError, structuredContent } = toolResult.parse(result);
+    decidedCode = isError ? failureCode(structuredContent) : doneCode(outcome.kind);
     // To show the outcome below the plan, the view needs the data of both, which are in the fields `_meta` of their results.
     shownResult = { ...result, _meta: { ...metaOf(shownResult), ...metaOf(result) } };
 
@@ -228,17 +227,9 @@ const finalOutcomeIn = (result: unknown): ChangeOutcome | undefined => {
 
 const metaOf = (result: unknown) => Object(toolResult.parse(result)._meta);
 
-/** The text and the exit code of an error result. Undefined for other results. */
-function failureOf(result: unknown): { readonly text: string; readonly exitCode: number } | undefined {
-  const { isError, content, structuredContent } = toolResult.parse(result);
-  if (!isError) return undefined;
-  return { text: content.map(({ text }) => text).join('\n'), exitCode: failureCode(structuredContent) };
-}
-
 const toolResult = z.object({
   _meta: z.unknown(),
   isError: z.boolean().default(false),
-  content: z.array(z.object({ text: z.string() })),
   structuredContent: z.object({
     code: z.string().default(''),
     status: z.number().optional(),
