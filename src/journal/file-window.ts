@@ -1,5 +1,6 @@
 import { type Log, ShownError } from '../util/log.js';
 import { counted, type SafeText, say, time as timeText, words } from '../util/safe-text.js';
+import { createTurns } from '../util/turns.js';
 import { longestWindowMs } from './budget.js';
 import { clockWasSet } from './clock-warnings.js';
 import { linesAfter } from './file-lines.js';
@@ -19,8 +20,8 @@ export class FileWindow {
   readonly #log: Log;
   readonly #tail: FileTail;
   readonly #window = new JournalWindow();
-  /** Resolves when the last refresh has ended, because the next refresh waits for it. Never rejects. */
-  #lastRefresh: Promise<unknown> = Promise.resolve();
+  /** Runs one refresh after another. */
+  readonly #takeTurn = createTurns();
   /**
    * Files last written before this time (milliseconds) are not in the window. Undefined before the first read, and once the unfinished
    * changes of these files were added.
@@ -63,9 +64,7 @@ export class FileWindow {
    * @throws if a file cannot be read or is not a journal
    */
   refresh(): Promise<JournalWindow> {
-    const refreshed = this.#lastRefresh.then(() => this.#readNewLines());
-    this.#lastRefresh = refreshed.catch(() => undefined);
-    return refreshed;
+    return this.#takeTurn(() => this.#readNewLines());
   }
 
   async #readNewLines(): Promise<JournalWindow> {

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { textAt } from '../util/objects.js';
+import { createTurns } from '../util/turns.js';
 import { makeFolder } from './file-open.js';
 import { excessDecided, type PlanStore, type StoredPlan } from './plan-store.js';
 
@@ -33,30 +34,23 @@ function planFile(name: string): PlanFile | undefined {
 export function createPlanFiles(folder: string): PlanStore {
   const findFile = async (nonce: string) => (await plansIn(folder)).find((file) => file.nonce === nonce);
 
-  const addUnqueued: PlanStore['add'] = async ({ nonce, owner, expiresAt, sealed }, mostWaiting) => {
-    await makeFolder(folder);
-    const files = await plansIn(folder);
-    const waiting = files.filter((file) => file.owner === owner && file.state === 'waiting');
-    if (waiting.length >= mostWaiting) return false;
-
-    await writePlan(folder, `${owner}-${nonce}-${expiresAt}.waiting`, sealed);
-    // Of the owner's decided plans, only the newest are kept, because callers can withdraw any number of plans.
-    await eraseFiles(folder, excessDecided(files, owner));
-    return true;
-  };
-  /**
-   * Each call waits for the previous one, because two calls at once would both count before either adds its plan. Two processes may still do so,
-   * and then a few plans more than `mostWaiting` wait, which does no harm.
-   */
-  let lastAdd: Promise<unknown> = Promise.resolve();
+  const takeTurn = createTurns();
 
   return {
-    add: (plan, mostWaiting) => {
-      const added = lastAdd.then(() => addUnqueued(plan, mostWaiting));
-      // The next call follows after an error too.
-      lastAdd = added.catch(() => undefined);
-      return added;
-    },
+    // Two calls at once would both count before either adds its plan. Two processes may still do so, and then a few plans more than
+    // `mostWaiting` wait, which does no harm.
+    add: ({ nonce, owner, expiresAt, sealed }, mostWaiting) =>
+      takeTurn(async () => {
+        await makeFolder(folder);
+        const files = await plansIn(folder);
+        const waiting = files.filter((file) => file.owner === owner && file.state === 'waiting');
+        if (waiting.length >= mostWaiting) return false;
+
+        await writePlan(folder, `${owner}-${nonce}-${expiresAt}.waiting`, sealed);
+        // Of the owner's decided plans, only the newest are kept, because callers can withdraw any number of plans.
+        await eraseFiles(folder, excessDecided(files, owner));
+        return true;
+      }),
     find: async (nonce) => {
       const file = await findFile(nonce);
       if (file === undefined) return undefined;
