@@ -83,16 +83,14 @@ export function wrapped<const Text extends string, const Start extends string>(
 }
 
 /** Formats rows in two columns, labels and texts. If a row has several texts, each begins on a new line. Leaves out rows without texts. */
-export function labelled<const Label extends string>(
-  rows: readonly (readonly [label: Wording<Label>, texts: readonly SafeText[]])[],
+export function labelled(
+  rows: readonly (readonly [label: SafeText, texts: readonly SafeText[]])[],
   { width, paint }: Pick<TextLayout, 'width' | 'paint'>,
 ): string[] {
-  const filledRows = rows
-    .filter(([, texts]) => texts.length > 0)
-    .map(([label, texts]) => [words(label).text, texts] as const);
-  const textColumn = Math.max(0, ...filledRows.map(([label]) => widthOf(label))) + 2;
+  const filledRows = rows.filter(([, texts]) => texts.length > 0);
+  const textColumn = Math.max(0, ...filledRows.map(([label]) => widthOf(label.text))) + 2;
 
-  return filledRows.flatMap(([label, texts]) => {
+  return filledRows.flatMap(([{ text: label }, texts]) => {
     const [firstLine = '', ...otherLines] = texts.flatMap((text) => wrapped(text, width, { indent: textColumn }));
     // The label stands in the indent of the first line.
     const paddedLabel = paint('bold', label) + ' '.repeat(textColumn - widthOf(label));

@@ -53,8 +53,6 @@ interface Place {
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createPlaces(limits);
   const countQuestion = createQuestionCounter(limits);
-  // Each call begins as a message, so messages have the same limit as calls, with a count of their own.
-  const countMessage = createCallerCounter(limits.callsOfCaller);
   const countCall = createCallerCounter(limits.callsOfCaller);
 
   return {
@@ -62,10 +60,11 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
       return places.taken;
     },
     /**
-     * Counts a message that is being received. Returns the function to call when the message has arrived.
+     * Counts a message that is being received. Each call begins as a message, so messages have the same limit as calls, with a count of their
+     * own. Returns the function to call when the message has arrived.
      * @throws HttpError if too many messages of the caller are being received
      */
-    receive: (caller: string | undefined): (() => void) => countMessage(caller),
+    receive: createCallerCounter(limits.callsOfCaller),
     /** Waits for a place for a call. @throws HttpError if the caller has too many calls, if too many calls wait, or after `waitMs` */
     async take(caller: string | undefined): Promise<Place> {
       // A call that waits for its place counts as well.

@@ -63,9 +63,9 @@ test('labels stand in a column of their own; one without a text is left out', ()
   expect(
     labelled(
       [
-        ['Where', [words('region jp-east-1 and zone east-11')]],
-        ['Warnings', [words('one'), words('two')]],
-        ['Account', []],
+        [words('Where'), [words('region jp-east-1 and zone east-11')]],
+        [words('Warnings'), [words('one'), words('two')]],
+        [words('Account'), []],
       ],
       plain,
     ),
