@@ -189,9 +189,9 @@ const silencesOf = (arrivals: readonly UploadPart[]) =>
     return { from, ms: uploadedAt - from };
   });
 
-/** Converts a time by the service's clock to a time by the clock that stands still in a pause. */
+/** Converts a time by the service's clock to a time by the clock that stands still in a pause. No arrival is in the pause. */
 const activeTime = (time: number, pause: Pause | undefined) =>
-  pause === undefined || time <= pause.from ? time : Math.max(pause.from, time - pause.ms);
+  pause === undefined || time <= pause.from ? time : time - pause.ms;
 
 /** Converts a time by the clock that stands still in a pause to a time by the service's clock. */
 const serviceTime = (time: number, pause: Pause | undefined) =>

@@ -32,16 +32,16 @@ export function joinRanges(ranges: readonly Range[]): Range[] {
   return result;
 }
 
-/** The ranges of numbers between `from` and `to` that are in none of the sorted `ranges`. */
+/** The ranges of numbers between `from` and `to` that are in none of the sorted `ranges`, of which none goes beyond `to`. */
 export function gapsBetween(ranges: readonly Range[], from: number, to: number): Range[] {
   const gaps: Range[] = [];
   let next = from;
   for (const range of ranges) {
-    if (range.from > next) gaps.push({ from: next, to: Math.min(to, range.from - 1) });
+    if (range.from > next) gaps.push({ from: next, to: range.from - 1 });
     next = Math.max(next, range.to + 1);
   }
   if (next <= to) gaps.push({ from: next, to });
-  return gaps.filter((gap) => gap.from <= gap.to);
+  return gaps;
 }
 
 /** The total count of numbers in ranges that do not overlap. */
