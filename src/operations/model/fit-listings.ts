@@ -55,19 +55,13 @@ export function listingFitter(chosen: ChosenOperation): FitListing {
   const all = levels.map((level) => lazy(() => listingAt(level, chosen)));
   // The input schema of any operation has this limit. It does not depend on `sizeLimit`, which is for the whole listing.
   const firstSmallEnough = all.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
-  const [mostDetailed, ...others] = firstSmallEnough < 0 ? [] : all.slice(firstSmallEnough);
-  if (mostDetailed === undefined)
+  if (firstSmallEnough < 0)
     throw new ModelError(
       `its arguments need a schema of more than ${maximumSchema} characters: choose arguments with only, or leave some out with omit`,
     );
-  return (sizeLimit) => {
-    let shortestYet = mostDetailed();
-    for (const listing of others) {
-      if (shortestYet.size <= sizeLimit) break;
-      if (listing().size < shortestYet.size) shortestYet = listing();
-    }
-    return shortestYet;
-  };
+  const candidates = all.slice(firstSmallEnough);
+  const shortest = lazy(() => candidates.map((listing) => listing()).reduce((a, b) => (b.size < a.size ? b : a)));
+  return (sizeLimit) => (candidates.find((listing) => listing().size <= sizeLimit) ?? shortest)();
 }
 
 /**
