@@ -143,7 +143,7 @@ export interface Operation<
   /** For a read whose answer comes in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
   /** Another read, made at the same time as this one, that completes the record. If it fails or is not allowed, the call goes on without. */
-  readonly companionRead?: CompanionRead<z.output<Input>>;
+  readonly companionRead?: CompanionRead<z.output<Input>, State>;
   /** Summarizes the answer in a few sentences. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
   /**
@@ -228,22 +228,22 @@ export interface Preflight<Input> {
 }
 
 /** A read by another operation of the same API and in the same region, made at the same time. */
-export interface CompanionRead<Input> {
+export interface CompanionRead<Input, State = unknown> {
   readonly operation: Operation;
   /** Returns the arguments of the read, or undefined if it is not needed. */
   input(input: Input): Readonly<Record<string, unknown>> | undefined;
   /** The read ends after this number of pages, even if more follow. */
   readonly maximumPages: number;
   /** For a part of the record that never changes, such as the start of an upload. It is kept, so later calls need no companion read. */
-  readonly lasting?: LastingPart<Input>;
+  readonly lasting?: LastingPart<Input, State>;
 }
 
 /** A part of a companion read's record that never changes. */
-export interface LastingPart<Input> {
+export interface LastingPart<Input, State = unknown> {
   /** Returns the values that identify the thing that the part is about: bucket, object and upload ID. */
   names(input: Input): readonly string[];
   /** Returns a value from the main read, such as the time of the first part. If it differs later, the kept part is not used. */
-  witness(state: unknown): string | undefined;
+  witness(state: State): string | undefined;
   /** Returns the part of the record to keep, or undefined if the record does not have it. */
   part(record: Readonly<Record<string, unknown>>, input: Input): Readonly<Record<string, unknown>> | undefined;
 }

@@ -294,11 +294,8 @@ export const listParts = defineOperation({
 });
 
 /** The time of the first part that arrived, as text. Undefined if there are no parts. */
-function firstTimeOf(state: unknown): string | undefined {
-  const parts = isObject(state) && Array.isArray(state.parts) ? state.parts : [];
-  const times = parts
-    .map((part: unknown) => (isObject(part) ? part.uploadedAt : undefined))
-    .filter((time) => typeof time === 'number');
+function firstTimeOf({ parts }: PagesSoFar): string | undefined {
+  const times = parts.map(({ uploadedAt }) => uploadedAt);
   return times.length === 0 ? undefined : String(times.reduce((first, time) => Math.min(first, time)));
 }
 
