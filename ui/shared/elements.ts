@@ -17,7 +17,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
 }
 
 export function svgElement(
-  name: 'svg' | 'path' | 'rect' | 'line' | 'text',
+  name: 'svg' | 'path' | 'rect' | 'line',
   attributes: Readonly<Record<string, string | number>>,
   ...children: readonly Node[]
 ): SVGElement {

@@ -1,6 +1,6 @@
 import { partsKey, unpackParts } from '../../src/mcp/views/contract/parts-data.js';
 import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../../src/mcp/views/contract/read-fields.js';
-import { countOf, type Range, rangesOf, type UploadPart } from '../../src/tools/upload/part.js';
+import { countOf, minimumPartSize, type Range, rangesOf, type UploadPart } from '../../src/tools/upload/part.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
 import { fromServer } from '../../src/util/safe-text.js';
@@ -132,9 +132,6 @@ const rangeOfSeconds = (value: unknown) => {
   const { from, to } = fieldsOf(value);
   return { from: numberOf(from), to: numberOf(to) };
 };
-
-/** Storage services refuse to complete an upload if a part other than the last is smaller. The tool's summary uses the same limit. */
-const minimumPartSize = 5 * 1024 * 1024;
 
 /** Stored, stored since the last refresh, stored but too small, probably in flight, passed over by later parts, and still to come. */
 export const partStates = ['there', 'new', 'small', 'sending', 'passed', 'expected'] as const;

@@ -1,8 +1,7 @@
-import { defined, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
+import { defined, own, quoted, type SafeText, say } from '../../util/safe-text.js';
 
 /** A status as the API spells it, with its meaning: `configuring (being changed)`. A note says if the API reference lacks the status. */
-export function withMeaning(value: string | undefined, meanings: Readonly<Record<string, string>>): SafeText {
-  if (value === undefined) return words('not given in the answer');
+export function withMeaning(value: string, meanings: Readonly<Record<string, string>>): SafeText {
   const meaning = Object.hasOwn(meanings, value) ? meanings[value] : undefined;
   return meaning === undefined
     ? say`${quoted(value, 60)} (not among the documented values)`

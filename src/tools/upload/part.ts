@@ -8,6 +8,9 @@ export interface UploadPart {
   readonly etag?: string | undefined;
 }
 
+/** If a part other than the last is smaller, S3-compatible services refuse to complete the upload (not in the API reference). */
+export const minimumPartSize = 5 * 1024 * 1024;
+
 /** Sum of the sizes of parts (bytes); NaN if a size is unknown. */
 export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);
 

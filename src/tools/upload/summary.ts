@@ -4,7 +4,7 @@ import { like, rare } from '../schema/outputs.js';
 import { beginOf } from './connections.js';
 import { type MissingParts, missingPartsOf, stepOf } from './missing-parts.js';
 import { bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
-import { bytesOf, rangesOf, type UploadPart } from './part.js';
+import { bytesOf, minimumPartSize, rangesOf, type UploadPart } from './part.js';
 import { countNotShown, notShown } from './shorten-lists.js';
 import { tuned } from './tuned.js';
 
@@ -64,9 +64,6 @@ const muchInFlight = 2;
 
 /** Length limit of lists. Longer lists are cut, and the entries left out are counted. */
 const maximumEntries = 12;
-
-/** If a part other than the last is smaller, S3-compatible services refuse to complete the upload (not in the API reference). */
-const minimumPartSize = 5 * 1024 * 1024;
 
 /** When the parts were listed, and when the upload was started, in ISO 8601 by the service's clock. */
 interface Moment {
