@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
@@ -50,12 +50,9 @@ const call = `cloudops-mcp call list_parts '${JSON.stringify({ bucket, object, u
 /** The settings of "One server, one team, one afternoon". */
 const [, teamSettings = ''] = /```ini\n([\s\S]*?)```/.exec(readFileSync('docs/DEPLOY.md', 'utf8')) ?? [];
 
-const draft = `cloudops-mcp operations draft ${resolve('examples/operations/storage-model.json')}`;
-
 /** Commands that a page names in part, and in full. */
 const inFull: Readonly<Record<string, string>> = {
   'cloudops-mcp call': call,
-  'cloudops-mcp operations draft MODEL': draft,
   'cloudops-mcp client-config <client>': 'cloudops-mcp client-config claude-desktop',
   'cloudops-mcp client-config <client> --http https://cloudops.example.com/mcp':
     'cloudops-mcp client-config vscode --http https://cloudops.example.com/mcp',

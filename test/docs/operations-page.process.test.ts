@@ -83,11 +83,13 @@ test('by hand, its commands check the file, and send what the documentation of t
   const commands = blocks.at(-1)?.text ?? '';
   expect(commands).toContain(place);
   expect(commands).toContain(file);
-  const keys = { CLOUDOPS_ACCESS_KEY_ID: 'AKIDEXAMPLE', CLOUDOPS_SECRET_ACCESS_KEY: 'x' };
-  const { stdout } = await run('sh', ['-ec', commands.replace(place, billing.origin)], {
-    cwd: home.folder,
-    env: { ...home.env, ...keys },
-  });
+  const secret = join(home.folder, 'secret');
+  writeFileSync(secret, 'x');
+  const { stdout } = await run(
+    'sh',
+    ['-ec', commands.replace(place, billing.origin).replace('/run/secrets/cloudops', secret)],
+    { cwd: home.folder, env: home.env },
+  );
   const [checked, called] = stdout.split(/(?<=^operations: .*\n)/m);
   expect(checked).toContain('GET https://billing.example.com/v1/invoices/inv-2026-11');
   expect(checked).toMatch(/\noperations: 1, problems: 0\n$/);
