@@ -141,7 +141,7 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
   const serviceSays = { ...(code !== undefined && { code }), ...shortenServiceError({ message: failed.message }) };
   const ask = forReader({ agent: 'Tell the user what the cloud says, and ask', person: 'Find out' });
   return failureOf(call, !failed.areRefused, {
-    problem: say`all ${failed.count} entries failed`,
+    problem: words('every entry failed'),
     problems: [failedSentence(failed)],
     code: 'AllEntriesFailed',
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),

@@ -257,6 +257,7 @@ describe('a change of five objects', () => {
     expect(ok).toBe(false);
     expect(told).toMatchObject({ failure: { code: 'AllEntriesFailed', mayHaveHappened: false, status: 200 } });
     expect(told).toMatchObject({ failure: { serviceSays: { code: 'AccessDenied', message: 'No.' } } });
+    expect(JSON.stringify(told)).toContain('failed: every entry failed.');
     expect(ending).toMatchObject({ outcome: 'rejected', code: 'AccessDenied' });
   });
 
