@@ -34,8 +34,8 @@ export async function runChange(
 
   // The argument `replaces` names another waiting plan, which this call withdraws in favour of its own plan.
   const replaced = await findReplaced(drafted, context, dependencies);
-  // With a planId, an earlier call has made the own plan. `answerPlanStatus` may wait until that plan ends, or end this call, so the replaced plan
-  // is withdrawn first, unless the own plan was declined or has failed (`mayReplace`).
+  // The own plan is the plan of the call's planId, which an earlier call has made. `answerPlanStatus` may wait until the own plan ends, or end this
+  // call, so the replaced plan is withdrawn first, unless the own plan was declined or has failed (`mayReplace`).
   const own = await findOwnPlan(step, drafted, context, dependencies);
   if (own !== undefined && mayReplace(own)) await withdrawReplaced(replaced, drafted, context, dependencies);
   const status = own && (await answerPlanStatus(own, step, drafted, context, dependencies));
@@ -66,15 +66,13 @@ async function planAndApprove(
 
   // `planChange` adds remarks from the journal, and they may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
-  // With an own plan, `runChange` has withdrawn the replaced plan. Without one, that happens before the user is asked or the new plan is stored, so
-  // that the two never wait together. The replaced plan waits on only if the call is refused: by `refuse`, or by `status` with an invalid planId.
-  // No later failure brings it back.
-  const isRefused = finalStep.kind === 'refuse' || finalStep.kind === 'status';
-  if (own === undefined && !isRefused) await withdrawReplaced(replaced, drafted, context, dependencies);
-
-  // The question no longer fits, so only a person can decide, and the call gets the state of its plan. A call with an invalid planId has no own
-  // plan, and `getDecision` refuses it.
-  if (finalStep.kind === 'status' && own !== undefined) {
+  if (own === undefined) {
+    // The replaced plan is withdrawn before the user is asked or the new plan is stored, so that the two never wait together. It waits on only if
+    // `getDecision` refuses the call: by `refuse`, or by `status`, which a call without an own plan gets only with an invalid planId.
+    const isRefused = finalStep.kind === 'refuse' || finalStep.kind === 'status';
+    if (!isRefused) await withdrawReplaced(replaced, drafted, context, dependencies);
+  } else if (finalStep.kind === 'status') {
+    // The question no longer fits, so only a person can decide, and the call gets the state of its plan.
     const status = await answerPlanStatus(own, finalStep, drafted, context, dependencies);
     if (status !== undefined) return status;
   }
