@@ -54,7 +54,7 @@ export async function findOwnPlan(
   const { withdraw, planId: givenPlanId } = drafted.call.control;
   const { guide, tokens } = context;
   // A call that ended with the request to open the page (`sendToPage`) is repeated with the user's reply and without a planId. The claims of
-  // the reply name the plan, and become a planId, which the answer gives to the agent.
+  // the reply name the plan. A planId is issued for them again, because the answer to the agent has one.
   const pageReply = guide?.resumedReply;
   const planId = pageReply === undefined ? givenPlanId : tokens.issue(pageReply.claims);
   if (planId === undefined) {
@@ -68,10 +68,12 @@ export async function findOwnPlan(
     return await readOwnPlan(planId, claims, step, drafted, context, dependencies);
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'PlanRefused') throw error;
-    const isNeeded = withdraw || pageReply !== undefined || needsValidPlanId(step, claims !== undefined);
+    // `claims` is set if the planId is genuine, and `readOwnPlan` has refused it.
+    const isIssuedHere = claims !== undefined;
+    const isNeeded = withdraw || pageReply !== undefined || needsValidPlanId(step, isIssuedHere);
     // The call goes on as if it had no planId.
     if (!isNeeded) return undefined;
-    // After this step, a call without planId would not make a plan, but send the change.
+    // The usual advice after `PlanRefused` is to call without planId for a new plan. Here, such a call would send the change at once.
     const wouldSend = step.kind === 'given' && !withdraw;
     throw wouldSend ? new Refusal('PlanRefused', error.problems, { next: callWithoutPlanId }) : error;
   }
@@ -109,8 +111,8 @@ async function readOwnPlan(
 }
 
 /**
- * True if a plan is the call's own because both have the same request, which `stateByClaims` has compared. False if the digests have to be
- * equal, because the plan is neither stored nor in the journal, or because the planId is the consent.
+ * True if a plan is the call's own because both have the same request, which `stateByClaims` has compared. False if their consent digests have
+ * to be equal too, because the plan is neither stored nor in the journal, so no request was compared, or because the planId is the consent.
  */
 const isOwnByRequest = (state: PlanState, isConsent: boolean): boolean =>
   state.kind !== 'waiting' || (state.isStored && !(isConsent && state.isRedeemable));
@@ -139,7 +141,7 @@ export async function answerPlanStatus(
   const { withdraw } = call.control;
   // The user's reply to the request to open the page, if this call brings it.
   const pageReply = context.guide?.resumedReply;
-  const mustWait = waitsForEnd(own.state, step, call.control, pageReply, dependencies);
+  const mustWait = shouldWait(own.state, step, call.control, pageReply, dependencies);
   const state = mustWait ? await waitForEnd(own, drafted, context, dependencies) : own.state;
   if (state.kind === 'ended') return withPerson(state, context);
   if (state.kind === 'underWay') return unendedAnswer(draft.tool, planId, state);
@@ -151,12 +153,13 @@ export async function answerPlanStatus(
   if (pageReply === undefined && canDecide(step, state, dependencies)) return undefined;
   const { confirm } = call.account;
   const whom = whoDecides(confirm, page?.kind ?? 'none');
+  // With `off`, nobody decides on plans any more, so another call with the planId would learn nothing.
   const waitsFor = confirm === 'off' ? { whom, agentStep: withoutPlanId } : { whom, decideAt: addressOf(nonce, page) };
   return unendedAnswer(draft.tool, planId, state, waitsFor);
 }
 
-/** True if a call waits until its plan has ended. False if the call only gets the present state. */
-function waitsForEnd(
+/** True if a call should wait until its plan has ended. False if it gets the present state. */
+function shouldWait(
   state: PlanState,
   step: ConsentStep,
   { withdraw, planOnly }: ResolvedChange['control'],
@@ -169,7 +172,7 @@ function waitsForEnd(
   if (pageReply !== undefined) return pageReply.visit === 'opened';
   // With `planOnly`, the caller only wants to know how the plan stands.
   if (withdraw || planOnly) return false;
-  // With `status`, the call asks how the plan ends. With any other step, it wants to decide, but waits if a person decides on the page.
+  // With `status`, the call asks how the plan ends. With any other step, it wants to decide, but waits if a person decides on the page instead.
   return step.kind === 'status' || (!isAgreedByOption(step) && waitsOnPage(state, dependencies));
 }
 
@@ -317,7 +320,7 @@ interface WaitsFor {
 
 const planOption = forReader({ agent: 'planOnly: true', person: 'planOnly: true', operator: '--plan' });
 const withoutPlanId = say`Without planId, a call with ${planOption} shows a plan. Without both, the same call sends the change at once.`;
-/** The step after a refused planId, if nobody is asked. */
+/** The step after a refused planId, if the same call without planId would be sent without asking anybody. */
 const callWithoutPlanId = next('agent', 'call', withoutPlanId);
 const askAgain = words('Call again later with the same arguments and this planId.');
 
@@ -363,7 +366,7 @@ const underWayAnswer = (tool: string, planId: string | undefined, { hasNotBegun 
         'call',
         say`The server that should send the change may have stopped. Call with ${planOption} and without planId to get a new plan.`,
       )
-    : next('agent', 'wait', 'Call again later with the same arguments and this planId.'),
+    : next('agent', 'wait', askAgain),
   warnings: [],
   requestIds: {},
 });
