@@ -24,7 +24,7 @@ interface Ways {
   /** Deadline for a decision on the page (milliseconds since 1970). Undefined if the plan is not on the page. */
   readonly onPageUntil: number | undefined;
   /** The address of the plan on the page, if the caller may know it. */
-  readonly decideAt: string | undefined;
+  readonly pageUrl: string | undefined;
   /** Set if nobody can agree to the plan, because this client and the configuration offer no way. */
   readonly isDeadEnd: boolean;
   /** With `inChat`, a call with this planId carries out the plan. Otherwise it asks for the plan's state. */
@@ -48,29 +48,29 @@ export async function answerWithPlan(
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
   const claims = { digest: consentDigest, nonce: newNonce() };
 
-  // An offered way is open unless the user has declined too much before. After a yes in the chat, the planId is the consent. The page also needs
-  // a stored plan. A click in a view does not, because it brings the plan's arguments and claims along.
+  // An offered way is open unless the user has declined too much before. After a yes in the chat, the planId is the consent. A click in a view
+  // brings the plan's arguments and claims along, so it also counts for a plan that cannot be stored. The page needs the stored plan.
   const refusalOfPlanId = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
   const inChat = step.withPlanId && refusalOfPlanId === undefined;
-  const clicks = await storeForClicks(step, planned, claims.nonce, context, dependencies);
-  const { isStored } = clicks;
-  const byClick = step.withClick && clicks.areOpen;
+  const forPeople = await storeForPeople(step, planned, claims.nonce, context, dependencies);
+  const { isStored, refusal: refusalOfClicks } = forPeople;
+  const byClick = step.withClick && forPeople.mayBeAsked;
   const onPage = step.withPage && isStored;
 
   // What has closed the offered ways. With `planOnly`, the plan is shown even if nobody can agree to it.
-  const refusal = clicks.refusal ?? refusalOfPlanId;
+  const refusal = refusalOfClicks ?? refusalOfPlanId;
   const hasOpenWay = inChat || byClick || onPage;
   if (!hasOpenWay && refusal !== undefined && !call.control.planOnly) throw refusal;
 
-  const decideAt = onPage ? addressOf(claims.nonce, page) : undefined;
-  if (onPage) announce(planned, decideAt, dependencies);
+  const pageUrl = onPage ? addressOf(claims.nonce, page) : undefined;
+  if (onPage) announce(planned, pageUrl, dependencies);
   // A planId with the use `plan` is the consent after a yes in the chat. With the use `handle`, it only asks for the state of a stored plan.
   const use = inChat ? 'plan' : 'handle';
   return planOutcome(planned, now(), {
     inChat,
     claimsForClick: byClick ? claims : undefined,
     onPageUntil: onPage ? plans.expiry() : undefined,
-    decideAt,
+    pageUrl,
     // Set only with `planOnly`, if the same call without `planOnly` would be refused.
     isDeadEnd: step.isDeadEnd === true,
     planId: inChat || isStored ? context.tokens.issue({ use, ...claims }) : undefined,
@@ -78,21 +78,21 @@ export async function answerWithPlan(
 }
 
 /**
- * Stores a plan if a person can decide on it by a click, unless the user has declined too many changes. A click in a view needs no stored plan,
- * but the agent can ask for the outcome only if the plan is stored.
+ * Stores a plan for people who click, in a view or on the page, unless the user has declined too many changes to be asked again. Although a click
+ * in a view needs no stored plan, the plan is stored for it too, so that the agent can ask for the outcome.
  */
-async function storeForClicks(
+async function storeForPeople(
   { withClick, withPage }: PlanStep,
   planned: PlannedChange,
   nonce: string,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<{ readonly areOpen: boolean; readonly isStored: boolean; readonly refusal?: Refusal | undefined }> {
-  if (!withClick && !withPage) return { areOpen: false, isStored: false };
+): Promise<{ readonly mayBeAsked: boolean; readonly isStored: boolean; readonly refusal?: Refusal | undefined }> {
+  if (!withClick && !withPage) return { mayBeAsked: false, isStored: false };
   const tooManyDeclined = await dependencies.refusals.againstAsking(planned.draft);
-  if (tooManyDeclined !== undefined) return { areOpen: false, isStored: false, refusal: tooManyDeclined };
+  if (tooManyDeclined !== undefined) return { mayBeAsked: false, isStored: false, refusal: tooManyDeclined };
   const refusal = await storePlan(planned, nonce, context, dependencies);
-  return { areOpen: true, isStored: refusal === undefined, refusal };
+  return { mayBeAsked: true, isStored: refusal === undefined, refusal };
 }
 
 /** Stores a plan. Returns the refusal if it cannot be stored. */
@@ -138,20 +138,21 @@ async function storePlan(
 }
 
 /** Opens the page in the browser of this machine, or announces the plan to the people who sign in to the page. */
-function announce({ draft, plan }: PlannedChange, decideAt: string | undefined, { page }: CallDependencies): void {
+function announce({ draft, plan }: PlannedChange, pageUrl: string | undefined, { page }: CallDependencies): void {
   const { tool, caller } = draft;
   if (page?.kind === 'local') page.show();
-  else if (decideAt !== undefined) page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt });
+  else if (pageUrl !== undefined)
+    page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt: pageUrl });
 }
 
 /** The answer with the plan: `success` for the agent, and `view` for the change view, in which the user sees the plan and may click. */
 function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
   const tool = call.operation.name;
-  const { inChat, claimsForClick, onPageUntil, decideAt, planId } = ways;
+  const { inChat, claimsForClick, onPageUntil, pageUrl, planId } = ways;
   const byClick = claimsForClick !== undefined;
 
-  // A planId that is the consent (`inChat`) and a click in a view count for ten minutes, and a decision on the page often longer. The plan
-  // shows the deadline of its planId or, if the planId is no consent, the deadline on the page, even if clicks in a view stop counting before.
+  // The plan shows one deadline. A yes in the chat or a click in a view counts for ten minutes, and a decision on the page often longer. For a plan
+  // on the page without a yes in the chat, the deadline on the page is shown, even if clicks in a view stop counting before.
   const issuedAt = time.getTime();
   const tokenExpiresAt = issuedAt + tokenLifetimeMs;
   const expiresAt = inChat ? tokenExpiresAt : (onPageUntil ?? tokenExpiresAt);
@@ -176,7 +177,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
       // The change view shows the whole plan. Of the plan, the agent gets only the request.
       plan: shown,
       ...(planId !== undefined && { planId, planExpires: expiresIso }),
-      ...(decideAt !== undefined && { decideAt }),
+      ...(pageUrl !== undefined && { decideAt: pageUrl }),
       next: next('user', 'decide', join(steps, ' ')),
       warnings: [],
       requestIds: {},
@@ -217,22 +218,22 @@ const stepsToReplace = (others: readonly OtherPlan[], tool: string, planId: stri
 
 /** Sentences about the ways in which people decide without the agent, by a click or on the page. Empty if there is no such way. */
 function sentencesAboutPeople({ operation, account }: ResolvedChange, ways: Ways): readonly SafeText[] {
-  const { claimsForClick, onPageUntil, decideAt } = ways;
+  const { claimsForClick, onPageUntil, pageUrl } = ways;
   const who = words(account.confirm === 'approval' ? 'somebody other than the user' : 'a person');
   return sentences(
     claimsForClick !== undefined && say`The user sees this plan with a button to agree and one to do nothing.`,
     claimsForClick !== undefined && withoutButton(operation.name, ways),
-    decideAt !== undefined && say`Give the user the link in decideAt: ${who} decides there.`,
-    decideAt === undefined &&
+    pageUrl !== undefined && say`Give the user the link in decideAt: ${who} decides there.`,
+    pageUrl === undefined &&
       onPageUntil !== undefined &&
       say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`,
   );
 }
 
 /** The sentence for a user who sees no button, because some hosts say that they show views but show none, or do not pass clicks on. */
-function withoutButton(tool: string, { inChat, decideAt }: Ways): SafeText {
+function withoutButton(tool: string, { inChat, pageUrl }: Ways): SafeText {
   if (inChat) return say`If they see no button, show them all of "show" and let them answer in the chat.`;
-  if (decideAt !== undefined) return say`If they see no button, they decide at the link.`;
+  if (pageUrl !== undefined) return say`If they see no button, they decide at the link.`;
   return say`If they see no button, they can decide where this server runs, with cloudops-mcp view ${own(tool)} and the same arguments.`;
 }
 
