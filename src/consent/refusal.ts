@@ -50,7 +50,7 @@ export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => (
   failure: refusalFailure(tool, refusal, { isChange: true }),
 });
 
-/** Refusals of a call about a plan that an earlier call may have carried out. So their text must not say that nothing was sent. */
+/** Refusals about a plan that an earlier call may have carried out. Such a call "failed", because "was not sent" might be wrong. */
 const aboutEarlierCalls: readonly RefusalCode[] = ['AlreadyDecided', 'StateUnavailable'];
 
 /** The summary of a refusal. People in a view get only the reason, because they see the change there and do not know the tool's name. */

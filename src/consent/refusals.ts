@@ -41,10 +41,9 @@ const mostUnwritten = 1000;
 const mostRemembered = 1000;
 
 /**
- * Creates `Refusals` on a journal, and on the stored plans, because the journal may lack a decision on a plan. A person declines a change, or
- * dismisses (only closes) the question about it. The journal records both as declined. The class `Refusal` is the error of a refused call.
- * @param newId makes a new ID for each retry. If the journal has the failed attempt after all, the nonce is spent, and the retry ends as
- *   `not sent`. With the same ID, PostgreSQL would write that ending over the `declined` of the attempt.
+ * Creates `Refusals` on a journal, and on the stored plans, because the journal may lack a decision on a plan. A person refuses a change by
+ * declining it, or by dismissing (only closing) the question about it. The journal records both as declined. The class `Refusal` is the error
+ * of a call that is not carried out.
  */
 export function createRefusals(
   journal: Pick<Journal, 'decline' | 'listDeclined'>,
@@ -66,9 +65,9 @@ export function createRefusals(
 
   /**
    * Digests of the changes that a caller's user declined or dismissed recently, through `client` or, without it, through any client. The digest
-   * of a change that was declined twice is there twice. Undefined if the journal cannot be read.
+   * of a change that was refused twice is there twice. Undefined if the journal cannot be read.
    */
-  const declinedDigests = async (
+  const refusedDigests = async (
     caller: string | undefined,
     client?: string,
   ): Promise<readonly string[] | undefined> => {
@@ -88,7 +87,7 @@ export function createRefusals(
 
   /** The error for a question that must not be asked, because the user declined too many changes through this client. */
   const againstAsking: Refusals['againstAsking'] = async ({ caller, client }) => {
-    const digests = await declinedDigests(caller, client);
+    const digests = await refusedDigests(caller, client);
     // If the journal cannot be read, nobody is asked, because the user may have declined too often.
     if (digests === undefined) return unreadable();
     return digests.length >= mostDeclined ? new Refusal('TooManyRefusals', []) : undefined;
@@ -102,17 +101,17 @@ export function createRefusals(
     const refusal = await againstAsking(change);
     if (refusal !== undefined) return refusal;
 
-    // `declinedDigests` has dismissed changes too, so a change that is there more often than in `dismissed` was declined. `dismissed` is counted
-    // first. A question that is dismissed after that counts as declined, which is safe.
+    // `dismissed` is counted first. A question that is dismissed after that counts as declined, which is safe.
     const since = countsSince();
     const timesDismissed = dismissed.filter(
       ({ caller, digest, time }) => caller === change.caller && digest === change.digest && Date.parse(time) >= since,
     ).length;
     // Without a client, because the user may have declined this change in another client.
-    const digests = await declinedDigests(change.caller);
+    const digests = await refusedDigests(change.caller);
     if (digests === undefined) return unreadable();
-    const timesDeclinedOrDismissed = digests.filter((digest) => digest === change.digest).length;
-    if (timesDeclinedOrDismissed > timesDismissed) return declinedRecently();
+    const timesRefused = digests.filter((digest) => digest === change.digest).length;
+    const timesDeclined = timesRefused - timesDismissed;
+    if (timesDeclined > 0) return declinedRecently();
 
     // A claim stores the decision before the journal gets it. If the server is killed in between, only the plan has the decision.
     try {
@@ -139,7 +138,8 @@ export function createRefusals(
   const retryLater = async (key: string, intent: Intent): Promise<void> => {
     try {
       await persistence.write(async () => {
-        // The result is ignored, because `false` may mean that the failed write has succeeded after all, and spent the nonce.
+        // The failed write may have succeeded after all, and spent the nonce. Then the retry ends as `not sent`, and its result `false` is ignored.
+        // It needs an ID of its own, because PostgreSQL would write this ending over the `declined` of an entry with the same ID.
         await journal.decline({ ...intent, id: newId() });
       });
       unwritten.delete(key);
@@ -158,12 +158,12 @@ export function createRefusals(
     // A change that was declined earlier with this nonce is not written yet. An intent without a nonce is never `spent`, because its ID is new.
     if (unwritten.has(key)) return 'spent';
 
-    // A program has answered in place of the user, so its client gets no more questions. `declinedDigests` leaves this change out.
+    // A program has answered in place of the user, so its client gets no more questions. `refusedDigests` leaves this change out.
     if (intent.consent === 'program')
       answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
 
-    // `declinedDigests` leaves out a change that no person declined, so `dismissed` must not have it either. No `await` may come between adding
-    // to `dismissed` and to `unwritten`, because a concurrent `againstPlanId` compares how often a change is in each.
+    // `refusedDigests` leaves out a change that no person refused, so `dismissed` must not have it either. No `await` may come between adding to
+    // `dismissed` and to `unwritten`, because a concurrent `againstPlanId` compares how often a change is in each.
     const countsAsDismissed = isDismissed && !notRefusedByPerson.includes(intent.consent);
     if (countsAsDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
     unwritten.set(key, intent);

@@ -63,8 +63,7 @@ export function createConsentTokens(
   const keysFor = (use: ConsentUse) => (use === 'plan' ? planKeys() : keys());
 
   /**
-   * Reads a genuine token of any age. A stored plan outlives its planId, the token of the use `plan`, and an expired planId still finds the state
-   * of the plan.
+   * Reads a genuine token of any age. An expired planId still finds the state of its plan, because a stored plan outlives its planId.
    * @throws InvalidToken `forged`
    */
   const read = (token: string): ConsentClaims => {
