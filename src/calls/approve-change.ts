@@ -37,8 +37,8 @@ export async function getDecision(
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
     case 'status':
     case 'plan':
-      // `planAndApprove` answers these steps itself, except `status` with an invalid planId. The step of such a call was `ask`, which needs no
-      // planId, until the journal's remarks made the question too long.
+      // `planAndApprove` answers these steps itself, except `status` for a call with an invalid planId. Its step was `ask` at first, which needs no
+      // planId. Then the journal's remarks made the question too long, and the step became `status`.
       throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
     case 'redeem':
       return planIdDecision(planned, claims, dependencies);
@@ -140,25 +140,26 @@ async function askUser(
     return { kind: 'inputRequired', message, answer: { accept: acceptOf(call), nameToType: requiredName }, claims };
   }
 
-  const { kind } = reply;
+  const { kind: replyKind } = reply;
   // A wrong name is no decision, even if a program sent the name.
-  if (kind === 'wrongName') throw new Refusal('WrongName', []);
+  if (replyKind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
   // A client that replies too early for a person has answered by itself. At this process's own terminal (`isDirect`), no client can do that, and
   // `unanswered` is no reply.
-  const isClientsReply = elicitor.isDirect !== true && kind !== 'unanswered';
+  const isClientsReply = elicitor.isDirect !== true && replyKind !== 'unanswered';
   const isByProgram = isClientsReply && answeredAfterMs < shortestReadMs;
   const record = { consent: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs } as const;
   const shownQuestion = say`the question was: ${upTo(questionText, '\n') ?? questionText}`;
   // What a program says is never consent, even if it agreed.
   const refusal = isByProgram
-    ? refusalByProgram(kind, answeredAfterMs, shownQuestion)
-    : refusalUnlessAgreed(kind, shownQuestion);
+    ? refusalByProgram(replyKind, answeredAfterMs, shownQuestion)
+    : refusalUnlessAgreed(replyKind, shownQuestion);
   if (refusal === undefined) return { kind: 'accepted', record };
   const reason = await redactReason(reply.reason, call);
-  // A stored plan must not say that a person declined, because the server may end before the journal says that a program answered.
-  const decision = isByProgram ? 'withdrawn' : 'declined';
-  return { kind: decision, record: { ...record, reason }, refusal, isDismissed: kind === 'cancelled' };
+  // The plan of a program's reply ends as `withdrawn`. As `declined`, the stored plan would count as a person's refusal, if the server stopped
+  // before the journal has the reply.
+  const decisionKind = isByProgram ? 'withdrawn' : 'declined';
+  return { kind: decisionKind, record: { ...record, reason }, refusal, isDismissed: replyKind === 'cancelled' };
 }
 
 /** Shortens a person's reason for declining, and removes the secrets of the call from it. */
