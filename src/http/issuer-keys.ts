@@ -55,7 +55,8 @@ export interface IssuerKeysOptions {
 
 /**
  * Creates `IssuerKeys`. `joseCache` holds the keys, and makes concurrent callers wait for the same fetch. `source` fetches the keys, with a
- * pause after each attempt. After a failed attempt, `source` returns the last good keys, and `joseCache` takes these for new.
+ * pause after each attempt. After a failed attempt, `source` returns the last good keys. `joseCache` takes these for new, so only `source`
+ * knows their age.
  */
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   /** Names of keys that the last fetch did not find. Each new fetch clears the names. */
@@ -64,7 +65,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   // jose needs an address, but `source` finds the address of the keys itself.
   const joseCache = createRemoteJWKSet(new URL(options.issuer), {
     cacheMaxAge: freshMs,
-    // So jose does not fetch the keys again for a key that is not in the cache. `keyOf` decides on that.
+    // Keeps jose from fetching the keys again for a key that is not in the cache. `keyOf` decides on that.
     cooldownDuration: Number.POSITIVE_INFINITY,
     // Rejects if there are no good keys, or if they are too old.
     [customFetch]: async () => Response.json(await source.fetchKeys()),
@@ -76,33 +77,26 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
    * success, `source.fetchKeys` waits for the end of the pause first.
    * @throws IssuerProblem if there are no good keys, or if too many requests wait
    */
-  const reloadCache = async (): Promise<void> => {
+  const reloadAndWait = async (): Promise<void> => {
     const leave = enterWaiting();
     if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
     await joseCache.reload().finally(leave);
   };
   // `source` logs the problem.
-  const fetchInBackground = () => joseCache.reload().catch(() => undefined);
+  const reloadInBackground = () => joseCache.reload().catch(() => undefined);
 
-  // After a failed attempt, `source` returns the last good keys, which are `fresh` for `freshMs` whatever their age. So their age is checked
-  // here too.
+  // The last good keys, which `source` returns after a failed attempt, are `fresh` for `freshMs` whatever their age.
   const isCacheOld = () => !joseCache.fresh || source.isLastGoodTooOld();
 
-  /** Begins to fetch the keys again if they are too old or the last attempt failed, once the pause is over. */
-  const renewIfDue = (): void => {
+  /** Begins to fetch the keys again if they are too old or the last attempt failed, but not in the pause after an attempt. */
+  const reloadInBackgroundIfDue = (): void => {
     const isDue = isCacheOld() || source.lastProblem() !== undefined;
-    if (isDue && source.pauseLeft() === 0) void fetchInBackground();
-  };
-
-  /** Fetches the keys again if those in the cache are too old, or in the background if the last attempt to fetch them failed. */
-  const reloadCacheIfOld = async (): Promise<void> => {
-    if (isCacheOld()) return reloadCache();
-    renewIfDue();
+    if (isDue && source.pauseLeft() === 0) void reloadInBackground();
   };
 
   /**
-   * Returns the key of a token from the cache; undefined if the cache does not have it. Call `reloadCacheIfOld` or `reloadCache` before,
-   * because jose would fetch the keys again if they were too old.
+   * Returns the key of a token from the cache; undefined if the cache does not have it. Only for a cache that is not old, because jose would
+   * fetch the keys again otherwise.
    */
   const cachedKey = async (...token: Parameters<JWTVerifyGetKey>) => {
     try {
@@ -119,7 +113,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
      * fetch. `unknownKeys` has the names of keys that the last fetch did not find, until the next fetch.
      */
     async keyOf(header, token) {
-      await reloadCacheIfOld();
+      if (isCacheOld()) await reloadAndWait();
+      else reloadInBackgroundIfDue();
       const knownKey = await cachedKey(header, token);
       if (knownKey !== undefined) return knownKey;
 
@@ -127,7 +122,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
 
-      await reloadCache();
+      await reloadAndWait();
       const newKey = await cachedKey(header, token);
       if (newKey !== undefined) return newKey;
 
@@ -139,10 +134,10 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
       throw new errors.JWKSNoMatchingKey();
     },
-    fetch: fetchInBackground,
+    fetch: reloadInBackground,
     reachable: source.reachable,
     areGood: () => {
-      renewIfDue();
+      reloadInBackgroundIfDue();
       return source.hasGoodKeys();
     },
   };
