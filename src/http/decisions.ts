@@ -20,7 +20,7 @@ import { filterIn, listPage } from './decision-list.js';
 import { decisionPageHeaders, pageTop, planLinks, problemPage, signInPage } from './decision-pages.js';
 import { createSessionCookie, type DecisionSession, isOwnPage, withNewProof } from './decision-session.js';
 import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
-import { createFailedLogins } from './limits-by-address.js';
+import { createRefusalLog } from './limits-by-address.js';
 import {
   createPages,
   hostHeaders,
@@ -100,9 +100,6 @@ type ReadForm = (request: IncomingMessage) => Promise<URLSearchParams>;
 const requireSession =
   ({ signIn }: DecisionsOptions, sessionCookie: SessionCookie, noteRefusal: NoteRefusal): Check =>
   async (context, next) => {
-    // POST requests come from the script of the page around the view, which cannot show another page. Only signing out is a form. It gets an error
-    // too, because a person without a session is signed out already.
-    const answersWithError = context.req.method === 'POST';
     const cookieSession = sessionCookie.read(context);
     let session: DecisionSession | undefined;
     try {
@@ -118,7 +115,9 @@ const requireSession =
       return next();
     }
 
-    if (answersWithError) throw new HttpError(401, 'session', 'Sign in again.');
+    // No redirect for a POST: the script of the page around the view, which sends nearly all of them, cannot show another page. The form that
+    // signs out gets the error too, because a person without a session is signed out already.
+    if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
     sessionCookie.clear(context);
     return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
   };
@@ -175,7 +174,7 @@ function addSignInRoutes(
   sessionCookie: SessionCookie,
   readForm: ReadForm,
 ): void {
-  const logRefusal = createFailedLogins(now, log, 'sign-in refused');
+  const logRefusal = createRefusalLog(now, log, 'sign-in refused');
 
   const reception: Reception = {
     stateKeys,

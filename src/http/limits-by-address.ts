@@ -47,18 +47,20 @@ export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
   };
 }
 
-/** Maximum number of logged failed logins of one network, or of refusals of one caller, in a minute. */
+/** Maximum number of logged refusals of one network, or of one caller, in a minute. */
 const loggedPerMinute = 5;
-/** Maximum number of logged failed logins of all networks in a second. */
+/** Maximum number of logged refusals of all networks in a second. */
 const loggedPerSecond = 5;
 
 /**
- * Logs failed logins with address and reason, or other refusals, within limits. `unlogged` in an entry is the number of entries that were left
- * out before it. The limit of a network is that of a caller, if `facts` name one, because a load balancer's network has all callers.
+ * Creates a function that logs failed logins or other refusals, with address and reason, within limits. `unlogged` in an entry is the number of
+ * entries that were left out before it. If `facts` name a caller, the caller is counted instead of the network, because behind a load balancer
+ * all callers come from one network.
  */
-export function createFailedLogins(now: () => Date, log: Log, event: LogEvent = 'login failed') {
-  const checkNetwork = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
-  const checkAll = createRateLimiter(loggedPerSecond, now);
+export function createRefusalLog(now: () => Date, log: Log, event: LogEvent = 'login failed') {
+  // Each returns 0 if an entry may be logged now.
+  const secondsUntilLogOf = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
+  const secondsUntilLog = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;
   return (
     { socket: { remoteAddress = 'unknown' } }: Parameters<OnFailedLogin>[0],
@@ -66,7 +68,7 @@ export function createFailedLogins(now: () => Date, log: Log, event: LogEvent = 
     facts: { readonly status?: number; readonly caller?: string | undefined } = {},
   ): void => {
     const source = facts.caller === undefined ? networkOf(remoteAddress) : `caller ${facts.caller}`;
-    if (checkNetwork(source) > 0 || checkAll() > 0) {
+    if (secondsUntilLogOf(source) > 0 || secondsUntilLog() > 0) {
       unlogged += 1;
       return;
     }

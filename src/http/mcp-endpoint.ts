@@ -12,7 +12,7 @@ import { type Authenticate, authenticateRequest, checkScope, type ProtectedResou
 import { createInbox, maximumReply, replyIn } from './client-replies.js';
 import { createBodyReader, HttpError, unavailable } from './http-helpers.js';
 import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createFailedLogins } from './limits-by-address.js';
+import { createRefusalLog } from './limits-by-address.js';
 import { createMcpSessions, type McpSession } from './mcp-sessions.js';
 import { parseMessage } from './parse-message.js';
 import type { SharedMessages } from './replica-messages.js';
@@ -58,7 +58,7 @@ interface Exchange {
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, newId, log, now } = options;
   const { stateKeys } = options.server;
-  const onFailedLogin = createFailedLogins(now, log);
+  const onFailedLogin = createRefusalLog(now, log);
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
   const sessions = createMcpSessions(stateKeys, newId);
@@ -133,8 +133,8 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
   return async ({ request, response, principal, session, conversation, readMessage }: Exchange): Promise<void> => {
     const place = await concurrency.take(principal?.name);
     const { call, allEnded } = trackCalls(reportedCall);
-    /** While a call waits for a person, `listenWhile` of `serveMessage` receives the client's cancellation, and the call gives up its place. */
     const createSdkServer = (listenWhile: Wait) => {
+      // While a call waits for a person, it gives up its place, and `listenWhile` receives the client's cancellation.
       const wait: Wait = (work) => place.waitOutside(() => listenWhile(work));
       // In an old protocol, the client declares its capabilities only when its session begins.
       const sessionClient = session?.client;
@@ -174,7 +174,7 @@ export const reportCalls =
   (operation, args, context) => {
     const startedAt = now().getTime();
     const report = (outcome: CallOutcome | undefined) => {
-      // A look at a plan is no call of its own: each would count an unknown outcome again.
+      // Looks at a plan are not counted, because each look at a plan with an unknown outcome would count that outcome again.
       if (context.look === undefined) metrics.called(operation.name, outcome, now().getTime() - startedAt);
       if (outcome?.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
     };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
-import { createFailedLogins, networkOf } from '../../src/http/limits-by-address.js';
+import { createRefusalLog, networkOf } from '../../src/http/limits-by-address.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
 import { message, post, serveInProcess } from '../support/http-in-process.js';
 
@@ -132,7 +132,7 @@ describe('failed logins', () => {
   test('from many addresses do not flood the log, which says how many it left out', () => {
     let time = 0;
     const logged: object[] = [];
-    const failed = createFailedLogins(
+    const failed = createRefusalLog(
       () => new Date(time),
       (_level, _event, fields = {}) => logged.push(fields),
     );
