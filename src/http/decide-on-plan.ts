@@ -82,7 +82,7 @@ async function decideOnPlan(
   dependencies: DecisionDependencies,
 ): Promise<ClickResult> {
   const objection = reasonAgainst(plan, user, dependencies.accounts);
-  if (objection !== undefined) return { effect: 'refused', outcome: refused(plan, 'NotAllowed', [objection]) };
+  if (objection !== undefined) return { effect: 'refused', outcome: refusedCall(plan, 'NotAllowed', [objection]) };
   const prepared = await prepareCall(plan, dependencies);
   if (plan.state === 'decided') return resultOfEarlierDecision(plan, prepared, dependencies);
   if (prepared.kind === 'refused') return prepared;
@@ -116,14 +116,13 @@ async function callWithClick(
   };
   const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: tokenClaimsOf(plan), page } });
   if (outcome.kind === 'succeeded') return { effect: 'counted', outcome };
-  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. Only the compiler needs a result here,
-  // with the code of any refusal.
-  if (outcome.kind === 'inputRequired') return { effect: 'refused', outcome: refused(plan, 'TicketRefused', []) };
+  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. Only the compiler needs a result here.
+  // The code of the refusal does not matter.
+  if (outcome.kind === 'inputRequired') return { effect: 'refused', outcome: refusedCall(plan, 'TicketRefused', []) };
 
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return undefined;
-  // A call that has claimed the plan stores the outcome itself. After a fault, no outcome is known. After a temporary failure without a claim,
-  // the plan continues to wait for another click.
+  // A call that has claimed the plan stores its outcome itself, unless a fault leaves the outcome unknown. So nothing is stored here.
   if (isPlanClaimed) return { effect: 'counted', outcome };
   if (temporaryFailures.includes(code)) return { effect: 'not counted', outcome };
 
@@ -181,7 +180,7 @@ async function resultOfEarlierDecision(
 async function lookUp(plan: FoundPlan, prepared: PreparedCall, stop?: AbortSignal): Promise<EndedOutcome> {
   const lookedUp =
     prepared.kind === 'ready' ? await prepared.callOfPlan({ look: tokenClaimsOf(plan), stop }) : undefined;
-  return lookedUp !== undefined && tellsEnd(lookedUp) ? lookedUp : outcomeOf(plan);
+  return lookedUp !== undefined && answersLook(lookedUp) ? lookedUp : outcomeOf(plan);
 }
 
 /** The claims of a plan's token: the values by which a call names the plan. */
@@ -191,8 +190,8 @@ function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionD
   log('error', 'journal', { plan: nonce, error: reasonOf(error) });
 }
 
-/** The outcome of a call of a plan that was refused. */
-const refused = ({ tool }: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): EndedOutcome =>
+/** The outcome of a plan's call that is refused. */
+const refusedCall = ({ tool }: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): EndedOutcome =>
   refusedChange(tool, new Refusal(...refusal));
 
 /** Describes the decision on a plan to people: in a sentence, and another with the reason if there is one. */
@@ -204,8 +203,8 @@ function describeDecision({ decision }: FoundPlan): SafeText {
 }
 
 /**
- * The outcome with which a decided plan ended or, if that is not known, the refusal of another decision. Its summary does not tell the decision, which
- * is shown too.
+ * The outcome with which a decided plan ended. If that is not known, returns the refusal of another decision, with a summary that leaves out the
+ * earlier decision, because callers show it too.
  */
 const outcomeOf = (plan: FoundPlan): EndedOutcome => {
   if (plan.outcome !== undefined) return { ...plan.outcome, isOfPlan: true };
@@ -237,7 +236,7 @@ async function prepareCall(
   const principal = found?.kind === 'authenticated' ? found.principal : undefined;
   if (operation === undefined || (caller !== undefined && principal === undefined)) {
     const problem = say`the caller, or the tool, does not exist here any more`;
-    return { kind: 'refused', effect: 'refused', outcome: refused(plan, 'NotAllowed', [problem]) };
+    return { kind: 'refused', effect: 'refused', outcome: refusedCall(plan, 'NotAllowed', [problem]) };
   }
 
   const tokens = createConsentTokens(stateKeys, caller ?? '', now);
@@ -257,15 +256,21 @@ const undecided = (tool: string, reason: SafeText): EndedOutcome =>
     }),
   );
 
-/** The answer to a click that decided nothing, for a temporary reason. It has an outcome, because the view takes an error without one for an unknown end. */
+/**
+ * The answer to a click that decided nothing, for a temporary reason. It has an outcome, because an answer without an outcome counts as no
+ * answer in the view.
+ */
 export function undecidedClick(reason: SafeText): object {
   const outcome = undecided(decideTool, reason);
   const call = { tool: decideTool, args: {} };
   return { content: [], _meta: viewMeta(outcome, call, { seal: () => '' }, { onPage: true }) };
 }
 
-/** True for the outcome with which a plan ended, and for the error that its state cannot be read now. False while its change is under way. */
-const tellsEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
+/**
+ * True if the look found the outcome with which the plan ended, or failed because the state of the plan cannot be read now. False for a change
+ * that is under way. Then `lookUp` returns the outcome of the stored plan.
+ */
+const answersLook = (outcome: CallOutcome): outcome is EndedOutcome =>
   outcome.kind !== 'inputRequired' &&
   (outcome.isOfPlan === true || (outcome.kind === 'failed' && outcome.failure.code === 'StateUnavailable'));
 
@@ -348,7 +353,6 @@ const clickSchema = z.object({
 /** A click in the change view. */
 type PlanClick = z.output<typeof clickSchema>['arguments'];
 
-/** A click that accepts or declines. */
 type DecidingClick = PlanClick & { readonly decision: 'accept' | 'decline' };
 const isDeciding = (click: PlanClick): click is DecidingClick => click.decision !== 'look';
 
