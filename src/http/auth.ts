@@ -60,7 +60,8 @@ export async function authenticateRequest(
   const authorization = onlyHeader(request, 'authorization');
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
-    // Without the header, it is no failed login: a client may begin so, and if there is an issuer, the answer says where to get a token.
+    // A request without the header is no failed login, because a client may begin with one. The answer says where to get a token, if there is an
+    // issuer.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
     throw challenge(resource, 401, 'token', 'A bearer token is needed.', requestedScopes(resource));
   }

@@ -11,7 +11,7 @@ export class HttpError extends Error {
   /** Label for the metrics and the log: fixed words, never text from a client. */
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The caller whose request is refused, for the log. Set where the caller is known, because limits do not know their names. */
+  /** The caller whose request is refused, for the log. Set by the MCP endpoint, so that the checks that refuse need not know it. */
   caller?: string | undefined;
   constructor(status: number, reason: string, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);

@@ -49,7 +49,8 @@ export async function serveLegacyRequest(
     // be matched. Calls begin, and so wait, only after `transport` was created.
     const cancellation = conversation.expect?.({ kind: 'cancellation', id: message.id }, (notification) => {
       transport.onmessage?.(notification);
-      // A cancelled request gets no result. The comment makes the answer a stream of events, even if no event was sent before.
+      // A cancelled request gets no result. The line `: cancelled`, which clients ignore, makes the answer a stream of events even if no event was
+      // sent before.
       writeEvent(response, ': cancelled\n\n');
       response.end();
     });

@@ -51,18 +51,21 @@ export const planInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =
  */
 export const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
 
+const notVerified = words('Your token cannot be verified now. Try again in a few seconds.');
+
 /**
  * Signs in by a token of the tokens file. The token must have the scope `cloudops:approve`, and no other scopes except scopes that name
  * accounts. `/mcp` refuses such a token, so agents have no use for it, and the token shows that a person decides.
  */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
-  /** The person with a token, and the rights. Undefined if the token is invalid or may not decide, an error if it cannot be verified now. */
+  /**
+   * Returns the person with a token, and the person's rights. Returns undefined if the token is invalid or may not decide, and an error if the
+   * token cannot be verified now. The error is not thrown, because the sign-in page shows its message.
+   */
   const rightsOf = async (token: string) => {
     const authentication = await authenticate(token);
     if (authentication.kind === 'unavailable')
-      return unavailable(authentication.reason, 'Your token cannot be verified now. Try again in a few seconds.', {
-        retryAfterSeconds: 5,
-      });
+      return unavailable(authentication.reason, notVerified.text, { retryAfterSeconds: 5 });
     if (authentication.kind === 'invalid') return undefined;
     const { name, scopes } = authentication.principal;
     return decidesOnly(scopes) ? { person: name, mayApprove: true, scopes: scopes.filter(namesAccount) } : undefined;
@@ -79,9 +82,8 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
         const rights = await rightsOf(token);
 
         if (rights instanceof HttpError) {
-          const text = words('Your token cannot be verified now. Try again in a few seconds.');
           for (const [name, value] of Object.entries(rights.headers)) context.header(name, value);
-          return refuse(context, { status: 503, text, logReason: rights.reason }, planNonce);
+          return refuse(context, { status: 503, text: notVerified, logReason: rights.reason }, planNonce);
         }
         if (rights === undefined) {
           const text = words('This token cannot decide here.');
