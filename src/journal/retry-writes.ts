@@ -46,15 +46,14 @@ export function createPersistence() {
    */
   const write = (attempt: Attempt): Promise<void> => track(retry(attempt, closing.signal));
 
-  /** Like `write`, but in the background. If `write` gives up, its error is ignored. */
-  const writeLater = (attempt: Attempt): void => void write(attempt).catch(() => undefined);
-
   return {
     write,
     /** Makes one attempt, and resolves after it even if it fails. Further attempts then follow in the background. */
     writeNowOrLater: async (attempt: Attempt): Promise<void> => {
-      // `writeLater` follows a `Permanent` error too, and then gives up after one attempt.
-      await track(attempt()).catch(() => writeLater(attempt));
+      await track(attempt()).catch(() => {
+        // The last error is ignored. After a `Permanent` error, `write` makes a single attempt, which fails too.
+        void write(attempt).catch(() => undefined);
+      });
     },
     /** The number of writes under way. */
     count: () => underWay.size,
