@@ -2,13 +2,12 @@ import { type Log, reasonOf } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { Journal } from './journal.js';
 
-/** The result of a check. */
-export type Check =
+export type CheckResult =
   | { readonly kind: 'succeeded'; readonly warnings: readonly SafeText[] }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Checks a journal. Never rejects. */
-export const checkOnce = (journal: Pick<Journal, 'healthCheck'>): Promise<Check> =>
+export const checkOnce = (journal: Pick<Journal, 'healthCheck'>): Promise<CheckResult> =>
   journal.healthCheck().then(
     (warnings) => ({ kind: 'succeeded', warnings }),
     (error: unknown) => ({ kind: 'failed', error }),

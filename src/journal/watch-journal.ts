@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, reasonOf, ShownError } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import { OtherVersion } from './conflict.js';
-import { type Check, checkOnce, logProblem } from './health-check.js';
+import { type CheckResult, checkOnce, logProblem } from './health-check.js';
 import type { Journal } from './journal.js';
 
 /** Pauses between two checks (milliseconds): after a failure, and after a success. */
@@ -25,20 +25,20 @@ interface JournalWatch {
   stop(): void;
 }
 
-/** The problem for people who may not see the text of any error, which only the log gets. */
+/** The problem as `/readyz` shows it to everybody. If an error is no `ShownError`, only the log has its text. */
 const problemOf = (error: unknown): SafeText =>
   error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
 
 /** Checks a journal regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
 export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
-  let last: Check | undefined;
+  let last: CheckResult | undefined;
   let hasEverSucceeded = false;
   let timer: NodeJS.Timeout | undefined;
   let isChecking = false;
   let isStopped = false;
   const loggedWarnings = new Set<string>();
 
-  const logChange = (previous: Check | undefined, current: Check): void => {
+  const logChange = (previous: CheckResult | undefined, current: CheckResult): void => {
     if (current.kind === 'failed') {
       const isSame = previous?.kind === 'failed' && reasonOf(previous.error) === reasonOf(current.error);
       if (!isSame) logProblem(current.error, log);
