@@ -64,7 +64,7 @@ export class FileWatcher<Value> {
   }
 
   /**
-   * The value of the last successful read.
+   * Reads the files if they have changed, and returns the value of the last successful read.
    * @throws KeysUnavailable if no read has succeeded yet
    */
   async current(): Promise<Value> {

@@ -163,7 +163,7 @@ function normalise(text: string): string {
     if (decoded === plain) break;
     plain = decoded;
   }
-  // `replaceAll` with a text would join a string for each `-`, and lists of objects hold many.
+  // Regular expressions, because `replaceAll('-', '+')` would build a new string for each `-`, and lists of objects have many.
   return plain.replace(/\s/g, '').replace(/-/g, '+').replace(/_/g, '/');
 }
 

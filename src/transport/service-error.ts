@@ -12,7 +12,7 @@ export interface ServiceError {
   readonly host?: string;
 }
 
-/** S3's names for faults that other APIs name otherwise. Several APIs name a wrong clock like a wrong signature, and say it in the message. */
+/** S3's names for faults that other APIs name otherwise. Several APIs have one code for a wrong clock and a wrong signature: the message tells. */
 const namesInS3: readonly (readonly [pattern: RegExp, name: string])[] = [
   [
     /^(Throttling(Exception)?|Throttled(Exception)?|RequestThrottled(Exception)?|ProvisionedThroughputExceededException|RequestLimitExceeded|TooManyRequestsException|PriorRequestNotComplete|BandwidthLimitExceeded)$/,

@@ -190,9 +190,10 @@ class CallClient implements SignedClient {
     const signed = await sign({ ...request, host }, { ...this.#endpoint, credentials, date });
     const { headers, canonicalRequest, stringToSign } = signed;
     const { sessionToken } = credentials;
+    // The redactor would remove the whole line of the token. The line is a part of every request with a token, so only the token is removed.
     const withoutToken =
       sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
-    // Secrets are removed line by line, so that the log lacks only the lines that hold one, such as a query with a secret argument.
+    // Other secrets are removed line by line, so that the log lacks only the lines that hold one, such as a query with a secret argument.
     const lines = redactor.clean(withoutToken.split('\n'));
     log('debug', 'signed', { canonicalRequest: lines.join('\n'), stringToSign });
     return { headers, credentials };
