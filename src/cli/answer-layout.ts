@@ -64,7 +64,8 @@ function fieldsOf(record: object, pathOfRecord?: string): [path: string, value: 
 
 /**
  * Formats a list as a table, with a row for each of the first `maximumRows` records, and a column for each of the first `maximumColumns`
- * fields in them, among which is the state. A line below the table has the numbers of other records and fields.
+ * fields in them, among which is the state. Cells that do not fit next to the others are on lines below their row. A line below the table has
+ * the numbers of other records and fields.
  */
 function listLines(path: string, records: readonly object[], { unitOf, ...layout }: AnswerLayout): string[] {
   // All records of a list have the same units, so the path of the first record will do.
@@ -72,7 +73,7 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
   const rows = records
     .slice(0, maximumRows)
     .map((record) => new Map([...leavesOf(record)].filter(([, value]) => !isEmpty(value))));
-  const allColumns = stateSecond(rows.flatMap((row) => [...row.keys()]));
+  const allColumns = stateSecond([...new Set(rows.flatMap((row) => [...row.keys()]))]);
   const columns = allColumns.slice(0, maximumColumns);
   const cells = rows.map((row) =>
     columns.map((field) => (row.has(field) ? fieldText(field, row.get(field), cellLayout) : say``)),
@@ -95,22 +96,20 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
   return [
     layout.paint('bold', say`${labelOf(path)} (${records.length})`.text),
     layout.paint('dim', indent + head),
-    ...body.flatMap((line, row) => [
+    ...body.flatMap((line, index) => [
       (indent + line).trimEnd(),
-      ...otherCells(labels.slice(fitting), cells[row]?.slice(fitting) ?? [], layout.width),
+      ...otherCells(labels.slice(fitting), cells[index]?.slice(fitting) ?? [], layout.width),
     ]),
     ...(hidden.length > 0 ? [say`  and ${listed(hidden)}; --all shows them`.text] : []),
   ];
 }
 
-/** Returns the different fields, with those of the state after the first, because people look for the state, and later columns may be left out. */
-function stateSecond(fields: readonly string[]): readonly string[] {
-  const [first = '', ...others] = new Set(fields);
-  // The highest level counts, because inner lists have states as well. A state may be a structure, such as `State.Name`.
+/** Moves the fields of the state behind the first field, because people look for the state, and later columns may be left out. */
+function stateSecond([first = '', ...others]: readonly string[]): readonly string[] {
+  // The outermost level counts, because inner lists have states as well. A state may be a structure, such as `State.Name`.
   const levelOf = (path: string) => path.split('.').findIndex(namesState);
-  const levels = others.map(levelOf).filter((level) => level >= 0);
-  const highest = levels.reduce((lowest, level) => Math.min(lowest, level), Number.POSITIVE_INFINITY);
-  const states = others.filter((path) => levelOf(path) === highest).slice(0, maximumStates);
+  const outermost = Math.min(...others.map(levelOf).filter((level) => level >= 0));
+  const states = others.filter((path) => levelOf(path) === outermost).slice(0, maximumStates);
   return [first, ...states, ...others.filter((path) => !states.includes(path))];
 }
 
