@@ -48,13 +48,13 @@ export const callCommand: Command = {
     try {
       const call = await readCall(invocation);
       const outcome = await execute(call, options.yes !== undefined, terminal);
-      return printOutcome(tool, outcome, Object(call.args).planOnly === true, invocation);
+      return printOutcome(tool, outcome, { isPlanOnly: Object(call.args).planOnly === true }, invocation);
     } catch (error) {
       // With `--json`, a problem of the command line is printed as JSON, too.
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
       const failure = refusalFailure(subject, new Refusal('Usage', error.problems), { isChange: false });
-      return printOutcome(tool, { kind: 'failed', failure }, false, invocation);
+      return printOutcome(tool, { kind: 'failed', failure }, { isPlanOnly: false }, invocation);
     }
   },
 };
@@ -66,7 +66,7 @@ export const callCommand: Command = {
 function printOutcome(
   tool: string,
   outcome: EndedOutcome,
-  isPlanOnly: boolean,
+  { isPlanOnly }: { readonly isPlanOnly: boolean },
   { options, operations, terminal }: Invocation,
 ): number {
   const { stdout, stderr } = terminal;
@@ -89,7 +89,7 @@ function printOutcome(
   }
   const operation = operations.find(({ name }) => name === tool);
   stdout.write(successText(success, operation, layoutOf(terminal, 'stdout'), options.all !== undefined));
-  // The change was wanted, so a note says why it was not sent.
+  // The change was wanted, so a note says why it was not sent. A plan with the outcome `waiting` needs no note: its text says where to decide.
   if (lacksConsent && success.outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
   return code;

@@ -119,10 +119,10 @@ async function checkSignature(
 ): Promise<Finding> {
   const check = `${operation.service} signature`;
   const { call, server } = runtime;
-  // The bucket that the user names with `--bucket` takes the place of the probe's own, which usually does not exist.
   const takesBucket = 'bucket' in probe.arguments;
-  const bucketToRead = takesBucket ? bucket : undefined;
-  const probeInput = bucketToRead === undefined ? probe.arguments : { ...probe.arguments, bucket: bucketToRead };
+  // The bucket that the user names with `--bucket` takes the place of the probe's own, which usually does not exist.
+  const namesBucket = takesBucket && bucket !== undefined;
+  const probeInput = namesBucket ? { ...probe.arguments, bucket } : probe.arguments;
   const args = server.accounts.areNamed ? { ...probeInput, account: account.name } : probeInput;
   const noCaller = '';
   const tokens = createConsentTokens(server.stateKeys, noCaller, server.now);
@@ -132,10 +132,10 @@ async function checkSignature(
   const { code, status, summary, problems, next } = outcome.failure;
   const remedy = textFor('operator', next.text);
   // Services check the signature before they look for the bucket, so the signature is valid. But the bucket of `--bucket` should exist.
-  if (code === 'NoSuchBucket' && bucketToRead !== undefined)
-    return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, remedy);
-  // The probe names errors that show a valid signature, too, because it usually asks for a thing that does not exist. The text is written
-  // for `list_parts`, the only built-in operation with a probe.
+  if (code === 'NoSuchBucket' && namesBucket)
+    return problem(check, say`accepted, but there is no bucket ${bucket} here`, remedy);
+  // The probe names errors that show a valid signature, too, because it usually asks for a thing that does not exist. The text fits
+  // `list_parts`, the only built-in operation with a probe. For operations of files, it may name the wrong thing.
   if (probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
@@ -157,7 +157,7 @@ async function checkSignature(
   // AccessDenied usually means that the account lacks a right. But Ceph with STS sends it for an unknown access key, too.
   const deniedHints = sentences(
     words('Some stores answer so to an unknown access key or a wrong secret, too: check both.'),
-    takesBucket && bucket === undefined && words('Or name a bucket that you can read with --bucket.'),
+    takesBucket && !namesBucket && words('Or name a bucket that you can read with --bucket.'),
   );
   const remedies = code === 'AccessDenied' ? [remedy, ...deniedHints] : [remedy];
   return problem(check, join([summary, ...problems], ' '), join(remedies, ' '));

@@ -126,13 +126,9 @@ function settingLines(name: string, row: Row, width: number): string[] {
 /** The help of a tool for the command `call` or `view`: its purpose, its arguments with their rules, and an example. */
 function toolLines(commandName: string, command: Command, operation: Operation, layout: TextLayout): readonly string[] {
   const { width, paint } = layout;
-  const usage = command.usage.replace('<tool>', operation.name);
-  const { forChanges, ...ofReads } = command;
-  const forTool =
-    operation.effect === 'read'
-      ? { ...ofReads, usage: usage.replace(forChanges?.usage ?? '', '') }
-      : { ...command, usage };
-  const lines = usageOf(commandName, forTool, layout);
+  const shownCommand = operation.effect === 'read' ? withoutOptionsForChanges(command) : command;
+  const usage = shownCommand.usage.replace('<tool>', operation.name);
+  const lines = usageOf(commandName, { ...shownCommand, usage }, layout);
   lines.push('', ...wrapped(say`${defined(operation.description.replace(remarkForModels, ''))}`, width, { indent: 2 }));
 
   const rows = argumentRows(operation);
@@ -140,7 +136,7 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   lines.push('', paint('bold', heading));
   for (const row of rows) lines.push(...argumentLines(row, layout));
 
-  // A long list of values has a letter as its name, by which arguments refer to it. It is printed once, even if several arguments refer to it.
+  // A long list of values has a letter, by which arguments refer to the list. The list is printed once, even if several arguments refer to it.
   const lists = rows.map(({ list }) => list).filter((list) => list !== undefined);
   const valuesByLetter = new Map(lists.map(({ name: letter, values }) => [letter, values]));
   for (const [letter, values] of valuesByLetter)
@@ -154,6 +150,12 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   if (example === undefined) return [...lines, '  The operation file has no example.'];
   const json = exact(JSON.stringify(example));
   return [...lines, say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${json}'`.text];
+}
+
+/** The command as the help of a read shows it. */
+function withoutOptionsForChanges({ forChanges, ...command }: Command): Command {
+  const usage = command.usage.replace(forChanges?.usage ?? '', '');
+  return { ...command, usage };
 }
 
 function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, { width, paint }: TextLayout): string[] {

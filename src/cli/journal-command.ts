@@ -168,8 +168,10 @@ export function changeLines(change: RecordedChange, layout: TextLayout, now: Dat
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
   const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
   const about = say`${ageOf(time, now, layout)}, ${facts}`;
-  const [firstLine = '', ...otherLines] = wrapped(about, width, { start: say`  ${words(outcome)} `, indent: 4 });
-  const outcomeColumns = `  ${outcome} `.length;
+  // The first line begins with the outcome, so that `wrapped` knows the room for the other words. It is cut off below, to get its own colour.
+  const start = say`  ${words(outcome)} `;
+  const [firstLine = '', ...otherLines] = wrapped(about, width, { start, indent: 4 });
+  const wordsAfterOutcome = shortened(firstLine, width).slice(start.text.length);
 
   // The description is in double quotation marks, so double marks inside become single.
   const quotedDescription = quoted(description.replaceAll('"', "'"), longestText);
@@ -177,7 +179,7 @@ export function changeLines(change: RecordedChange, layout: TextLayout, now: Dat
   const shortDescription = shortNames(quotedDescription, width - 2);
   return [
     paint('bold', shortDescription.text),
-    `  ${paint(outcomeColour, outcome)} ${paint('dim', shortened(firstLine, width).slice(outcomeColumns))}`,
+    `  ${paint(outcomeColour, outcome)} ${paint('dim', wordsAfterOutcome)}`,
     // A name without spaces can be longer than a line.
     ...otherLines.map((line) => paint('dim', shortened(line, width))),
   ];
