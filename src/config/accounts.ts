@@ -213,22 +213,20 @@ function reportWidening(values: SettingValues, environment: ParsedEnvironment, n
     const allowed = limits[setting];
     // Without a list in the environment, every name is allowed.
     if (allowed === undefined) continue;
-    // If the account gives no list, this is `allowed`, which it inherits. If its own list is wrong, which has been reported, this is undefined.
+    // An account that gives no list inherits `allowed`. `values` has no list if the list of the account is wrong, which has been reported.
     const excluded = (values[setting] ?? []).filter((name) => !allowed.includes(name));
     if (excluded.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(excluded)}, which ${safeVariableName(setting)} leaves out.`);
   }
 
-  // Of the values of CONFIRM_DELETE, `type` is the stricter.
-  const isWeaker = {
-    CONFIRM: limits.CONFIRM !== undefined && !isAsStrict(values.CONFIRM, limits.CONFIRM),
-    CONFIRM_DELETE: limits.CONFIRM_DELETE === 'type' && values.CONFIRM_DELETE === 'click',
-  };
-  for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const)
-    if (isWeaker[setting])
-      report(
-        say`${nameOf(setting)} may not be ${own(values[setting])} while ${safeVariableName(setting)} is ${own(environment.values[setting])}.`,
-      );
+  const reportWeaker = (setting: 'CONFIRM' | 'CONFIRM_DELETE', limit: string) =>
+    report(
+      say`${nameOf(setting)} may not be ${own(values[setting])} while ${safeVariableName(setting)} is ${own(limit)}.`,
+    );
+  const { CONFIRM: confirm, CONFIRM_DELETE: confirmDelete } = limits;
+  if (confirm !== undefined && !isAsStrict(values.CONFIRM, confirm)) reportWeaker('CONFIRM', confirm);
+  // `type` is stricter than `click`.
+  if (confirmDelete === 'type' && values.CONFIRM_DELETE === 'click') reportWeaker('CONFIRM_DELETE', confirmDelete);
 }
 
 /** Reports settings of an account that contradict each other, and tools that do not exist. */

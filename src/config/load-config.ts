@@ -54,8 +54,8 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
 }
 
 /**
- * Checks the settings of the environment and the command line. Returns the values that are given as `explicit`, and with defaults as
- * `values`. Reports every problem.
+ * Checks the settings of the environment and the command line, and reports every problem. In the result, `explicit` has only the values that
+ * are given, and `values` has the defaults too.
  */
 function parseEnvironment(
   { texts, files, endpoints: endpointTexts }: GatheredSettings,
@@ -65,7 +65,7 @@ function parseEnvironment(
   for (const problem of ownOperations.problems) report(problem);
   const operations = allOperations(builtIn, ownOperations);
 
-  const explicit = parseSettings(valuesOfTexts(texts), safeVariableName, report);
+  const explicit = parseSettings(uncheckedValues(texts), safeVariableName, report);
   const values = withDefaults(explicit);
 
   // Endpoints of the services that operation files add, from variables such as CLOUDOPS_ENDPOINT_BILLING_URL. The endpoints of the built-in
@@ -83,7 +83,8 @@ function parseEnvironment(
   return { explicit, values, files, endpoints, operations };
 }
 
-function valuesOfTexts(texts: GatheredSettings['texts']): Partial<Record<Setting, unknown>> {
+/** Converts the texts of settings to the values that the schemas check. */
+function uncheckedValues(texts: GatheredSettings['texts']): Partial<Record<Setting, unknown>> {
   const values: Partial<Record<Setting, unknown>> = {};
   for (const setting of settingNames) {
     const text = texts[setting];
