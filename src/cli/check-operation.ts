@@ -34,7 +34,7 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   // The parser guards the functions of the operation. A guard reports each fault to `failed`, with a message that has the name already.
   const parse = createDefinitionParser({
     failed: ({ message }) => {
-      // A plain string is quoted, and differs from call to call. One such problem of a function is enough.
+      // Of messages that differ only in the string that they quote after `plainString`, the first is enough.
       const [fault] = message.split(plainString);
       if (![...problems].some((known) => known.split(plainString)[0] === fault)) problems.add(message);
     },

@@ -72,8 +72,8 @@ async function serve(
 ): Promise<number> {
   const { server, inFlight, journal, questions, plans, store } = runtime;
   const { now, stderr } = terminal;
-  // Without CLOUDOPS_STATE_KEY, the plans of this process are refused by other replicas, and after a restart. Without authentication, only
-  // this machine can reach the server, so it has no replicas, and its user knows of a restart. So there is no warning.
+  // Without authentication, there is no warning, because only this machine can reach the server. So it has no replicas, and its user knows of a
+  // restart.
   if (access.openIdentity !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
   // Many running calls may listen to `stop`. By default, Node warns of a leak at the eleventh listener.
@@ -132,7 +132,7 @@ async function serve(
   // The HTTP server stops first, because its last calls still use the shared messages, the journal and the authentication.
   const stoppedAt = now().getTime();
   await httpServer.stop(graceMs);
-  // Otherwise, the outcomes that the journal could not take yet would end as unknown. A second signal ends the process at once.
+  // Outcomes that the journal could not take yet would end as unknown, so this waits for them. A second signal ends the process at once.
   await awaitOutcomes(journal, graceMs - Math.max(0, now().getTime() - stoppedAt));
   await sharedMessages?.close();
   journalWatch?.stop();
@@ -234,7 +234,10 @@ export async function accessOf(host: string, { http, proxies, publicUrl }: Confi
 /** The authentication of callers, by a tokens file or by an OAuth issuer. */
 interface Identity {
   readonly authenticate: Authenticate;
-  /** Finds a caller with its current scopes. `invalid` if the caller may no longer make calls. */
+  /**
+   * Finds a caller, with its current scopes if they can be known, and otherwise with `scopesAtPlan`. `invalid` if the caller may no longer make
+   * calls.
+   */
   callerNamed(name: string, scopesAtPlan: readonly string[]): Promise<Authentication>;
   /** Returns the way in which people sign in to the page for decisions. */
   signIn(publicUrl: string): Promise<SignIn>;

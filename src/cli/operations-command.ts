@@ -141,7 +141,7 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
     const { operations, follows = {}, problems, fileNotes = [] } = loaded;
     const all = allOperations(builtIn, loaded);
     const extended = all.filter(({ name }) => Object.hasOwn(follows, name));
-    // The notes on an operation are printed below its name.
+    // Here, only the notes about files. `printChecked` prints the notes on an operation below its name.
     printLines(stdout, [
       ...problems.map((problem) => say`problem  ${problem}`),
       ...fileNotes.map((note) => say`note  ${note}`),
@@ -211,16 +211,16 @@ const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'repl
 /** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
   const parsed = operation.input().parse(example);
-  // Without a valid secret, the request is shown without it.
+  // If the rules of an argument refuse a made-up secret, the request is shown without secrets.
   const withoutSecrets = { input: parsed, nameBySecretPath: {} };
-  const { input: args, nameBySecretPath: secretNames } = await insertSecrets(
+  const { input: completeInput, nameBySecretPath: secretNames } = await insertSecrets(
     operation,
     parsed,
     madeUpSecrets,
     exampleRegion,
   ).catch(() => withoutSecrets);
   // Control arguments, such as `planOnly`, are left out, because an operation never gets them.
-  const input = Object.fromEntries(Object.entries(args).filter(([name]) => !controlArguments.includes(name)));
+  const input = Object.fromEntries(Object.entries(completeInput).filter(([name]) => !controlArguments.includes(name)));
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const endpoint = resolveEndpoint(exampleCloud(service), operation, apiRequest.region);

@@ -88,9 +88,9 @@ async function run(name: string, command: Command, args: readonly string[], term
     return helpCommand.run({ ...invocation, positionals: topic });
   }
 
-  // The problems of the configuration include those of the command line, which the command itself refuses. All others are of wrong settings.
-  const isOfSetting = (problem: SafeText) => !commandLine.problems.includes(problem);
-  if (command.serves && !configResult.ok && configResult.problems.some(isOfSetting))
+  // Wrong settings keep a server from starting. If the only problems are those of the command line, the command itself refuses them.
+  const isOfSettings = (problem: SafeText) => !commandLine.problems.includes(problem);
+  if (command.serves && !configResult.ok && configResult.problems.some(isOfSettings))
     return refuse(say`cloudops-mcp cannot start`, configResult.problems, terminal);
   if (command.serves) for (const note of ownOperations.notes ?? []) printLine(terminal.stderr, say`warning: ${note}`);
   return command.run({ ...invocation, positionals });

@@ -65,7 +65,8 @@ async function serveClient(
     // The error's message is not logged, because it may quote any text that the client sent.
     onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
   });
-  // The SDK has set `onmessage`. A message that it would change gets an error in place of being passed on.
+  // The SDK, which has set `onmessage`, would ignore or silently change the messages that `problemOfMessage` finds. They are not passed on: such a
+  // request gets an error, and JSON-RPC has no answer to any other message.
   const { onmessage } = transport;
   transport.onmessage = (message) => {
     const problem = problemOfMessage(message);

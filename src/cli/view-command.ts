@@ -118,7 +118,7 @@ async function showInBrowser(
   // The address has a line of its own, so that no terminal breaks it. A program that reads stdout gets only the address.
   printLine(stderr, content.hint);
   printLine(stdout, exact(page.url));
-  // Without a browser, the person can still open the address.
+  // `openBrowser` may write the address into a file, which is removed at the end. Without a browser, the person can still open the address.
   const addressFile = opens && stdout.isTTY ? await openBrowser(page.url, platform).catch(() => undefined) : undefined;
   if (!end.aborted) await once(end, 'abort');
 
