@@ -62,7 +62,7 @@ interface Observed {
 /**
  * Why there is no rate:
  * - `begun`: the start is known, and the first round is arriving and may have more parts.
- * - `one round`: the start is unknown, and all parts may have been begun at once, so no part shows how long it took.
+ * - `one round`: the start is unknown, and all parts may have been begun at once, so no part shows how long it took. Or all parts are empty.
  * - `late`: most parts in flight are overdue, because of a pause or a slower rate.
  */
 type WhyUnclear = 'begun' | 'one round' | 'late';
@@ -121,10 +121,10 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
 
   // The service cuts times to whole seconds. On average, `lostMs` makes up for that.
   const serviceNow = Math.max(checkedAt + lostMs, last.uploadedAt);
-  // From here on, times are by a clock that stands still in a pause, so that no part seems slow because of it. A pause is between two arrivals,
-  // so the start of the upload and the time since the last arrival are the same on both clocks.
-  const pause = pauseIn(arrivals, startedAt);
+  // The times in `activeArrivals`, `connections` and `observed` are by a clock that stands still in a pause, so that no part seems slow because
+  // of the pause. By both clocks, `startedAt` and `idleMs` are the same, because a pause is between two arrivals.
   const idleMs = serviceNow - last.uploadedAt;
+  const pause = pauseIn(arrivals, startedAt);
   const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
   const connections = connectionsOf(activeArrivals, startedAt);
   const observed = { connections, now: activeTime(serviceNow, pause), pause };
@@ -134,16 +134,17 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
   // parts and since the last part show that there was a second round. Without one, the later parts may belong to the first round too.
   const efforts = effortsOf(connections);
   const isStartUnknown = connections.startedAt === undefined;
-  const areUncertain = isStartUnknown && isMaybeOneRound(connections, idleMs);
-  if (efforts.length === 0 || areUncertain) {
+  const mayBeOneRound = isStartUnknown && isMaybeOneRound(connections, idleMs);
+  const isRateUnknown = efforts.length === 0 || mayBeOneRound;
+  if (isRateUnknown) {
     // Without a rate, nothing shows how long a silence is usual. So the upload is called stopped only after a very long one.
     if (idleMs > promised.stoppedWithoutRateMs) return { kind: 'stopped', ...observed };
     return { kind: 'unclear', why: 'one round', ...observed };
   }
 
   // If the start is known, the first parts have efforts. But while the first round arrives, it may still get more parts, so neither the
-  // number of connections nor the rate is certain. If the start is unknown, this round has ended, because there are later parts, so
-  // `firstRoundEndsAt` is past.
+  // number of connections nor the rate is certain. If the start is unknown, `mayBeOneRound` has excluded a single round, so the first round
+  // has ended, and `firstRoundEndsAt` is past.
   const firstRoundEndsAt = firstRoundEnd(connections);
   if (observed.now < firstRoundEndsAt) {
     // An infinite time means that only another part can end the first round.
@@ -211,7 +212,8 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   if (idleMs > stoppedAfter(usualPartMs))
     return { kind: 'stopped', rate: rateOf(sinceChange, connectionCount), ...observed };
 
-  // A part is overdue if it has been in flight for much longer than usual. Its time until now already counts as an effort.
+  // A part is overdue if it has been in flight for much longer than usual. `overdueEfforts` makes an effort of its time until now, so that the
+  // rate includes it.
   const overdue = overdueEfforts(observed, msPerByteOf(sinceChange));
   const rate = rateOf([...sinceChange, ...overdue], connectionCount);
 
@@ -221,7 +223,7 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   const areMostOverdue = overdue.length > connectionCount / 2;
   if (isNextPartLate && areMostOverdue) {
     // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least. The range
-    // of the rate has to allow both. It is in milliseconds per byte, so its slow end is the larger number.
+    // of the rate has to allow both. `slowest` is in milliseconds per byte, so the larger number is the slower rate.
     const slowest = Math.max(rate.slowest, msPerByteOf(overdue));
     // This time is past. It tells users for how long the part has been late.
     const nextPartDueAt = now - idleMs + usualPartMs;
@@ -414,22 +416,25 @@ export function secondsLeft({ connections, now }: Observed, rate: Rate, bytesLef
   // A round is one part from each connection.
   const roundSize = count * partSize;
   // If the start is unknown, there may be more connections than `count`. Then all bytes left may be in flight, and nothing shows how many of
-  // them are sent. A count of 1 is certain, because only parts that are sent one after the other arrive so evenly.
+  // them are sent. A count of 1 is certain, because `connectionsOf` finds it only for parts that arrive as evenly as from a single connection.
   const isCountCertain = startedAt !== undefined || count === 1;
   const mayAllBeInFlight = bytesLeft <= mostConnectionsFactor * roundSize;
   if (!isCountCertain && mayAllBeInFlight) return undefined;
 
-  // Each connection has sent bytes at its rate since it last became free. Before the last round, no connection stays free, and each has sent at
-  // most the whole of its part. In the last round, the share of a free connection goes to the others, so this may be more than a part.
+  // Each connection has sent bytes at its rate since it last became free: at most one part, because after a part it becomes free again. In the
+  // last round, a connection that becomes free gets no new part, and the others get its bandwidth. So the bytes that count for it may be more
+  // than a part.
   const isLastRound = bytesLeft <= roundSize;
-  const mostSentByOne = isLastRound ? bytesLeft : partSize;
+  const mostBytesPerConnection = isLastRound ? bytesLeft : partSize;
   const secondsAt = (millisecondsPerByte: number) => {
     let sentBytes = 0;
     for (const freedAt of lastFreedTimes(connections)) {
-      sentBytes += Math.min(mostSentByOne, (now - freedAt) / millisecondsPerByte);
+      const bytesOfConnection = (now - freedAt) / millisecondsPerByte;
+      sentBytes += Math.min(mostBytesPerConnection, bytesOfConnection);
     }
+    const secondsForRest = (bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count);
     // At least 1 second, because the parts in flight have not arrived, even if all of their bytes are sent.
-    return Math.max(1, Math.round((bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count)));
+    return Math.max(1, Math.round(secondsForRest));
   };
   const range = { from: secondsAt(rate.fastest), to: secondsAt(rate.slowest) };
   return { likely: secondsAt(rate.millisecondsPerByte), range };

@@ -88,7 +88,7 @@ export function summarise(
   const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
 
   const totalBytes = bytesOf(sorted);
-  const areSizesKnown = totalBytes >= 0;
+  const areSizesKnown = !Number.isNaN(totalBytes);
   const progress = progressOf(distinctParts, expectation);
   const isComplete = progress.likelyBytesLeft === 0;
   // A complete upload has neither parts in flight nor time left, so its pace does not matter. Without sizes, the pace is unknown.
@@ -116,15 +116,7 @@ export function summarise(
     tooSmallCount: progress.tooSmall.length,
     tooSmall: firstEntries(tooSmallRuns),
     duplicates: firstEntries(duplicates),
-    // A negative number means that the list was not cut, and is ignored.
-    ...countNotShown({
-      runs: runs.length - maximumEntries,
-      inFlight: inFlight.length - maximumEntries,
-      passedOver: passedOver.length - maximumEntries,
-      toCome: toCome.length - maximumEntries,
-      tooSmall: tooSmallRuns.length - maximumEntries,
-      duplicates: duplicates.length - maximumEntries,
-    }),
+    ...countNotShown(entriesLeftOut({ runs, inFlight, passedOver, toCome, tooSmall: tooSmallRuns, duplicates })),
     // The fields `firstUploadedAt`, `lastUploadedAt`, `checkedAt` and `idleSeconds`.
     ...uploadTimes(sorted, checkedAt),
     startedAt,
@@ -157,6 +149,10 @@ function equalRuns(parts: readonly UploadPart[]) {
 /** The first `maximumEntries` entries of a list. Undefined for an empty list, so that the summary lacks the field. */
 const firstEntries = <Entry>(all: readonly Entry[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
 
+/** The number of entries of each list beyond `maximumEntries`. A negative number means that the list is short enough. */
+const entriesLeftOut = (lists: Readonly<Record<string, readonly unknown[]>>) =>
+  Object.fromEntries(Object.entries(lists).map(([name, { length }]) => [name, length - maximumEntries]));
+
 /** Converts ISO 8601 to milliseconds since 1970. Undefined for text that is no time. */
 const timeOf = (text: string | undefined): number | undefined => {
   const time = Date.parse(text ?? '');
@@ -179,17 +175,16 @@ interface Progress {
 }
 
 /**
- * Measures the progress towards the expectation. Parts that are too small do not count, because they have to be sent again. `missingCount`
- * is the number of parts that are not stored. `remainingParts` counts those that are too small as well. There is no progress, only
- * `tooSmall`, if nothing is expected, or if the stored parts contradict the expectation. If the size of a part is unknown, there
- * are only `missingCount` and `tooSmall`, in which this part is not.
+ * Measures the progress towards the expectation. Parts that are too small do not count, because they have to be sent again.
+ * - If nothing is expected, or if the stored parts contradict the expectation, the result has only `tooSmall`.
+ * - If the size of a part is unknown, the result has only `missingCount` and `tooSmall`, and this part is not in `tooSmall`.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
   // With a contradicted expectation, it is unknown how many parts are missing.
   if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
-  if (!(bytesOf(parts) >= 0)) return { missingCount, tooSmall };
+  if (Number.isNaN(bytesOf(parts))) return { missingCount, tooSmall };
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
 
@@ -253,8 +248,8 @@ function missingByPace(
 ): MissingParts & { readonly inFlightSeconds?: number | undefined } {
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
-    // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight. With one
-    // connection, every part missing below a stored part counts as passed over, because nothing shows that it is still awaited.
+    // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight. With
+    // `connectionCount: 1`, every part missing below a stored part counts as passed over, because nothing shows that it is still awaited.
     const order = { ascending: true, descending: true };
     return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: exactCount ?? 0, isSending: false });
   }
@@ -268,8 +263,9 @@ function missingByPace(
   const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
   if (exactCount !== undefined) return { ...missing, inFlightSeconds };
 
-  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part. No range
-  // crosses this part, because it is stored. Parts in flight are named above it too, because the client sends the next numbers.
+  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part. As
+  // this part is stored, no range crosses it, and the end of a range tells its side. Parts in flight are named above it too, because the client
+  // sends the next numbers.
   const highest = numbers.at(-1) ?? 0;
   const toCome = missing.toCome.filter(({ to }) => to < highest);
   return { ...missing, toCome, inFlightSeconds };
