@@ -14,11 +14,11 @@ export function followProblems(change: Operation, follow: Follow, all: readonly 
     return [`follow.read: ${unknownName(follow.read, 'a read', names)}`];
   }
   return Object.entries(follow.arguments).flatMap(([argument, source]) => {
-    // The first step of a source is `input` or `answer`. An answer may have any fields.
-    const [start, ofChange] = stepsOf(source);
+    // A source is a path such as `input.clusterId` or `answer.id`. Fields of an answer are not checked, because an answer may have any fields.
+    const [start, firstName] = stepsOf(source);
     return [
       ...problemIfUnknown(stepsOf(argument)[0], read),
-      ...(start === 'input' ? problemIfUnknown(ofChange, change) : []),
+      ...(start === 'input' ? problemIfUnknown(firstName, change) : []),
     ];
   });
 }

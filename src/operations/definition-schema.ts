@@ -144,7 +144,7 @@ const isFunction = (value: unknown): value is AnyFunction => typeof value === 'f
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'name' in value && 'request' in value;
 
-/** The beginning of the sentence that quotes a plain string in place of a text. */
+/** Begins the sentence that quotes a plain string, which a function returned although a text made by `kit.say` is needed. */
 export const plainString = '. This is a plain string: ';
 
 function plainTextProblem({ input }: { readonly input?: unknown }): string {

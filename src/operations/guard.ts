@@ -33,8 +33,8 @@ export function guardFunction<Result>(
 const promiseMs = 5_000;
 
 /**
- * Like `guardFunction`, for a function that may return a promise. Then the wrapper returns a promise that rejects with the fault, also if the
- * promise takes longer than `timeLimitMs`.
+ * Like `guardFunction`, for a function that may return a promise. If the function does, the promise of the wrapper rejects with its fault, or
+ * with a fault after `timeLimitMs`.
  */
 export function guardAsyncFunction<Result>(
   name: string,
@@ -85,7 +85,7 @@ const objectSchema = z.custom<z.ZodObject>(
 );
 
 /**
- * Runs a function of the operation. An error becomes an `OperationFault`, and the observer is told.
+ * Runs a function of the operation. Its error becomes an `OperationFault`. The observer is told of the call and of the fault.
  * @param where finds a more exact name of the function that threw
  */
 function attempt<Result>(name: string, run: () => Result, observer: CallObserver, where = () => name): Result {

@@ -16,11 +16,9 @@ const tokens = {
 export function jsonFault(text: string): string {
   const scan: Scan = { text, index: 0, closers: [], isAfterValue: false };
   take(scan, 'space');
-  for (;;) {
-    const missing = missingAt(scan);
-    if (missing === undefined) continue;
-    return `${missing} is missing at ${scan.index < text.length ? placeIn(text, scan.index) : 'the end'}`;
-  }
+  let missing: string | undefined;
+  while (missing === undefined) missing = missingAt(scan);
+  return `${missing} is missing at ${scan.index < text.length ? placeIn(text, scan.index) : 'the end'}`;
 }
 
 function placeIn(text: string, index: number): string {
@@ -38,24 +36,32 @@ interface Scan {
   isAfterValue: boolean;
 }
 
-/** Reads an entry of a list or object, or its opening or closing bracket. Returns what is missing if the text does not go on as JSON does. */
+/**
+ * Reads a closing bracket, or a value with the comma and the name before it. Of a list or object, reads only the opening bracket, so the next
+ * call reads its first entry. Returns what is missing if the text does not go on as JSON does.
+ */
 function missingAt(scan: Scan): string | undefined {
-  const { text, index, closers, isAfterValue } = scan;
+  const { text, closers } = scan;
   const closer = closers.at(-1);
-  if (isAfterValue && closer === undefined) return 'the end of the text';
-  if (closer !== undefined && text[index] === closer) {
+  if (scan.isAfterValue && closer === undefined) return 'the end of the text';
+  if (closer !== undefined && text[scan.index] === closer) {
     scan.index += 1;
     take(scan, 'space');
     closers.pop();
     scan.isAfterValue = true;
     return undefined;
   }
-  if (isAfterValue && !take(scan, 'comma')) return `"," or "${closer}"`;
+  if (scan.isAfterValue && !take(scan, 'comma')) return `"," or "${closer}"`;
   if (closer === '}' && !take(scan, 'name')) return 'a name in double quotation marks with ":"';
-  const bracket = text[scan.index];
-  scan.isAfterValue = !take(scan, 'bracket');
-  if (!scan.isAfterValue) closers.push(bracket === '[' ? ']' : '}');
-  else if (!take(scan, 'value')) return 'a value';
+
+  const isList = text[scan.index] === '[';
+  if (take(scan, 'bracket')) {
+    closers.push(isList ? ']' : '}');
+    scan.isAfterValue = false;
+    return undefined;
+  }
+  if (!take(scan, 'value')) return 'a value';
+  scan.isAfterValue = true;
   return undefined;
 }
 

@@ -28,7 +28,7 @@ export interface OwnOperations {
   readonly follows?: Readonly<Record<string, Follow>>;
   /** Doubts about files and operations that do not keep the server from starting, one sentence each. */
   readonly notes?: readonly SafeText[];
-  /** Those of `notes` that are about files, also if there are problems. */
+  /** The notes about files only. Unlike `notes`, they are also given if there are problems. */
   readonly fileNotes?: readonly SafeText[];
   /** Reasons why the files cannot be used, one sentence each. If there is one, `operations` is empty. */
   readonly problems: readonly SafeText[];
@@ -92,7 +92,7 @@ export async function loadOperations(
   return { operations, follows, notes: [...fileNotes, ...doubts.map(aboutFiles)], fileNotes, problems: [] };
 }
 
-/** `defined` shows a text as it is: it is a text of this server, in which all values from outside files are quoted. */
+/** Makes safe text of a sentence of this server. `defined` adds no quotation marks, because the sentence already quotes what a file contains. */
 const aboutFiles = (text: string): SafeText => say`CLOUDOPS_OPERATIONS: ${defined(text)}`;
 
 const problemLine = (file: string, problem: string): string => {
@@ -226,7 +226,7 @@ async function orUnusable<Value>(ifThrown: string, path: string, step: () => Pro
   }
 }
 
-/** Returns the line of an error in a file, such as ` (line 3)`. A syntax error does not have it, so the way to find it is named. */
+/** Returns the line of an error in a file, such as ` (line 3)`. A syntax error has no line, so the text says how to find the line. */
 function placeOf(error: unknown, path: string): string {
   const stack = textAt(error, 'stack') ?? '';
   const end = stack.split(pathToFileURL(resolve(path)).href)[1] ?? '';
@@ -300,7 +300,8 @@ async function addOperation(
     // Undefined unless `fromModel` made the definition.
     const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
     const operation = { ...parsed.operation, ...(schemas && { schemas }) };
-    // The file of an operation with this name. A built-in operation has none, and `files` may have the file that extends it.
+    // The file of an earlier operation with this name. `files` is not asked for a built-in operation, because it may have a file that extends
+    // the operation, and that file has not taken the name.
     const isLoaded = operations.some(({ name }) => name === operation.name);
     const takenBy = isLoaded ? files.get(operation.name) : undefined;
     const otherFile = takenBy === undefined ? undefined : basename(takenBy);

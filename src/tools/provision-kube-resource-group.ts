@@ -227,7 +227,8 @@ export const provisionKubeResourceGroup = defineOperation({
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
       const servers = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
 
-      // An invalid key or location is no missing key. The name of a key is replaced by the key only if all arguments are valid.
+      // Looks in the unchecked arguments, because an invalid key is not a missing key. They have the key's name if any argument is invalid, because
+      // only a valid call gets the key in place of its name.
       const hasKey = ['serviceAccountKey', 'serviceAccountKeyName'].some(
         (name) => valueAt(given, `externalCloudConfig.${name}`) !== undefined,
       );
