@@ -46,7 +46,10 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
 }
 
-/** Converts a value without inner values. If another value of the answer has a wrong format, times, blobs and numbers are still as they came. */
+/**
+ * Converts a value without inner values. Usually, the codec has converted times, blobs and numbers. If any value of the answer is in a wrong
+ * format, the codec returns all of them unconverted.
+ */
 function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
   // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text.
   if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);

@@ -27,7 +27,7 @@ export function translatePath(
   return resolvePath(path, fields, to, naming).path;
 }
 
-/** The values that a setting may name in an answer: for each, the test of the rules of a value, and the end of a problem's sentence. */
+/** What a setting may name in an answer. `accepts` tests the rules of the named value. `problem` ends the sentence about another value. */
 const answerParts = {
   entries: { accepts: holdsEntries, problem: 'is neither a list nor a map of lists' },
   text: { accepts: ({ kind }: ValueRules) => kind === 'text' || kind === 'enum', problem: 'is no text' },
@@ -50,7 +50,7 @@ export function translateAnswerPath(
   return resolved.path;
 }
 
-/** True for lists, and for maps and structures whose values are lists or structures. */
+/** True for lists and documents, and for maps and structures whose values may be entries: lists, structures or documents. */
 function holdsEntries(rules: ValueRules): boolean {
   const mayBeEntries = ({ kind }: ValueRules) => ['list', 'structure', 'document'].includes(kind);
   if (rules.kind === 'map') return mayBeEntries(rules.element());
@@ -64,6 +64,7 @@ interface ResolvedPath {
   readonly rules: ValueRules | undefined;
 }
 
+/** Translates each name of a path, which may be a `name` or a `memberName`, to the name of the kind `to`. */
 function resolvePath(
   path: string,
   fields: readonly Argument[],
@@ -72,7 +73,7 @@ function resolvePath(
 ): ResolvedPath {
   // `rules[0].id` has the first name `rules`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
-  const field = fields.find((field) => field[to] === firstName) ?? fields.find((field) => isNamed([firstName], field));
+  const field = fields.find((each) => each[to] === firstName) ?? fields.find((each) => isNamed([firstName], each));
   if (field === undefined) throw new ModelError(unknownMember(firstName === '' ? path : firstName, fields, naming));
   const start = `${field[to]}${indexes}`;
   const rules = indexes === '' ? field.rules : elementOf(field.rules);
@@ -84,6 +85,7 @@ function resolvePath(
   return { path: `${start}.${resolved.path}`, rules: resolved.rules };
 }
 
+/** Returns the rules of the innermost elements if lists are nested. A value that is no list counts as its own element. */
 const elementOf = (rules: ValueRules): ValueRules => (rules.kind === 'list' ? elementOf(rules.element()) : rules);
 
 /** Says that a structure has no member with a name, and names the nearest. */

@@ -87,7 +87,7 @@ function draftOperation(
 /** Returns the names of the lists and maps in an answer whose entries may have failed although the cloud accepted the change. */
 function failureLists({ shape }: Model, { output }: ModelOperation): readonly string[] {
   const isOfErrors = (entry: Shape) =>
-    entry.kind === 'structure' && entry.members.some(({ name }) => errorField.test(name));
+    entry.kind === 'structure' && entry.members.some(({ name }) => namesErrorOfEntry.test(name));
   return output.members
     .filter(({ name, target }) => {
       const value = shape(target);
@@ -95,22 +95,24 @@ function failureLists({ shape }: Model, { output }: ModelOperation): readonly st
       const entry = shape(value.kind === 'list' ? value.member.target : value.value.target);
       // The values of a map are entries, or lists of entries. Other maps, such as a map of messages, are not counted.
       const mayHoldEntries = value.kind === 'list' || ['list', 'structure'].includes(entry.kind);
-      return mayHoldEntries && (isOfErrors(entry) || failureList.test(name));
+      return mayHoldEntries && (isOfErrors(entry) || namesFailures.test(name));
     })
     .map(({ name }) => name);
 }
 
 /** Returns the names of the texts in an answer that may be the error of a change that failed although the cloud answered with a success. */
 const errorFields = ({ shape }: Model, { output }: ModelOperation): readonly string[] =>
-  output.members.filter(({ name, target }) => errorText.test(name) && isText(shape(target))).map(({ name }) => name);
+  output.members
+    .filter(({ name, target }) => namesErrorOfChange.test(name) && isText(shape(target)))
+    .map(({ name }) => name);
 const isText = (value: Shape) => value.kind === 'enum' || (value.kind === 'simple' && value.type === 'string');
 
-/** The names of lists and maps of failed entries, such as `Errors`, `FailedEntries` and `UnprocessedItems`. */
-const failureList = /error|fail|unprocessed|unsuccessful|rejected/i;
-/** The fields with the error of a whole change, such as `FunctionError` of a function that ran and failed. */
-const errorText = /^(?:function)?error(?:code)?$/i;
-/** The fields with the error of an entry. */
-const errorField = /^(?:error)?code$|^error(?:message|type)?$/i;
+/** Matches the names of lists and maps of failed entries, such as `Errors`, `FailedEntries` and `UnprocessedItems`. */
+const namesFailures = /error|fail|unprocessed|unsuccessful|rejected/i;
+/** Matches the names of fields with the error of a whole change, such as `FunctionError` of a function that ran and failed. */
+const namesErrorOfChange = /^(?:function)?error(?:code)?$/i;
+/** Matches the names of fields with the error of an entry in a list of failures. */
+const namesErrorOfEntry = /^(?:error)?code$|^error(?:message|type)?$/i;
 
 /** Returns the service name in signatures, in the form that settings require for names of APIs. */
 const signingServiceName = ({ service }: Model): string =>

@@ -10,7 +10,7 @@ export type FindPassedBack = (answerFields: readonly Argument[]) => readonly str
 /**
  * Returns the function that finds the texts of an answer that operations of the same file take as arguments, at any depth: `Key` in a list of
  * objects is `Key` of an object to delete. Such a field and such an argument have the same name in the model and the same shape. A shape
- * `String` matches every shape, because many models use it for all names.
+ * `String` matches every shape, because many models use it for all names. Only names of the form `namesThing` count.
  */
 export function passedBackTo(toolArguments: readonly Argument[]): FindPassedBack {
   const getShapesByName = lazy(() => {
@@ -24,8 +24,11 @@ export function passedBackTo(toolArguments: readonly Argument[]): FindPassedBack
       const shapes = getShapesByName().get(name);
       return shapes !== undefined && (shapes.has(shape) || isPlain(shape) || [...shapes].some(isPlain));
     };
-    const names = textsIn(answerFields).filter((text) => isPassedBack(text) && namesThing.test(nameInWords(text[0])));
-    return [...new Set(names.map(([name]) => name))];
+    const names = textsIn(answerFields)
+      .filter(isPassedBack)
+      .map(([name]) => name)
+      .filter((name) => namesThing.test(nameInWords(name)));
+    return [...new Set(names)];
   };
 }
 

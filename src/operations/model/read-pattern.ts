@@ -96,30 +96,35 @@ interface Cost {
   readonly steps: number;
 }
 
+/** The cost of a part and the part after it. */
 const sequence = (first: Cost, second: Cost): Cost => ({
   ways: first.ways * second.ways,
   steps: first.steps + first.ways * second.steps,
 });
+/** The cost of two alternatives. */
 const choice = (first: Cost, second: Cost): Cost => ({
   ways: first.ways + second.ways,
   steps: first.steps + second.steps,
 });
 
 /**
- * Removes the tokens of a group, with its end, or of the whole pattern from `tokens`, and returns their cost.
+ * Removes the tokens of a group, with its end, or of the whole pattern from `tokens`, and returns the cost of matching them.
  * @param length of the text
- * @param starts number of positions in the text at which an alternative is tried. One that begins with `^` goes on at only one of them
+ * @param starts number of positions in the text at which an alternative is tried. An alternative that begins with `^` goes on at a single position
  * @param isBackwards true in a lookbehind such as `(?<=ab)`, of which the last part is matched first
  */
 function takeAlternatives(tokens: Token[], length: number, starts: number, isBackwards: boolean): Cost {
-  const beginning = (): Cost => ({ ways: tokens[0]?.text === '^' ? 1 : starts, steps: starts });
+  const costOfStarting = (first: Token | undefined): Cost => ({
+    ways: first?.text === '^' ? 1 : starts,
+    steps: starts,
+  });
   let earlierAlternatives: Cost = { ways: 0, steps: 0 };
-  let alternative = beginning();
+  let alternative = costOfStarting(tokens[0]);
   for (let token = tokens.shift(); token !== undefined; token = tokens.shift()) {
     if (token.text === ')') return repeated(choice(earlierAlternatives, alternative), token.quantifier, length);
     if (token.text === '|') {
       earlierAlternatives = choice(earlierAlternatives, alternative);
-      alternative = beginning();
+      alternative = costOfStarting(tokens[0]);
     } else {
       const part = takePart(token, tokens, length, isBackwards);
       alternative = isBackwards ? sequence(part, alternative) : sequence(alternative, part);

@@ -2,7 +2,7 @@ import { boundsOf, isReference, readPattern, type Token, tokensOf } from './read
 
 /** Numbers of repetitions to try for a part that may be repeated. A larger number helps if the text has a minimum length. */
 const repetitions = [1, 8, 16, 32];
-/** Length limit of a repeated part (characters). A pattern seldom matches a text that was cut there. */
+/** A part is repeated only up to this length (characters). If a pattern requires more, the caller's test finds that the text does not match. */
 const longestPart = 2000;
 /** Printable characters to try for a class, the most readable ones first. */
 const characters = ['a', '1', 'A', ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(0x20 + index))];
@@ -19,14 +19,14 @@ export function* textsLikePattern(pattern: string): Generator<string> {
 /** Removes the tokens of a group, with its end, or of the whole pattern from `tokens`, and returns a text for its first alternative. */
 function takeText(tokens: Token[], count: number): string {
   let text = '';
-  let isFirst = true;
+  let isFirstAlternative = true;
   for (let token = tokens.shift(); token !== undefined; token = tokens.shift()) {
     if (token.text === ')') return repeatedText(text, token.quantifier, count);
     if (token.text === '|') {
-      isFirst = false;
+      isFirstAlternative = false;
     } else {
       const part = takePart(token, tokens, count);
-      if (isFirst) text += part;
+      if (isFirstAlternative) text += part;
     }
   }
   return text;
