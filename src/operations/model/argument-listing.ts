@@ -52,7 +52,7 @@ function propertyListing({ name, documentation, rules }: Argument, context: List
 const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
 
 /**
- * Returns the JSON Schema of a value, without a description. Of the rules, it has short enumerations and the bounds of integers, because
+ * Returns the JSON Schema of a value, without a description. Of the rules, it has only short enumerations and the bounds of integers, because
  * each rule takes room in the list of tools. A call that breaks another rule gets the rule in words.
  */
 function valueListing(rules: ValueRules, context: ListingContext): JsonSchema {

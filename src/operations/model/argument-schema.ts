@@ -57,7 +57,10 @@ const keepsPath = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\
 const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
-/** Returns the schema that checks a value outside JSON text. Hosts can show the fields of its structures and the elements of its lists. */
+/**
+ * Returns the schema that checks a value outside JSON text, or the JSON text that a value is given as. Hosts can show the fields of its
+ * structures and the elements of its lists.
+ */
 function shownSchema(rules: ValueRules, nesting: Nesting): z.ZodType {
   if (isJsonText(rules, nesting)) return jsonText(() => innerSchema(rules));
   if (rules.kind === 'structure')

@@ -206,7 +206,7 @@ const pagesTrait = (pages: BotocorePages | undefined) =>
     items: pages.result_key,
   };
 
-/** Returns the trait for the waiters of an operation. */
+/** Returns the trait for the waiters of an operation, or undefined if it has none. */
 function waitersTrait(operationName: string, all: BotocoreWaiters): unknown {
   const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
   if (waiters.length === 0) return undefined;
@@ -275,7 +275,10 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
   return convertShape(withoutUndefined({ ...shape, locationName, xmlNamespace }), context);
 }
 
-/** The name of the XML root, and of members without a name. With a `location`, it is the name of a header or a parameter instead. */
+/**
+ * The name that a shape gives the XML root, and members without a name. Undefined for a shape with a `location`, because its `locationName` is
+ * the name of a header or a parameter.
+ */
 const nameOfShape = ({ location, locationName }: BotocoreShape) => (location === undefined ? locationName : undefined);
 
 /** Converts a shape to the AST. If a list or map lacks its content, the error is thrown when the AST is read. */
@@ -340,7 +343,8 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   const isMap = target?.type === 'map';
   const isPayload = parent.payload === name;
   const locationName = member.locationName ?? (target && nameOfShape(target));
-  // A member that is the whole body keeps even its own name, because the XML root would otherwise have the name of the shape.
+  // A trait gives a member another name than its own. A member that is the whole body needs the trait even for its own name, because the XML root
+  // would otherwise have the name of the shape.
   const needsName = isPayload || locationName !== name;
   const nameInBody = member.location === undefined && needsName ? locationName : undefined;
   return {

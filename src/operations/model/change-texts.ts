@@ -4,9 +4,9 @@ import { sentenceCase } from '../../util/human.js';
 import { textsAt } from '../../util/objects.js';
 import { defined, detail, join, own, type SafeText, say } from '../../util/safe-text.js';
 import { identifyingField, nameEndings } from './answer-summary.js';
+import { fieldsAtAnyDepth } from './argument-paths.js';
 import type { Argument, ValueRules } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
-import { secretPaths } from './secret-members.js';
 
 /** Number of names from a list that a headline shows. */
 const namesInHeadline = 2;
@@ -105,7 +105,8 @@ const idTexts = (identifiers: readonly Identifier[], input: Input): readonly Saf
     const isWhole = endOfName(first) === first;
     const words = isWhole ? identifier.words : identifier.words.replace(/ (?:url|arn)s?$/i, '');
     const text = say`${defined(words)} ${namesText(names)}`;
-    // The whole name is left out first if the headline has to be shorter. The question lists the whole names of a list.
+    // `text` may have only the end of the name. Then the whole name follows as a detail, which a headline that is too long leaves out first. A
+    // list has no such detail, because the question shows its names whole.
     return [isWhole || identifier.isList ? text : say`${text}${detail(say`, ${first}`)}`];
   });
 
@@ -176,12 +177,12 @@ function identifyingLists(
     if (rules.kind !== 'list') return [];
 
     const namePath = namePathOf(field, rules.element());
-    const isShown = namePath !== undefined && secretPaths([field], 0, isSecret).length === 0;
-    return isShown ? [identifierOf(field, `${path}[]${namePath}`)] : [];
+    const holdsSecret = fieldsAtAnyDepth([field]).some(isSecret);
+    return namePath === undefined || holdsSecret ? [] : [identifierOf(field, `${path}[]${namePath}`)];
   });
 }
 
-/** Returns the path of the name in an entry of a list. Empty if the entry is the name, and undefined if it has none. */
+/** Returns the path of the name in an entry of a list, such as `.Key`. Empty if the entry is the name, and undefined if it has none. */
 function namePathOf(list: Argument, entry: ValueRules): string | undefined {
   if (entry.kind === 'text') return isNamedLikeId(list) || /resources$/i.test(list.memberName) ? '' : undefined;
   if (entry.kind !== 'structure') return undefined;

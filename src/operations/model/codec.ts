@@ -82,7 +82,7 @@ function isBodyJson({ service, shape }: Model, { output }: ModelOperation): bool
   return !isXml(service) && !isText;
 }
 
-/** Puts the integers in a text of JSON into quotation marks that JavaScript would round. */
+/** Puts quotation marks around the integers in a JSON text that JavaScript would round. */
 function withLargeIntegersAsText(json: string): string {
   if (!/\d{16}/.test(json)) return json;
   const pieces: string[] = [];
@@ -128,7 +128,7 @@ function refuseEmptyLabels({ input }: ModelOperation, values: Values): void {
   }
 }
 
-/** True if the body of the request is a union, the member with the trait `httpPayload`, that is not given. */
+/** True if the whole body of the request (the trait `httpPayload`) is a union, and the union is not given. */
 const isUnionBodyMissing = ({ shape }: Model, { input }: ModelOperation, values: Values): boolean =>
   input.members.some(
     ({ name, target, traits }) =>

@@ -34,6 +34,7 @@ export async function operationsFromModel(
 ): Promise<readonly Operation[]> {
   const fileSettings = readSettings(settings);
   const model = await openModel(folder, path);
+  // `consentArguments` also has `allowRepeat`, which a repeatable change does not need.
   const controlArguments = {
     repeatable: withListing(planArguments(), toJsonSchema),
     notRepeatable: withListing(consentArguments(), toJsonSchema),

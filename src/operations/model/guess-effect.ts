@@ -23,7 +23,7 @@ interface EffectSignals {
  */
 export function guessEffect({ name, method, isReadonly, isMethodFixed }: EffectSignals): EffectGuess {
   const byName = effectOfName(name);
-  const isReadByMethod = isMethodFixed ? undefined : readMethods.get(method);
+  const isReadByMethod = isMethodFixed ? undefined : methodsThatTell.get(method);
   const isReadByModel = isReadonly ? true : isReadByMethod;
   // An operation with the method DELETE and a name such as "Revoke" is a change, but a person has to say of which kind.
   const contradictsMethod = !isMethodFixed && method === 'DELETE' && byName !== 'delete';
@@ -36,7 +36,8 @@ export function guessEffect({ name, method, isReadonly, isMethodFixed }: EffectS
   return { reason: `${nameSays}, ${modelSays}` };
 }
 
-const readMethods: ReadonlyMap<string, boolean> = new Map([
+/** The methods that tell whether an operation is a read: true for those of reads, false for those of changes. */
+const methodsThatTell: ReadonlyMap<string, boolean> = new Map([
   ['GET', true],
   ['HEAD', true],
   ['PUT', false],
@@ -45,40 +46,43 @@ const readMethods: ReadonlyMap<string, boolean> = new Map([
   ['POST', false],
 ]);
 
-/**
- * Compares the declared effect of an operation with its name and method. Returns a problem for a read that is surely a change by its name,
- * because a read needs no plan and no consent, and a note if the declared effect may be wrong. Undefined if the author is sure.
- */
-export function effectDoubt({
-  api,
-  method,
-  effect,
-  effectIsSure = false,
-}: Pick<Operation, 'api' | 'method' | 'effect' | 'effectIsSure'>): EffectDoubt | undefined {
-  if (effectIsSure) return undefined;
-  const byName = effectOfName(api);
-  const ifSure = 'effectIsSure: true says that this is right';
-  if (effect === 'read') {
-    if (byName === 'read') return undefined;
-    const isReadByMethod = readMethods.get(method) === true;
-    if (byName !== undefined && !isReadByMethod && isNamedLikeChange(api))
-      return { kind: 'problem', text: `effect: is read, but ${api} is named like a change (${byName}). ${ifSure}` };
-    if (byName !== undefined)
-      return { kind: 'note', text: `${api} is declared as read, but its name may be that of a change. ${ifSure}.` };
-    // A method that changes nothing tells that the operation is a read.
-    if (isReadByMethod) return undefined;
-    return { kind: 'note', text: `Neither the name ${api} nor ${method} says that it only reads. ${ifSure}.` };
-  }
-  const isLikeDeletion = byName === 'delete' || method === 'DELETE';
-  if (effect === 'delete' || !isLikeDeletion) return undefined;
-  const text = `${api} looks like a deletion, but is declared as ${effect}, so nobody types a name to confirm it. ${ifSure}.`;
-  return { kind: 'note', text };
-}
-
-/** A reason to doubt a declared effect. A problem keeps the file from being used. */
+/** A reason to doubt a declared effect. A problem keeps the file from being used. Its text gets a full stop where problems are listed. */
 interface EffectDoubt {
   readonly kind: 'problem' | 'note';
   readonly text: string;
+}
+
+type DeclaredOperation = Pick<Operation, 'api' | 'method' | 'effect' | 'effectIsSure'>;
+
+/** Compares the declared effect of an operation with its name and method. Returns undefined if there is no doubt, or if the author is sure. */
+export function effectDoubt(operation: DeclaredOperation): EffectDoubt | undefined {
+  if (operation.effectIsSure === true) return undefined;
+  return operation.effect === 'read' ? doubtOfRead(operation) : doubtOfChange(operation);
+}
+
+const ifSure = 'effectIsSure: true says that this is right';
+
+/** Returns a problem for a read that is surely a change by its name, because a read needs no plan and no consent. */
+function doubtOfRead({ api, method }: DeclaredOperation): EffectDoubt | undefined {
+  const byName = effectOfName(api);
+  if (byName === 'read') return undefined;
+  const isReadByMethod = methodsThatTell.get(method) === true;
+  if (byName === undefined)
+    return isReadByMethod
+      ? undefined
+      : { kind: 'note', text: `Neither the name ${api} nor ${method} says that it only reads. ${ifSure}.` };
+
+  if (isReadByMethod || !isNamedLikeChange(api))
+    return { kind: 'note', text: `${api} is declared as read, but its name may be that of a change. ${ifSure}.` };
+  return { kind: 'problem', text: `effect: is read, but ${api} is named like a change (${byName}). ${ifSure}` };
+}
+
+/** Returns a note about a change that looks like a deletion. */
+function doubtOfChange({ api, method, effect }: DeclaredOperation): EffectDoubt | undefined {
+  const isLikeDeletion = effectOfName(api) === 'delete' || method === 'DELETE';
+  if (effect === 'delete' || !isLikeDeletion) return undefined;
+  const text = `${api} looks like a deletion, but is declared as ${effect}, so nobody types a name to confirm it. ${ifSure}.`;
+  return { kind: 'note', text };
 }
 
 /** True if the name of a change cannot be that of a read, as `StartTime` and `UpdateHistory` can. */

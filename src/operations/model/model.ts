@@ -230,7 +230,7 @@ export function readAst(json: unknown): Model {
 /** True for the protocols that put members of the input into the method, the path, the query and headers. */
 const isRest = (protocol: Protocol): boolean => protocol.startsWith('rest');
 
-/** Returns the traits that remain. Many models say how a REST protocol would send an operation, although they have another protocol. */
+/** Returns the traits without HTTP bindings. Many models have HTTP bindings for the REST protocols, although they have another protocol. */
 const withoutHttpBindings = (traits: Traits): Traits =>
   Object.fromEntries(Object.entries(traits).filter(([id]) => !httpBinding.test(id)));
 const httpBinding = /^smithy\.api#http(?!ChecksumRequired$)/;
