@@ -31,6 +31,7 @@ export function answerSummary(
   return saysMore ? say`${summary} More follow.` : summary;
 }
 
+/** Returns the first sentence. It is about the list `items` if the record has it, and otherwise about one thing or about the longest list. */
 function summaryOfPage(
   operationName: SafeText,
   record: Readonly<Record<string, unknown>>,
@@ -44,10 +45,12 @@ function summaryOfPage(
   const scalars = scalarsOf(record).slice(0, scalarsShown);
   const list = longestList(record);
   const isAboutOneThing = list === undefined || (isChange && scalars.length > 0) || isPartOfOneThing(record, list);
-  if (!isAboutOneThing && !isChange) return say`${operationName} found ${listText(list)}.`;
   // A change that was accepted may be going on, or may have failed for some entries.
   const beginning = say`${operationName} ${words(isChange ? 'was accepted' : 'succeeded')}`;
-  if (!isAboutOneThing) return say`${beginning}. Its answer has ${listText(list)}.`;
+  if (!isAboutOneThing)
+    return isChange
+      ? say`${beginning}. Its answer has ${listText(list)}.`
+      : say`${operationName} found ${listText(list)}.`;
   if (scalars.length === 0) {
     const nothing = items === undefined ? words('no values to show') : say`nothing in ${own(items)}`;
     return say`${beginning}. Its answer has ${nothing}.`;

@@ -41,14 +41,15 @@ export async function operationsFromModel(
   };
   const context = { model, codec: createCodec(model), fileSettings, controlArguments };
 
-  const tools = allOrProblems(Object.entries(fileSettings.operations), (operationSettings, name) => {
+  const namedTools = allOrProblems(Object.entries(fileSettings.operations), (operationSettings, name) => {
     const chosen = chooseOperation(context, name, operationSettings);
     return [name, { chosen, fitListing: listingFitter(chosen) }] as const;
   });
+  const tools = namedTools.map(([, tool]) => tool);
   // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
-  const sizeLimit = commonSizeLimit(tools.map(([, { fitListing }]) => fitListing));
-  const findPassedBack = passedBackTo(tools.flatMap(([, { chosen }]) => chosen.toolArguments));
-  return allOrProblems(tools, ({ chosen, fitListing }) =>
+  const sizeLimit = commonSizeLimit(tools.map(({ fitListing }) => fitListing));
+  const findPassedBack = passedBackTo(tools.flatMap(({ chosen }) => chosen.toolArguments));
+  return allOrProblems(namedTools, ({ chosen, fitListing }) =>
     modelOperation(context, chosen, fitListing(sizeLimit), findPassedBack),
   );
 }

@@ -45,24 +45,15 @@ export function modelOperation(
   findPassedBack: FindPassedBack,
 ): Operation {
   const { model, codec, fileSettings } = context;
-  const { operation, settings, texts, toolArguments, isSecret, pages } = chosen;
+  const { operation, settings, texts, toolArguments, pages } = chosen;
   const { description, depth, folded } = listing;
 
   // Most operations are never called, so the two schemas and the fields of the answer are made at the first use.
   const input = lazy(() => inputSchema(chosen, folded, depth));
   const getAnswerFields = structureOf(model, operation.output).fields;
-  // The token of a page may look like a secret, but is only one if the model or the file says so.
-  const isSaidToBeSecret = (field: Argument) =>
-    (field.isSensitive || isNamed(settings.secretNames, field)) && !isNamed(settings.show, field);
+  const { secretArguments, isMasked, areTokensShown } = secrecyOf(chosen, depth, getAnswerFields);
   const tokens = pages?.tokens ?? [];
   const tokenMembers = tokens.map(({ member }) => member);
-  const isTokenArgument = ({ memberName }: Argument) => tokenMembers.includes(memberName);
-  const mayBeSecret = toolArguments.filter((field) => !isTokenArgument(field) || isSaidToBeSecret(field));
-  const outputTokens = lazy(() => tokens.flatMap(({ path }) => fieldAt(getAnswerFields(), path)));
-  // Secrets in answers are masked, except fields that the file wants to show (`settings.show`), and the tokens of the next page, which have
-  // to be sent with the next request. No other field with the name of a token is shown.
-  const isMasked: ChosenOperation['isSecret'] = (field) =>
-    isSecret(field) && !isNamed(settings.show, field) && !outputTokens().includes(field);
   const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
   const decode: Decode = async (answer) => {
     // Undefined for an answer that cannot be decoded. The caller of `extract` reports it.
@@ -86,7 +77,7 @@ export function modelOperation(
     input,
     schemas: { input: listing.input },
     example: exampleFor(chosen, input),
-    secrets: secretPaths(mayBeSecret, depth, isSecret),
+    secrets: secretArguments,
     request: (args, pageStart, idempotencyToken) => {
       // If the listing has folded arguments, a call may give them as JSON text in one combined argument. `unfolded` separates them.
       const singleArguments = unfolded(args, folded);
@@ -104,11 +95,9 @@ export function modelOperation(
       pages: {
         page: output,
         ...pages.reducer,
-        result: (state: Readonly<Record<string, unknown>>, input, companion, rest) => {
-          // A secret token is sent, but not shown, so a later call cannot read on.
-          const isShown = ![...toolArguments.filter(isTokenArgument), ...outputTokens()].some(isSaidToBeSecret);
-          return pages.reducer.result(state, input, companion, isShown ? rest : undefined);
-        },
+        // A secret token is sent, but not shown, so a later call cannot read on.
+        result: (state: Readonly<Record<string, unknown>>, input, companion, rest) =>
+          pages.reducer.result(state, input, companion, areTokensShown() ? rest : undefined),
       },
     }),
     ...(settings.effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
@@ -122,6 +111,37 @@ export function modelOperation(
     defaults: [],
     ...(settings.errors !== undefined && { errors: settings.errors }),
     ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
+  };
+}
+
+/** What is not shown of the arguments and the answers of an operation. */
+interface Secrecy {
+  /** Paths of the secret arguments. */
+  readonly secretArguments: readonly string[];
+  /** Tells whether a field of an answer is masked. */
+  readonly isMasked: (field: Argument) => boolean;
+  /** False if a token of the next page is secret. */
+  readonly areTokensShown: () => boolean;
+}
+
+/** Finds the secrets. The token of a page may look like a secret, but is only one if the model or the file says so. */
+function secrecyOf(
+  { settings, toolArguments, isSecret, pages }: ChosenOperation,
+  depth: number,
+  getAnswerFields: () => readonly Argument[],
+): Secrecy {
+  const tokens = pages?.tokens ?? [];
+  const isSaidToBeSecret = (field: Argument) =>
+    (field.isSensitive || isNamed(settings.secretNames, field)) && !isNamed(settings.show, field);
+  const isToken = ({ memberName }: Argument) => tokens.some(({ member }) => member === memberName);
+  const argumentsToCheck = toolArguments.filter((field) => !isToken(field) || isSaidToBeSecret(field));
+  const getTokenFields = lazy(() => tokens.flatMap(({ path }) => fieldAt(getAnswerFields(), path)));
+  return {
+    secretArguments: secretPaths(argumentsToCheck, depth, isSecret),
+    // The next request has to send the tokens of its page, so they are not masked, but left out if they are secret. `includes` finds only the
+    // field itself, so another field of the same name is masked.
+    isMasked: (field) => isSecret(field) && !isNamed(settings.show, field) && !getTokenFields().includes(field),
+    areTokensShown: () => ![...toolArguments.filter(isToken), ...getTokenFields()].some(isSaidToBeSecret),
   };
 }
 
@@ -300,7 +320,10 @@ function translateSource(
     : `answer.${translatePath(path, changeAnswerFields, 'memberName', { setting, structure: 'the answer' })}`;
 }
 
-/** Returns the format of the body of an answer, and the body. It is XML or JSON, unless a member that is no structure is the whole body. */
+/**
+ * Returns the format of the body of an answer, and the fields and the root that are expected in it. The format is XML or JSON, unless a member
+ * that is no structure is the whole body.
+ */
 function answerFormat(
   { service, shape, traitsOf }: Model,
   { name, output }: ModelOperation,
@@ -315,11 +338,11 @@ function answerFormat(
     whole?.members.map((member) => `${payload?.name}.${member.name}`) ??
     output.members.filter((member) => !isOutsideBody(member)).map((member) => member.name);
   if (!isXml(service)) return { answer: 'jsonText', answerBody: { fields } };
+  if (service.protocol !== 'restXml') return { answer: 'xmlText', answerBody: { fields, root: `${name}Response` } };
 
   const { id, traits } = payload === undefined ? output : { id: payload.target, traits: traitsOf(payload) };
-  // The REST protocol says nothing about a body without fields, which some services send nevertheless.
-  const rootOfRest = fields.length === 0 ? undefined : (textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id));
-  const root = service.protocol === 'restXml' ? rootOfRest : `${name}Response`;
+  // The protocol says nothing about a body without fields, which some services send nevertheless.
+  const root = fields.length === 0 ? undefined : (textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id));
   return { answer: 'xmlText', answerBody: { fields, root } };
 }
 

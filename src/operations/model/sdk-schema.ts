@@ -43,12 +43,23 @@ const unconvertedType = { json: simpleTypeNumbers.string, xml: simpleTypeNumbers
 const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
 /** In answers, numbers are read as text, because the protocols would round a large integer, and make NaN of a text that is no number. */
-const typeNumbersInAnswers = { ...simpleTypeNumbers, byte: 0, short: 0, integer: 0, long: 0, float: 0, double: 0 };
+const asText = simpleTypeNumbers.string;
+const typeNumbersInAnswers = {
+  ...simpleTypeNumbers,
+  byte: asText,
+  short: asText,
+  integer: asText,
+  long: asText,
+  float: asText,
+  double: asText,
+};
 
 /**
  * Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them.
- * @param use `request` to write requests; `answer` to read answers, in which XML and headers have numbers as text; or the format of answers,
- *   for schemas with which simple values in answers are read as they came. Then a value in a wrong format is no error
+ * @param use the purpose of the schema:
+ *   - `request`: to write requests.
+ *   - `answer`: to read answers. Numbers in XML and in headers are read as text.
+ *   - `json` or `xml`, the format of the answer: to read simple values in an answer as they came, so that a wrong format is no error.
  */
 export function operationSchemasOf(
   model: Model,
@@ -73,7 +84,7 @@ export function operationSchemasOf(
     const traits = protocolTraits(member.traits, member.target);
     if (isUnconverted) {
       const shape = model.shape(member.target);
-      // A text or bytes that are the whole body have no wrong format, and would be parsed with another type.
+      // A text or blob that is the whole body keeps its type. It cannot be in a wrong format, and with another type, the protocol would parse it.
       const isWholeBody = traits.httpPayload !== undefined && shape.kind === 'simple';
       return [isWholeBody ? simpleTypeNumbers[shape.type] : shapeReference(member.target), traits];
     }
