@@ -63,6 +63,7 @@ async function readSuccess(
   exchange: Exchange,
 ): Promise<Answer> {
   const { operation, input } = call;
+  const { body } = reply;
   const { status, headers } = reply.response;
   const failed = (error: ServiceError): Answer => ({
     kind: 'failed',
@@ -73,32 +74,32 @@ async function readSuccess(
   const declared = await declaredError(operation, reply);
   if (declared !== undefined) return failed(declared);
 
-  // `value` is undefined if no body is expected, if the body has another format, or if `extract` finds nothing in it.
+  // `otherFormat` says how the body differs from the expected format. An operation that parses the text of a body itself may read even such a
+  // body, unless it is an HTML page.
+  const otherFormat = formatDifference(body, operation.answer);
+  const isParsedByOperation = body.kind !== 'html' && isReadAsText(operation.answer, body);
+  const isReadable = otherFormat === undefined || isParsedByOperation;
   const expectsEmptyBody = operation.answer === 'none';
-  const differenceOfFormat = formatDifference(reply.body, operation.answer);
-  const isReadAnyway = reply.body.kind !== 'html' && isReadAsText(operation.answer, reply.body);
-  const problemOfFormat = isReadAnyway ? undefined : differenceOfFormat;
-  const hasValue = problemOfFormat === undefined && !expectsEmptyBody;
-  const extract = (body: unknown) => operation.extract(body, input, headers, status);
-  const extracted = hasValue ? await readBody(operation, reply, extract) : undefined;
-  const value = isOtherDocument(operation, reply.body, extracted) ? undefined : extracted;
+  const extract = (content: unknown) => operation.extract(content, input, headers, status);
+  const extracted = isReadable && !expectsEmptyBody ? await readBody(operation, reply, extract) : undefined;
+  const value = isOtherDocument(operation, body, extracted) ? undefined : extracted;
 
-  // An error is apparent if the body is JSON with an error code, and `value` has no expected field. It says more than `problemOfFormat`.
+  // An error is apparent if the body is JSON with an error code, and `value` has no expected field. It says more than `otherFormat`.
   const apparent = apparentError(operation, reply, value);
   if (apparent !== undefined) return failed(apparent);
 
-  // An HTML page comes from a proxy, so the request may not have reached the API. An unusable body may also hold an error of the operation.
-  const mayHoldError = mayAnswerWithErrors(operation);
-  const mayHaveFailed = reply.body.kind === 'html' || mayHoldError;
-  const unusable = (problem: SafeText): Answer => ({ kind: 'unusable', exchange, problem, mayHaveFailed });
-  if (problemOfFormat !== undefined) return unusable(problemOfFormat);
-
   const answered = { kind: 'read', exchange, answeredAt: isoDate(headers.date) } as const;
-  if (expectsEmptyBody) return { ...answered, record: {}, warnings: [], missingFields: [] };
-  if (value === undefined) return unusable(differenceOfFormat ?? say`it is not an answer to ${own(operation.api)}`);
+  if (isReadable && expectsEmptyBody) return { ...answered, record: {}, warnings: [], missingFields: [] };
+  if (value === undefined) {
+    const problem = otherFormat ?? say`it is not an answer to ${own(operation.api)}`;
+    // An HTML page comes from a proxy, so the request may not have reached the API. Any other body may hold an error of the operation.
+    const mayHaveFailed = body.kind === 'html' || mayAnswerWithErrors(operation);
+    return { kind: 'unusable', exchange, problem, mayHaveFailed };
+  }
+
   const createSchema = operation.pages?.page ?? operation.output;
   const { record, missingFields, warnings } = readRecord(createSchema(), value);
-  const allMissing = fieldsAllMissing(operation, reply.body, value, missingFields.length > 0);
+  const allMissing = fieldsAllMissing(operation, body, value, missingFields.length > 0);
   return { ...answered, record, missingFields, warnings: [...allMissingWarning(allMissing), ...warnings] };
 }
 
@@ -113,7 +114,7 @@ function allMissingWarning(names: readonly string[]): SafeText[] {
   return [say`The answer has none of the expected fields: ${listed([...shown, ...others], 'or')}.`];
 }
 
-/** True if answers of an operation with a successful status may hold errors. Then an answer that cannot be read may hold one. */
+/** True if an answer of an operation may hold an error although its status is a success. Then an answer that cannot be read may hold one. */
 export const mayAnswerWithErrors = ({ errorOf, failures }: Operation): boolean =>
   errorOf !== undefined || failures !== undefined;
 
