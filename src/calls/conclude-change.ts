@@ -1,4 +1,5 @@
 import { type ConsentWay, consentWays, type EndedOutcome, type Failure, type Success } from '../consent/outcome.js';
+import { noEarlierChange } from '../consent/plans.js';
 import type { Ending } from '../journal/entry.js';
 import { forAgent, type Next, next } from '../tools/next.js';
 import type { FinalReply } from '../transport/signed-client.js';
@@ -188,7 +189,7 @@ const entriesText = (count: number): SafeText => say`${count} ${words(count === 
 
 /** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
-  { call, answer, mayRepeat, failed, unmentioned }: AcceptedChange,
+  { call, answer, repeats, failed, unmentioned }: AcceptedChange,
   contradictions: readonly SafeText[],
   nextOfOperation: Next | undefined,
 ): Next {
@@ -202,8 +203,8 @@ function nextOf(
     return next('user', 'check', text);
   }
 
-  // Only an ID in `mayRepeat` names an earlier change with the same request. True, false and an empty text name none.
-  const repeatsEarlierChange = typeof mayRepeat === 'string' && mayRepeat !== '';
+  // True and false in `repeats` name no earlier change.
+  const repeatsEarlierChange = typeof repeats === 'string' && repeats !== noEarlierChange;
   if (repeatsEarlierChange) {
     const { verificationHint } = call;
     const text = forReader({

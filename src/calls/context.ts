@@ -109,7 +109,7 @@ export interface Click {
   /** Set for a click on the decision page, and absent for a click in a view. */
   readonly page?: {
     readonly person: string | undefined;
-    /** The change that the plan said it repeats: see `PlannedChange.mayRepeat`. */
+    /** The change that the plan said it repeats: see `KeptPlan.repeats`. */
     readonly repeats: string | boolean;
     /** Called when this click has claimed the plan. */
     readonly onClaim: () => void;

@@ -97,7 +97,7 @@ async function storeForPeople(
 
 /** Stores a plan. Returns the refusal if it cannot be stored. */
 async function storePlan(
-  { call, draft, consentDigest, plan, mayRepeat }: PlannedChange,
+  { call, draft, consentDigest, plan, repeats }: PlannedChange,
   nonce: string,
   { principal }: CallContext,
   { plans, now }: CallDependencies,
@@ -112,7 +112,7 @@ async function storePlan(
     requestKey,
     nonce,
     subject: subjectOf(call.operation, call.endpoint.account, call.input),
-    repeats: mayRepeat,
+    repeats,
     issuedAt: now().getTime(),
     tool,
     args: call.args,

@@ -1,4 +1,5 @@
 import { canBeShown, makePlan, type Plan, type PlanInput } from '../consent/plan.js';
+import { noEarlierChange } from '../consent/plans.js';
 import { questionText } from '../consent/question.js';
 import { tooLargeToShow } from '../consent/refusal.js';
 import { relatedPlans, relatedText, subjectOf, withOtherPlans } from '../consent/related-plans.js';
@@ -68,8 +69,8 @@ export async function planChange(
   const { call, draft } = drafted;
   const { control, account } = call;
 
-  // `duplicate` is an earlier change with the same request. `mayRepeat` tells the journal later which earlier change may be repeated.
-  const { duplicate, mayRepeat, consentDigest } = await findRepetition(drafted, context, dependencies);
+  // `duplicate` is an earlier change with the same request. `repeats` tells the journal later which earlier change may be repeated.
+  const { duplicate, repeats, consentDigest } = await findRepetition(drafted, context, dependencies);
   const earlier = refuseRepetition(duplicate, call, context);
 
   const budgetText = await checkBudget(call.budget, { tool: draft.tool, planOnly: control.planOnly }, dependencies);
@@ -83,7 +84,7 @@ export async function planChange(
   // A longer plan needs a new question, or is too long for one (undefined). If nothing was added, `shown` is the drafted plan itself.
   const hasAdditions = shown !== drafted.plan;
   const question = hasAdditions ? questionFor(shown, call, context, dependencies) : drafted.question;
-  return { ...drafted, plan, others, shown, question, consentDigest, mayRepeat };
+  return { ...drafted, plan, others, shown, question, consentDigest, repeats };
 }
 
 /**
@@ -141,12 +142,11 @@ export async function findRepetition(
       return undefined;
     });
   const duplicate = repeatable ? undefined : await lookUp();
-  // True for any earlier change, false for none, or the ID of the only one (empty if none was found): see `PlannedChange`.
-  const mayRepeat = repeatable || (call.control.allowRepeat && (duplicate?.id ?? ''));
+  const repeats = repeatable || (call.control.allowRepeat && (duplicate?.id ?? noEarlierChange));
   // While a plan waited on the page, the repeated change may have become too old to be found. The person agreed to the repetition that the
   // page showed, so the digest is made with that repetition.
-  const shownRepetition = mayRepeat === '' ? click?.page?.repeats : undefined;
-  return { duplicate, mayRepeat, consentDigest: digestForConsent(call, plan, shownRepetition ?? mayRepeat) };
+  const shownRepetition = repeats === noEarlierChange ? click?.page?.repeats : undefined;
+  return { duplicate, repeats, consentDigest: digestForConsent(call, plan, shownRepetition ?? repeats) };
 }
 
 /** Adds the alert of the preceding read and the journal's remarks to a plan. */
@@ -167,15 +167,15 @@ const digestDigits = 32;
  * Makes the digest that binds consent to the tool, the arguments, the endpoint, the account and the source of its keys, the encoded
  * request, the plan, and the repeated change. Consent stays valid if the current access key, the answer of the preceding read, or the
  * journal's remarks change, because these change by themselves.
- * @param mayRepeat see `PlannedChange`
+ * @param repeats the earlier change that may be repeated: see `KeptPlan.repeats`
  */
-export function digestForConsent(call: PlanInput, plan: Plan, mayRepeat: string | boolean): string {
+export function digestForConsent(call: PlanInput, plan: Plan, repeats: string | boolean): string {
   const { operation, input, endpoint, request, regionSource } = call;
   const { origin, pathPrefix, region, service, account, keys } = endpoint;
   const target = [origin, pathPrefix, region, service, account, keys.id];
   // Left out is what may change by itself: the facts of the preceding read (`found`, `alert`), and the access key, which `where` and the
   // values of the headers name. `also` and `tables` only repeat arguments, which `input` binds in any order.
   const { found: _, alert: __, where: ___, also: ____, tables: _____, headers, ...shown } = plan;
-  const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, mayRepeat];
+  const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, repeats];
   return digestOf(bound).slice(0, digestDigits);
 }

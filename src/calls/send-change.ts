@@ -46,10 +46,10 @@ async function sendWithJournal(
   { principal, onIntent }: CallContext,
   { journal, log, now }: CallDependencies,
 ): Promise<EndedOutcome> {
-  const { call, draft, mayRepeat, decision, decidedAt } = approved;
+  const { call, draft, repeats, decision, decidedAt } = approved;
   const intent: Intent = { ...draft, time: now().toISOString(), ...decision };
-  // `mayRepeat` is the ID of the one earlier change that this change may repeat, or true for any. Any other duplicate is refused.
-  const begun = await journal.begin(intent, { allowRepeat: mayRepeat, budget: call.budget.limit });
+  // The journal refuses the change if it repeats any other earlier change than `repeats` names.
+  const begun = await journal.begin(intent, { allowRepeat: repeats, budget: call.budget.limit });
   if (begun.kind === 'unwritable') log('error', 'journal', { tool: intent.tool, id: intent.id, error: begun.reason });
   if (begun.kind !== 'begun') throw beginRefusal(begun, call, visibleCaller(principal));
   onIntent?.(intent);

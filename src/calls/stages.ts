@@ -82,11 +82,8 @@ export interface PlannedChange extends DraftedChange {
   readonly shown: Plan;
   /** Consent counts only for a plan with this digest (see `digestForConsent`). */
   readonly consentDigest: string;
-  /**
-   * With `allowRepeat`, the ID of the earlier change that this change may repeat, or an empty text if the journal has none. True if any may
-   * be repeated, because the operation is idempotent. False without `allowRepeat`. A stored plan calls this `repeats`.
-   */
-  readonly mayRepeat: string | boolean;
+  /** Which earlier change this change may repeat: see `KeptPlan.repeats`. */
+  readonly repeats: string | boolean;
 }
 
 export interface OtherPlan {

@@ -12,6 +12,9 @@ import type { Plan, PlanInput } from './plan.js';
 import { type PlanDecision, planDecisionSchema } from './plan-decision.js';
 import { storedSchemas } from './stored-plan.js';
 
+/** The value of `KeptPlan.repeats` if a repetition is allowed, but there was no change to repeat. */
+export const noEarlierChange = '';
+
 /** A plan that is kept for a person's decision, and after the decision until it expires. */
 export interface KeptPlan {
   readonly nonce: string;
@@ -19,7 +22,10 @@ export interface KeptPlan {
   readonly digest: string;
   /** The idempotency key of the request. */
   readonly requestKey: string;
-  /** ID of the earlier change that the plan may repeat; empty if it may repeat one, but none was found; true for any, false for none. */
+  /**
+   * Which earlier change, with the same request, the plan may repeat. True for any, because the operation is idempotent. Without the argument
+   * `allowRepeat`, false for none. With it, the ID of the earlier change that the plan names, or `noEarlierChange` if the journal had none.
+   */
   readonly repeats: string | boolean;
   /** Time at which the plan was made (milliseconds since 1970). */
   readonly issuedAt: number;
