@@ -36,7 +36,7 @@ export interface Runtime {
   readonly journal: Journal;
   /** Plans that wait for a person. */
   readonly plans: Plans;
-  /** How many changes of processes that are gone this process has ended as `unknown`, by tool. */
+  /** Number of changes, by tool, that this process has ended as `unknown` because their own processes are gone. */
   interruptedChanges(): ReadonlyMap<string, number>;
   /** For `createServer`, which makes one MCP server per connection. */
   readonly server: ServerDependencies;
@@ -111,9 +111,9 @@ export async function startRuntime(
   const pageAndPlans = await openPageAndPlans(config, store, now, log, localPage);
 
   const thisProcess = { pid: process.pid, host: hostname() };
+  const monotonicStart = performance.now();
+  const uptimeMs = () => performance.now() - monotonicStart;
   // This process has made no change yet, so a change before `started` is of an earlier process, even if that had the same process ID.
-  const startedAt = performance.now();
-  const uptimeMs = () => performance.now() - startedAt;
   const recoveryOptions = { journal, process: thisProcess, started: now(), uptimeMs, now, timeoutMs, log };
   // `createNotices` starts the recovery in the background. The recovery ends the changes that processes which are gone left unfinished in the
   // journal. `notices.take` waits for the recovery, and returns the notices about those changes for one caller.

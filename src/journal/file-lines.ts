@@ -45,7 +45,7 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
         last: lastLineOf(bytes.subarray(0, endOfLines)),
       };
     }
-    // Twice an incomplete line, so that a very long line is copied only for a few chunks.
+    // Each read copies the incomplete line. A chunk is twice as long, so that only a few reads copy a very long line.
     if (bytesRead === chunkBytes) chunkBytes = Math.max(largeChunkBytes, 2 * incomplete.length);
   }
 }

@@ -20,7 +20,7 @@ import { FileWindow } from './file-window.js';
 import { type BeginOptions, type BeginResult, type Journal, unwritable } from './journal.js';
 import { createPersistence } from './retry-writes.js';
 
-/** Changes are compared with the window. The file itself is read only if somebody asks for the journal. */
+/** Loaded only when somebody reads the journal, because new changes are compared with a window in memory. */
 const loadReading = () => import('./file-read.js');
 
 /**

@@ -124,7 +124,7 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
 
 function createPool({ currentUrl, mostConnections, limits }: ConnectionOptions): pg.Pool {
   const pool = new pg.Pool({
-    // The pool makes a client for each new connection.
+    // The pool makes a client for each new connection, so each connection uses the address with the present password.
     Client: class extends pg.Client {
       constructor(config: pg.ClientConfig = {}) {
         super({ ...config, connectionString: connectionString(currentUrl()) });

@@ -281,11 +281,12 @@ async function update(
   ending: Ending,
   { onlyUnfinished = false } = {},
 ): Promise<boolean> {
-  // `unknown` replaces no known outcome, because a server writes it for another server that only seems to be gone.
+  // `unknown` replaces no known outcome, because a server writes it for another server that only seems to be gone. A change that was not sent
+  // gives its nonce back, as in `insert`.
   const { rowCount } = await client.query(
     `update cloudops_mutations set
        outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end
-     where id = $1 and (outcome is null or not $5 and (outcome = 'unknown' or $2 <> 'unknown'))`,
+     where id = $1 and (outcome is null or (not $5 and (outcome = 'unknown' or $2 <> 'unknown')))`,
     [ending.id, ending.outcome, new Date(databaseNow), JSON.stringify(ending), onlyUnfinished],
   );
   if (rowCount === 1) return true;

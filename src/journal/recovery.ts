@@ -82,11 +82,11 @@ export function createNotices(recover: (errorLevel: LogLevel) => Promise<readonl
     look: () => {
       if (underWay === 0) beginRecovery('debug');
     },
-    /** How many changes this process has ended as `unknown`, by tool. */
+    /** Number of changes that this process has ended as `unknown`, by tool. */
     endedByTool,
     /** Returns the notices for a caller, and forgets them. */
     take: async (caller: string | undefined) => {
-      // Waits only for the recovery that the previous `take` began, which has usually ended, and not for a new recovery.
+      // Waits for the newest recovery so far, which has usually ended, and not for the recovery that begins here.
       const previousRecovery = newestRecovery;
       beginRecovery('warn');
       await previousRecovery;
@@ -113,7 +113,8 @@ function isGone(change: RecordedChange, options: RecoveryOptions) {
 
   // A change from before this process started is of an earlier process with the same id.
   if (isOnThisHost && pid === options.process.pid) {
-    // The clock may have been set back since the start. Then this process's own changes would seem older than the process.
+    // If the clock was set back since the start, this process's own changes would seem older than the process. So the start is also computed
+    // from the uptime, and the earlier of the two times counts.
     return begunAt < Math.min(options.started.getTime(), options.now().getTime() - options.uptimeMs());
   }
   if (isOnThisHost && !isAlive(pid)) return true;

@@ -12,7 +12,7 @@ export interface ProcessState {
   journalReachable: (() => boolean) | undefined;
   /** Number of outcomes that are not yet in the journal. */
   unwrittenOutcomes(): number;
-  /** How many changes of processes that are gone this process has ended as `unknown`, by tool. */
+  /** Number of changes, by tool, that this process has ended as `unknown` because their own processes are gone. */
   interruptedChanges(): ReadonlyMap<string, number>;
   issuerReachable: (() => boolean) | undefined;
   authenticationReady: (() => boolean) | undefined;
