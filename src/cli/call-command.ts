@@ -7,12 +7,12 @@ import type { Elicitor, UserReply } from '../consent/elicitor.js';
 import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { createConsentTokens } from '../consent/tokens.js';
-import type { Store } from '../journal/open-store.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
+import type { SealingKeys } from '../util/seal.js';
 import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
   type Command,
@@ -217,7 +217,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
     // Never happens: this outcome is for clients that send the user's answer with a second request, and the terminal answers at once.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
-      warnIfPlanIdEndsWithProcess(config, runtime.store, terminal.stderr);
+      warnIfPlanIdEndsWithProcess(config, planKeys, terminal.stderr);
     return outcome;
   } finally {
     spinner.stop();
@@ -229,10 +229,10 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
 /** Warns if the planId is valid only in this process. */
 function warnIfPlanIdEndsWithProcess(
   { sandbox, stateKeys }: Config,
-  { path }: Store,
+  planKeys: SealingKeys | undefined,
   stderr: Terminal['stderr'],
 ): void {
-  const endsWithProcess = sandbox || (stateKeys === undefined && path === undefined);
+  const endsWithProcess = sandbox || (stateKeys === undefined && planKeys === undefined);
   if (!endsWithProcess) return;
   const hint = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
   printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${hint}`);

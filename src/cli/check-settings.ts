@@ -4,7 +4,7 @@ import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { planKeyProblem } from '../consent/plan-key.js';
 import type { ConsentMode } from '../consent/required-consent.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
-import { openStore, type Store } from '../journal/open-store.js';
+import { openStore } from '../journal/open-store.js';
 import { planKeyPath } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
@@ -96,17 +96,16 @@ export async function checkSecretsFolder(folder: string | undefined, platform: N
 /** Reports in which processes a planId is valid. That depends on the state key, or else on a key file next to the journal. */
 export function checkStateKey(config: Config, now: () => Date): Finding {
   const check = 'state key';
-  const store = openStore(config.journal, now);
-  const path = planKeyPath(config, store);
+  const path = planKeyPath(config, openStore(config.journal, now));
   const reason = path && planKeyProblem(path);
-  if (!reason) return ok(check, stateKeyMeaning(config, store));
+  if (!reason) return ok(check, stateKeyMeaning(config, path));
   const detail = say`not set, and ${path} cannot be used (${reason}): a planId is valid only in the process that made it`;
   return warning(check, detail, 'Delete that file: the next plan makes another one. Or set CLOUDOPS_STATE_KEY.');
 }
 
-const stateKeyMeaning = ({ stateKeys: keys }: Config, { path }: Store): SafeText => {
+const stateKeyMeaning = ({ stateKeys: keys }: Config, planKeyFile: string | undefined): SafeText => {
   if (keys === undefined)
-    return path === undefined
+    return planKeyFile === undefined
       ? words('not set: a planId is valid only in the process that made it')
       : words('not set: a planId is valid for every process with this journal, and everything else for one process');
   const set = words('set: a planId is valid in every process with the same key');

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
+import { devNull, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding as TypedFinding } from '../../src/cli/finding.js';
@@ -135,6 +135,13 @@ describe('the configuration', () => {
     chmodSync(`${journal}.plan-key`, 0o644);
     expect((await examined()).of('state key')).toMatchObject([
       { status: 'warning', remedy: expect.stringMatching(/^Delete that file/) },
+    ]);
+  });
+
+  test('without a kept key says that a planId ends with its process', async () => {
+    const { of } = await examine({ CLOUDOPS_JOURNAL: devNull }, '--sandbox');
+    expect(of('state key')).toMatchObject([
+      { status: 'ok', detail: 'not set: a planId is valid only in the process that made it' },
     ]);
   });
 
