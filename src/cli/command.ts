@@ -1,14 +1,12 @@
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { CommandLine, CommandSyntax } from '../config/command-line.js';
+import type { Environment } from '../config/environment.js';
 import type { Config, ConfigResult } from '../config/load-config.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
-import { columnsOf, localTimeIn, type TextLayout } from './layout.js';
-
-/** An output stream: a terminal, which has `columns`, or a file or pipe. */
-type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+import { columnsOf, localTimeIn, type Screen, type TextLayout } from './layout.js';
 
 /** The streams, environment and clock of the process that runs a command. */
 export interface Terminal {
@@ -27,7 +25,7 @@ export interface Terminal {
   readonly node: string;
   /** Time zone of the times that are printed. By default, the zone of the process. */
   readonly timeZone?: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly version: string;
 }
 

@@ -3,6 +3,9 @@ import type { styleText } from 'node:util';
 import { lazy } from '../util/objects.js';
 import { exact, type SafeText, type Wording, words } from '../util/safe-text.js';
 
+/** An output stream: a terminal, which has `columns`, or a file or pipe. */
+export type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
 /** The width, the colours and the times of text for people. */
 export interface TextLayout {
   /** Number of columns. Infinite for files and pipes, whose lines are never broken or cut. */
@@ -18,7 +21,7 @@ const widestColumns = 120;
 const narrowestColumns = 40;
 
 /** Number of columns that text may fill: infinite in a file or pipe, and 80 on a terminal of unknown width. */
-export const columnsOf = ({ isTTY, columns }: { readonly isTTY?: boolean; readonly columns?: number }): number =>
+export const columnsOf = ({ isTTY, columns }: Pick<Screen, 'isTTY' | 'columns'>): number =>
   isTTY === true ? Math.max(narrowestColumns, Math.min(widestColumns, columns || 80)) : Number.POSITIVE_INFINITY;
 
 /** Characters that take two columns: East Asian letters, full-width forms and emoji. */

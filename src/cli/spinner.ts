@@ -1,6 +1,5 @@
-import type { Writable } from 'node:stream';
 import { type SafeText, words } from '../util/safe-text.js';
-import { columnsOf, shortened } from './layout.js';
+import { columnsOf, type Screen, shortened } from './layout.js';
 
 /** An animated line at a terminal, which shows that a call is still running. */
 export interface Spinner {
@@ -18,7 +17,7 @@ const frameMs = 100;
 const firstDrawnFrame = 3;
 
 /** Creates a spinner. It appears only in a terminal, and never in a file or pipe. */
-export function createSpinner(screen: Writable & { readonly isTTY?: boolean; readonly columns?: number }): Spinner {
+export function createSpinner(screen: Screen): Spinner {
   let text = words('');
   /** Undefined while the spinner is stopped. */
   let timer: NodeJS.Timeout | undefined;

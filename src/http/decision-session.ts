@@ -36,8 +36,11 @@ const schema = lazy(() =>
 export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
   createSealedCookie<DecisionSession>({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
 
-/** Makes a session of a person who has just signed in, by adding a new `csrf` proof. */
-export const withNewProof = (signedIn: Omit<DecisionSession, 'csrf'>): DecisionSession => ({
+/** The session of a person who has just signed in, still without its proof. */
+export type NewSession = Omit<DecisionSession, 'csrf'>;
+
+/** Adds a new `csrf` proof to a session. */
+export const withNewProof = (signedIn: NewSession): DecisionSession => ({
   ...signedIn,
   csrf: randomBytes(16).toString('base64url'),
 });

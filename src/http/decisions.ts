@@ -94,7 +94,6 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
 type Pages = Hono<DecisionsEnv>;
 type SessionCookie = ReturnType<typeof createSessionCookie>;
 type Check = MiddlewareHandler<DecisionsEnv>;
-type ReadForm = (request: IncomingMessage) => Promise<URLSearchParams>;
 
 /** Creates middleware that requires that the person is signed in. Sets `session`. */
 const requireSession =
@@ -172,7 +171,7 @@ function addSignInRoutes(
   pages: Pages,
   { signIn: signInMethod, stateKeys, now, log }: DecisionsOptions,
   sessionCookie: SessionCookie,
-  readForm: ReadForm,
+  readForm: Reception['readForm'],
 ): void {
   const logRefusal = createRefusalLog(now, log, 'sign-in refused');
 
@@ -303,10 +302,10 @@ const mostForms = 64;
  * Reads forms. If too many are being received, cuts off the oldest: a person's browser sends a form at once, so a slow form is an attack.
  * Limits by address would not help, because behind a proxy all clients have the same address.
  */
-function createFormReader() {
+function createFormReader(): Reception['readForm'] {
   const readBody = createBodyReader(maximumForm, Number.POSITIVE_INFINITY);
   const receiving = new Set<IncomingMessage>();
-  return async (request: IncomingMessage): Promise<URLSearchParams> => {
+  return async (request) => {
     const [oldest] = receiving;
     if (oldest !== undefined && receiving.size >= mostForms) {
       receiving.delete(oldest);

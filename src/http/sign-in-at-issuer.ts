@@ -8,11 +8,11 @@ import { reasonOf } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { own, type SafeText, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
-import { sessionMs } from './decision-session.js';
+import { type NewSession, sessionMs } from './decision-session.js';
 import { createCounter } from './limits.js';
 import { notFound, type PageEnv } from './pages.js';
 import { createSealedCookie } from './sealed-cookie.js';
-import { type NewSession, namesAccount, planInQuery, type Reception, type SignIn } from './sign-in.js';
+import { namesAccount, planInQuery, type Reception, type SignIn } from './sign-in.js';
 
 /** This file is loaded only if people sign in at an issuer, because openid-client is large. */
 
@@ -214,14 +214,6 @@ function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: Is
   };
 }
 
-/** A request of openid-client. */
-interface OidcRequest {
-  readonly method: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** The issuer did not answer a request. The message is the code of the failure. */
 class NoAnswer extends Error {}
 
@@ -232,7 +224,7 @@ function reasonForLog(error: unknown): string {
 }
 
 /** Sends a request with our HTTP client, which follows no redirects, and answers as `fetch` does. */
-async function fetchBy(client: HttpClient, address: string, request: OidcRequest): Promise<Response> {
+async function fetchBy(client: HttpClient, address: string, request: oidc.CustomFetchOptions): Promise<Response> {
   const { method, headers, body, signal = AbortSignal.timeout(networkSeconds * 1000) } = request;
   const { origin, pathname, search } = new URL(address);
   const sent = { origin, path: `${pathname}${search}`, headers, newConnection: false };

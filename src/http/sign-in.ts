@@ -5,7 +5,7 @@ import { accountScopePrefix } from '../calls/account.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Authenticate } from './auth.js';
-import { type DecisionSession, sessionMs } from './decision-session.js';
+import { type DecisionSession, type NewSession, sessionMs } from './decision-session.js';
 import { HttpError, unavailable } from './http-helpers.js';
 import { type Html, type PageEnv, requireForm } from './pages.js';
 import { decidesOnly } from './tokens-file.js';
@@ -37,9 +37,6 @@ export interface Reception {
   readForm(request: IncomingMessage): Promise<URLSearchParams>;
   readonly stateKeys: SealingKeys;
 }
-
-/** The session of a person who has just signed in, still without its proof. */
-export type NewSession = Omit<DecisionSession, 'csrf'>;
 
 /** The nonce of the plan that the query of a request names; undefined if it names none. */
 export const planInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =>
