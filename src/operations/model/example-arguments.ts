@@ -131,18 +131,11 @@ function simpleExample(rules: Exclude<ValueRules, { kind: 'structure' | 'list' |
 }
 
 function exampleText(rules: Extract<ValueRules, { kind: 'text' }>): string | undefined {
-  const { min = 0, max } = rules.limits;
+  const { limits, pattern } = rules;
+  const { min = 0, max } = limits;
   const schema = innerSchema(rules);
-  for (const text of textsToTry(rules.pattern)) {
-    const candidate = text.slice(0, max).padEnd(min, 'a');
-    if (schema.safeParse(candidate).success) return candidate;
-  }
-  return undefined;
-}
-
-function* textsToTry(pattern: string | undefined): Generator<string> {
-  yield* usualTexts;
-  if (pattern !== undefined) yield* textsLikePattern(pattern);
+  const texts = [...usualTexts, ...(pattern === undefined ? [] : textsLikePattern(pattern))];
+  return texts.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
 }
 
 /** Returns 1, or the allowed number that is closest to 1. */

@@ -8,13 +8,11 @@ const longestPart = 2000;
 const characters = ['a', '1', 'A', ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(0x20 + index))];
 
 /**
- * Yields texts that may match a pattern, for a caller that tests them. Of alternatives, they have the first. Assertions and references
- * such as `\1` count as empty. Yields nothing for a pattern that is left to the cloud.
+ * Returns texts that may match a pattern, for a caller that tests them. Of alternatives, they have the first. Assertions and references
+ * such as `\1` count as empty. Returns none for a pattern that is left to the cloud.
  */
-export function* textsLikePattern(pattern: string): Generator<string> {
-  if (readPattern(pattern).kind === 'unchecked') return;
-  for (const count of repetitions) yield takeText(tokensOf(pattern), count);
-}
+export const textsLikePattern = (pattern: string): readonly string[] =>
+  readPattern(pattern).kind === 'unchecked' ? [] : repetitions.map((count) => takeText(tokensOf(pattern), count));
 
 /** Removes the tokens of a group, with its end, or of the whole pattern from `tokens`, and returns a text for its first alternative. */
 function takeText(tokens: Token[], count: number): string {
