@@ -69,6 +69,10 @@ async function checkApi(service: Service, account: Account, context: CheckContex
 
   const cloud = await account.cloud();
   const missing = missingSettings(cloud, service);
+  if (missing.length > 0 && cloud.isSandbox === true) {
+    const remedy = say`Unset CLOUDOPS_SANDBOX to call ${toolNames(allowed)}.`;
+    return [notChecked(service, 'the built-in sandbox does not have this API', remedy)];
+  }
   if (missing.length > 0) {
     const detail = say`not set: ${namesOf(missing)}`;
     // The sandbox has only the built-in APIs.

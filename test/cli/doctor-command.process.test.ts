@@ -164,6 +164,20 @@ describe('the configuration', () => {
   });
 });
 
+test('an API that the sandbox does not have is not checked, and no setting of its endpoint is asked for', async () => {
+  const { of } = await examine(
+    { CLOUDOPS_OPERATIONS: resolve('test/fixtures/models/tables.operations.json') },
+    '--sandbox',
+  );
+  expect(of('tables')).toMatchObject([
+    {
+      status: 'not checked',
+      detail: 'the built-in sandbox does not have this API',
+      remedy: expect.stringMatching(/^Unset CLOUDOPS_SANDBOX to call .*list_tables/),
+    },
+  ]);
+});
+
 test('an API whose reads have no call to try is not checked, and the first read shows its signature', async () => {
   const service = await startServer((_request, response) => response.end('{}'));
   const { of } = await examine({
