@@ -1,6 +1,7 @@
 import { shownTime } from '../journal/journal.js';
 import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
 import { place } from '../tools/schema/zones.js';
+import { sentences } from '../util/human.js';
 import { valueAt } from '../util/objects.js';
 import { defined, forReader, join, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { ResolvedChange } from './stages.js';
@@ -21,8 +22,8 @@ export function stepAfterAccepted(call: FollowedCall, report: SafeText, record?:
   if (read !== undefined) {
     const callRead = forReader({ agent: 'Call', person: 'Its progress shows in' });
     const toSeeProgress = forAgent(' to see its progress, not the change again');
-    const text = say`${report} ${callRead} ${read}${toSeeProgress}.${doneSentence(call)} ${notFoundYet}`;
-    return next('agent', 'call', text);
+    const lookSentence = say`${callRead} ${read}${toSeeProgress}.`;
+    return next('agent', 'call', join(sentences(report, lookSentence, doneSentence(call), notFoundYet), ' '));
   }
   if (!call.change.continues) return next('nobody', 'none', report);
   const notAgain = forAgent(': do not call this tool again to check');
@@ -49,7 +50,7 @@ export function stepIfUnknown(call: FollowedCall, sentAt: string): Next {
 /**
  * The step that finds out whether a change was carried out, and repeats it if not: `Wait ten minutes, then look in the console for a server
  * "wiki". Only if it is not there and you still want it, try again with allowRepeat: true.`
- * @param beforeLook the beginning of the sentence about the console
+ * @param beforeLook the beginning of the sentence about the console. Unused if a read shows whether the change was carried out
  * @param howToRepeat the end of the sentence about repeating the change
  */
 export function stepToVerify(
@@ -60,15 +61,11 @@ export function stepToVerify(
   const ifWanted = say`and ${theyWant} it, ${howToRepeat}.`;
   const read = followingRead(call);
   if (read !== undefined) {
-    const callRead = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.`;
-    if (call.operation.effect === 'alter')
-      return next(
-        'agent',
-        'call',
-        say`${callRead} ${compareValues} Only if they still differ after ten minutes ${ifWanted}`,
-      );
-    const text = say`${callRead}${doneSentence(call)} ${notFoundYet} Only if it is still not there after that ${ifWanted}`;
-    return next('agent', 'call', text);
+    const lookSentence = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.`;
+    const isAlteration = call.operation.effect === 'alter';
+    const proof = isAlteration ? [compareValues] : sentences(doneSentence(call), notFoundYet);
+    const condition = words(isAlteration ? 'they still differ after ten minutes' : 'it is still not there after that');
+    return next('agent', 'call', join([lookSentence, ...proof, say`Only if ${condition} ${ifWanted}`], ' '));
   }
   const look = say`${forAgent('have the user ')}look in the console for ${verificationHint}.`;
   return next('user', 'check', say`${beforeLook} ${look} Only if it is not there ${ifWanted}`);
@@ -103,13 +100,13 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
 }
 
 /**
- * `It is finished when Instance.State is "RUNNING".`, or empty text if the change does not say it. After an alteration, it says `again`, because
- * most things have the same state before.
+ * `It is finished when Instance.State is "RUNNING".`, or false if the operation does not say it. After an alteration, the sentence says `again`,
+ * because most things have the same state before.
  */
-function doneSentence({ operation: { follow, effect } }: FollowedCall): SafeText {
+function doneSentence({ operation: { follow, effect } }: FollowedCall): SafeText | false {
   const again = words(effect === 'alter' ? ' again' : '');
   const fields = Object.entries(follow?.done ?? {}).map(
     ([path, value]) => say`${own(path)} is${again} ${quoted(value, 100)}`,
   );
-  return fields.length === 0 ? words('') : say` It is finished when ${listed(fields)}${forAgent(' in its answer')}.`;
+  return fields.length > 0 && say`It is finished when ${listed(fields)}${forAgent(' in its answer')}.`;
 }
