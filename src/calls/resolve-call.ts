@@ -120,7 +120,7 @@ export async function partsToShow(call: UnsentChange): Promise<Pick<ResolvedChan
   return { shownInput, shownRequest: await requestToShow(call, shownInput) };
 }
 
-/** Makes the request to show, without secrets and with `shownToken`. Without secrets and a token, that is the request itself. */
+/** Makes the request to show, without secrets and with `shownToken`. A call with neither secrets nor a token shows the request itself. */
 async function requestToShow(
   { operation, input, request, endpoint }: UnsentChange,
   shownInput: UnsentChange['input'],
@@ -128,11 +128,13 @@ async function requestToShow(
   const hasSecrets = shownInput !== input;
   const token = operation.takesToken === true ? shownToken : undefined;
   if (!hasSecrets && token === undefined) return request;
+  const firstPage = undefined;
   try {
-    return wireRequest(operation, await operation.request(shownInput, undefined, token), endpoint);
+    return wireRequest(operation, await operation.request(shownInput, firstPage, token), endpoint);
   } catch {
+    // The operation may refuse `shownToken`, or the words in place of a secret, for example because it expects base64.
     if (!hasSecrets) return request;
-    // The operation may refuse a fingerprint, for example because it expects base64. Then nothing of the body is shown.
+    // Neither the body nor the query is shown, because both may hold the secret.
     const hidden = { path: '/', body: plainText('This request is not shown, because it holds a secret.') };
     return { ...encodeRequest(operation.method, hidden, endpoint), path: request.path, target: request.path };
   }

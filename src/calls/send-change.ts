@@ -57,7 +57,8 @@ async function sendWithJournal(
   const time = now();
   const sentAt = time.toISOString();
   const sentCall = { ...call, ifUnknown: stepIfUnknown(call, sentAt) };
-  // If this process was suspended, somebody may have sent the same change on a new plan, so long ago that `begin` took it for another change.
+  // If this process was suspended after the decision, somebody may have sent the same change on a new plan, and so long ago that `begin` does not
+  // find it any more. So nothing is sent on a decision that is older than `begin` looks back.
   const isTooLate = time.getTime() - decidedAt.getTime() > duplicateWindowMs;
   const { result, keyId } = isTooLate ? tooLate(call) : await sendAndRead(sentCall, intent, client, log);
 
@@ -103,8 +104,9 @@ async function sendAndRead(
  */
 async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, intent: Intent) {
   if (operation.takesToken !== true) return request;
+  const firstPage = undefined;
   try {
-    return wireRequest(operation, await operation.request(input, undefined, tokenOf(intent)), endpoint);
+    return wireRequest(operation, await operation.request(input, firstPage, tokenOf(intent)), endpoint);
   } catch (cause) {
     throw new NotSent('the request could not be made', { cause });
   }
