@@ -47,7 +47,7 @@ export async function checkBudget(
     return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
   }
 
-  // A plan is shown even if the budget is spent, with the reason why it cannot be carried out.
+  // With `planOnly`, the plan is shown even if the budget is spent, with the reason why it cannot be carried out.
   const refusal = budgetSpent(limit, state);
   if (!planOnly) throw refusal;
   return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;

@@ -105,7 +105,7 @@ function stateByDecision({ tool, decision }: FoundPlan, time: number): PlanState
  * for a call that waits for a place among others, and for servers whose clocks differ.
  */
 const beginMs = 300_000;
-/** A journal in a file knows the changes of one day. After this time (milliseconds), it may not have a change that has begun. */
+/** A journal in a file knows the changes of one day. Within this time (milliseconds), it is sure to know a change that has begun. */
 const knownMs = 20 * 60 * 60_000;
 
 /** Logs an error in reading or changing the state of a plan, and returns the refusal for the caller. Returns a refusal unchanged. */

@@ -63,7 +63,10 @@ function readReplaced(planId: string, tokens: CallContext['tokens']): ConsentCla
   }
 }
 
-/** The refusal of a call whose `replaces` names no plan that can be replaced. The advice of the code is about the call's own planId. */
+/**
+ * The refusal of a call whose `replaces` names no plan that can be replaced. It has its own next step, because the usual step of `PlanRefused` is
+ * about the call's own planId.
+ */
 const notReplaced = (problem: SafeText, step: SafeText): Refusal =>
   new Refusal('PlanRefused', [problem], { next: next('agent', 'call', step) });
 

@@ -108,8 +108,8 @@ export type EndedOutcome = (
   | { readonly kind: 'failed'; readonly failure: Failure }
 ) & {
   /**
-   * Set for a view or a page if it asked for the state of a plan, or clicked too late, and this is the outcome with which the plan ended. So it is
-   * not taken for a refusal of the question or of the click. Absent in the answer to the call or the click that ended the plan.
+   * Set for a view or a page if it asked for the state of a plan, or clicked too late, and this is the outcome with which the plan ended. The view
+   * then does not take a failure for a refusal of its own question or click. Absent in the answer to the call or the click that ended the plan.
    */
   readonly isOfPlan?: true;
 };

@@ -109,9 +109,9 @@ export function makePlan(call: PlanInput): Plan {
   /** Replaces names of arguments in a text by words: `diskSize` becomes `disk size`. Consequences and warnings may name arguments. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
-  // The operation's own texts get `input` with its secrets, because no operation may name a secret in them. `also` and `tables` show any argument, so
-  // they get `shownInput`.
-  // The arguments that neither the headline nor the consequences name. They are shown after `Also:`.
+  // The operation's own texts are made from `input`. They hold no secret, because no operation may name a secret in them. `also` and `tables` show
+  // arguments of any kind, so they are made from `shownInput`.
+  // `also` has the arguments that neither the headline nor the consequences name.
   const also = otherArguments(ownTexts.named, shownInput, longestInPlan);
   const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
   const tables = planTables(operation, shownInput);

@@ -45,7 +45,7 @@ export async function decide(
     const outcome = await callTool(operation, { ...plannedArgs, ...extraArgs }, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
-    // The ticket of a new plan seals this call. Its arguments have no `planOnly`, so that a click on the new plan carries it out.
+    // If the outcome is a new plan, its ticket is made of `call`, which has no `planOnly`, so that a click on the new plan carries it out.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 
@@ -80,8 +80,8 @@ const mightBeDecidedAlready = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && codesIfDecided.includes(outcome.failure.code);
 
 /**
- * True if the state of the plan, which was read after a click failed, is shown in place of that failure: the plan has ended, and not with an
- * error that this click may have brought about itself.
+ * True if the state of the plan, which was read after a click failed, is shown in place of that failure: the plan has ended, and not with one of
+ * `codesIfDecided`, because with these, the click itself may have ended the plan.
  */
 const replacesFailure = (outcome: EndedOutcome) =>
   outcome.isOfPlan === true && (outcome.kind === 'succeeded' || !codesIfDecided.includes(outcome.failure.code));
