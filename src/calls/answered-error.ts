@@ -57,7 +57,7 @@ export function apparentError(
   const { answer, answerBody } = operation;
   if (body.kind !== 'json' || answer === 'text') return undefined;
 
-  // A model that describes no fields says that there are none, as the format `none` does.
+  // Without a model, an empty list means that the fields are not known. With one, or with the format `none`, it means that there are none.
   const namesNoFields = answer !== 'none' && answerBody === undefined && expectedFields(operation).length === 0;
   if (namesNoFields || hasExpectedField(operation, record)) return undefined;
   const error = readServiceError(body, response.headers);
@@ -74,14 +74,14 @@ const hasExpectedField = (operation: Operation, record: unknown): boolean =>
 /**
  * Returns the paths of the expected fields if a record has none of them; an empty list otherwise. An empty JSON object or XML document lacks
  * nothing, unless the operation requires fields.
- * @param requiresFields true if the record lacks a required field
+ * @param lacksRequired true if the record lacks a field that the operation requires
  */
-export function fieldsAllMissing(operation: Operation, body: Body, record: unknown, requiresFields: boolean) {
+export function fieldsAllMissing(operation: Operation, body: Body, record: unknown, lacksRequired: boolean) {
   const mayBeEmpty =
     body.kind === 'xml' ||
     // Some APIs write null for an empty list.
     (body.kind === 'json' && isObject(body.value) && Object.values(body.value).every((field) => field === null));
-  const isExpected = operation.answerBody === undefined || mayBeEmpty ? requiresFields : true;
+  const isExpected = operation.answerBody === undefined || mayBeEmpty ? lacksRequired : true;
   return isExpected && isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
 }
 

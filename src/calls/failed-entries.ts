@@ -13,7 +13,7 @@ export interface FailedEntries {
   readonly codes: readonly string[];
   /** The service's message for the first entry that has one. */
   readonly message: string | undefined;
-  /** True if the service refused every failed entry before it did anything for it. */
+  /** True if the service did nothing for any of the failed entries, because it refused each of them. */
   readonly areRefused: boolean;
   /** The names of the first failed entries, at most `mostNames`. */
   readonly names: readonly string[];
@@ -83,8 +83,9 @@ function nameOf(entry: unknown): string | undefined {
 }
 
 /**
- * Returns the number of requested entries, for which the longest list in the arguments is taken; 0 if there is no list, so that the number is
- * unknown. It may be in an argument that is a text of JSON. The lists of a map count together: with too few, all would seem to have failed.
+ * Returns the number of requested entries: the length of the longest list in the arguments, also inside of an argument that is a text of JSON.
+ * 0 if there is no list, so that the number is unknown. The lists of a map are added up, because with too small a number, all entries would
+ * seem to have failed.
  */
 function requestedEntries(input: Readonly<Record<string, unknown>>): number {
   const countIn = (value: unknown): number => {

@@ -78,12 +78,13 @@ function serviceFailure(
     region: error.region,
   };
   const remedy = remedyFor(error, effectiveStatus, operation.errors, facts);
-  const ownCode = remedy.code ?? (effectiveStatus === status ? `Http${status}` : 'ErrorInAnswer');
+  const isErrorInSuccess = effectiveStatus !== status;
+  const ownCode = remedy.code ?? (isErrorInSuccess ? 'ErrorInAnswer' : `Http${status}`);
 
   const statusText = say`HTTP status ${status}`;
   const cause = serviceCode === undefined ? statusText : say`${codeText(serviceCode, ownCode)} (${statusText})`;
-  // A lost body was read as an empty one, so `error` has no key `message` that would replace this one.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
+  // A lost body was read as an empty one, so the error has no message of its own.
   const serviceSays = { ...lostBody, ...errorWithoutId };
 
   // Some services repeat a request ID from the headers in the error. It is then reported once.
@@ -156,7 +157,7 @@ export function faultFacts({ name }: Operation, error: unknown) {
   return { tool: name, error: errorName(error), ...(fault !== undefined && { fault: fault.logText }) };
 }
 
-/** The fault of a third-party operation that an error is, or that caused the error. */
+/** Finds the fault of a third-party operation in an error or its causes. */
 function operationFaultIn(error: unknown): OperationFault | undefined {
   if (!(error instanceof Error)) return undefined;
   return isOperationFault(error) ? error : operationFaultIn(error.cause);

@@ -161,10 +161,11 @@ export function remedyFor(
     ([start, advice]) => [start, next('user', 'ask', errorAdviceText(advice))] as const,
   );
   const common = commonCode(error);
-  const [code, advice = byStatus[status] ?? adviceForClass(status)] =
+  const [code, adviceOfCode] =
     adviceOfOperation.find(([start]) => serviceCode?.startsWith(start)) ??
     Object.entries(byCode).find(([start]) => common?.startsWith(start)) ??
     [];
+  const advice = adviceOfCode ?? byStatus[status] ?? adviceForClass(status);
   return { code, next: typeof advice === 'function' ? advice(facts) : advice };
 }
 

@@ -130,7 +130,7 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
   return { defaults: defaults.map(defaultText), warnings };
 }
 
-/** True if the issue follows from the wrong type of another value, because it is about that value or about a value inside. */
+/** True if another issue says already that this value, or a value that contains it, has the wrong type. */
 const isHidden = ({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): boolean =>
   (code !== 'invalid_type' && mistypedPaths.has(toDotPath(path))) ||
   path.some((_, length) => mistypedPaths.has(toDotPath(path.slice(0, length))));
