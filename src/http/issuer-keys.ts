@@ -184,20 +184,24 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
     return problem;
   };
 
+  /**
+   * Fetches the keys once, at the end of the pause if there is one. In a pause, only `keyOf` needs a fetch, for a key that it did not find. The
+   * issuer may just have added this key.
+   */
+  const attemptAfterPause = async (): Promise<IssuerProblem | undefined> => {
+    if (pauseLeft() > 0) await sleep(pauseLeft());
+    return attempt();
+  };
+
   return {
     /**
      * Fetches the keys. Returns the last good keys if the issuer does not answer, and also in the pause after an attempt that failed.
      * @throws IssuerProblem if there are no good keys, or if they are too old
      */
     async fetchKeys(): Promise<KeySet> {
-      let problem = lastAttempt?.problem;
-      const isPauseAfterProblem = pauseLeft() > 0 && problem !== undefined;
-      if (!isPauseAfterProblem) {
-        // In the pause after a success, only `keyOf` needs a fetch, for a key that it did not find. The issuer may just have added this key, so
-        // the keys are fetched again at the end of the pause.
-        if (pauseLeft() > 0) await sleep(pauseLeft());
-        problem = await attempt();
-      }
+      // In the pause after a failed attempt, the issuer is not asked again.
+      const earlierProblem = pauseLeft() > 0 ? lastAttempt?.problem : undefined;
+      const problem = earlierProblem ?? (await attemptAfterPause());
       if (lastGood !== undefined && !isLastGoodTooOld()) return lastGood.keys;
       // A success would have renewed `lastGood`, so the last attempt has failed, and `problem` is defined.
       throw problem;

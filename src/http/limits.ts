@@ -197,7 +197,11 @@ export function createCounter(maximum: number) {
   return (key = '', { mayExceed = false }: CountOptions = {}): (() => void) | undefined => {
     if (count(key) >= maximum && !mayExceed) return undefined;
     counts.set(key, count(key) + 1);
-    return () => void (count(key) > 1 ? counts.set(key, count(key) - 1) : counts.delete(key));
+    return () => {
+      const remaining = count(key) - 1;
+      if (remaining > 0) counts.set(key, remaining);
+      else counts.delete(key);
+    };
   };
 }
 
