@@ -90,7 +90,7 @@ export async function* readChanges(
   yield* [...withoutKnownOutcome.values()].filter(({ ending }) => ending === undefined);
 }
 
-/** The entries of a journal, oldest first. With `follow`, each intent once: if the file is replaced, its entries come again. */
+/** The entries of a journal, oldest first. With `follow`, yields each intent once, although all entries come again if the file is replaced. */
 function distinctEntries(path: string, since: number, follow: ReadOptions['follow']): AsyncGenerator<Entry> {
   const entries = entriesOldestFirst(path, since, follow);
   return follow === undefined ? entries : withoutRepeatedIntents(entries);

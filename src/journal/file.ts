@@ -41,17 +41,17 @@ export function createFileJournal(
 
   /** @param beforeWrite called just before the entries are written. After an error before this call, the file has none of them */
   const write = async (entries: readonly Entry[], beforeWrite?: () => void) => {
+    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
     // Fails if the path now leads to another disk, for example because the journal's disk is not mounted any more.
     await fileWindow.requireSameDevice();
-    // It is checked again when the file is open, because the disk may be unmounted in between.
-    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+    // The disk is checked again when the file is open, because it may be unmounted in between.
     await append(path, lines, now, { afterOpen: () => fileWindow.requireSameDevice(), beforeWrite });
   };
 
   const writeEnding = async (ending: Ending) => {
     await write([{ ending: shortenEnding(ending) }]);
-    // Into the window at once, so that `fileWindow` can write the ending again if the file disappears. An error here does not matter, because
-    // the file has the ending.
+    // Reads the ending into the window at once, so that `fileWindow` can write it again if the file disappears. An error here does not matter,
+    // because the file has the ending.
     await fileWindow.refresh().catch(() => undefined);
   };
 

@@ -47,7 +47,7 @@ export function createPlanTable(database: Database): PlanStore {
       await query('update cloudops_plans set sealed = $2 where nonce = $1 and decided', [nonce, sealed]);
     },
     list: async (owner) => {
-      // Waiting plans come first (`decided` is false), so the limit leaves out decided plans first, and of them those that expire first.
+      // Waiting plans come first (`decided` is false), so the limit first leaves out the decided plans that expire soonest.
       const text = `${select} where $2::text is null or owner = $2 order by decided, expires desc limit $1`;
       const { rows } = await query(text, [mostListed, owner]);
       return plansIn(rows);

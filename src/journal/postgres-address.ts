@@ -3,7 +3,7 @@ import { textAt } from '../util/objects.js';
 
 /**
  * Returns an address for PostgreSQL's library, which treats the modes `prefer`, `require` and `verify-ca` as `verify-full`, and prints a
- * warning of eight lines about each. This names the mode that it uses.
+ * warning of eight lines about each. So `verify-full` takes their place.
  */
 export const connectionString = (url: string): string =>
   /[?&]uselibpqcompat=/.test(url)
@@ -12,7 +12,7 @@ export const connectionString = (url: string): string =>
 
 /**
  * Returns a function that returns the address with the password that its file has now, so that a new password needs no restart. Any other
- * change in the file needs one, because another database has another journal. A file that cannot be read changes nothing.
+ * change in the file needs a restart, because another database has another journal. A file that cannot be read changes nothing.
  * @param file the file that `url` comes from. Undefined if there is none
  */
 export function followPassword(url: string, file: string | undefined): () => string {
@@ -24,7 +24,7 @@ export function followPassword(url: string, file: string | undefined): () => str
   };
 }
 
-/** Synchronous, as the library reads the files of certificates. A pipe of a shell is not read again, because that might never end. */
+/** Reads synchronously, as the library reads certificates. A pipe of a shell is not read again, because that might never end. */
 function readAgain(file: string): string | undefined {
   try {
     return statSync(file).isFile() ? readFileSync(file, 'utf8').trim() : undefined;

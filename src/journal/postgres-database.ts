@@ -154,8 +154,8 @@ async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 /**
- * Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed. That rolls back, unless the
- * step was a commit that the database has carried out.
+ * Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed. Closing rolls back the
+ * transaction, unless the step was a commit that the database has carried out.
  */
 async function closeOnError<Result>(
   client: pg.PoolClient,

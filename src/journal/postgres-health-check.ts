@@ -42,7 +42,7 @@ const lackingForQuestions = `array(
     unnest(array['select', 'insert', 'update', 'delete']) privilege
   where not has_table_privilege(name, privilege))`;
 
-/** True if another database takes changes over from this one, as standbys do. A standby that is away has a slot here. */
+/** True if a standby copies this database. If the standby is not connected, this database may still have a replication slot for it. */
 const hasStandby = `(exists (select from pg_stat_replication) or
   exists (select from pg_replication_slots where slot_type = 'physical'))`;
 

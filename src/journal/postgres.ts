@@ -99,8 +99,8 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
       }),
     tryEnd: (ending) => run((transaction) => update(transaction, shortenEnding(ending), { onlyUnfinished: true })),
     decline: (fullIntent) =>
-      // Without `requireSameTime`, which throws if this server's clock is wrong: a refusal is recorded all the same. If it is not known whether
-      // the commit succeeded, nothing has to be ended here, because the caller declines the change again with another ID.
+      // Without `requireSameTime`, because a refusal must be recorded even if this server's clock is wrong. If it is not known whether the commit
+      // succeeded, nothing has to be ended here, because the caller declines the change again with another ID.
       run(async (transaction) => {
         const intent = shortenIntent(fullIntent);
         const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);

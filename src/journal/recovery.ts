@@ -23,8 +23,8 @@ export interface RecoveryOptions {
 
 /**
  * Ends the unfinished changes of processes that are gone, with the outcome `unknown`, and resolves with them. Leaves out changes that another
- * process has ended meanwhile. A change whose ending cannot be written is left to the next recovery. So are all others after two failures in a
- * row, because these are due to the journal. Never rejects.
+ * process has ended meanwhile. A change whose ending cannot be written is left to the next recovery. After two failures in a row, so are all
+ * other changes, because the failures are then due to the journal. Never rejects.
  */
 export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
   const { journal, log, now, errorLevel } = options;

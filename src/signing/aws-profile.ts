@@ -151,8 +151,8 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
     aws_session_token: sessionToken,
   } = settings;
 
-  // Only AWS's own tools can get keys by a role or a sign-in. Keys in such a profile are not used, because they may be meant only for
-  // getting those of the role.
+  // Only AWS's own tools can get keys by a role or a sign-in. Keys in such a profile are not used, because they may be meant only for getting
+  // the keys of the role.
   const needsAwsTools = Object.keys(settings).some((setting) => roleOrSignIn.test(setting));
   // The message has the command twice: as the JSON list for the variable (`say` puts the name in quotation marks), and as people type it,
   // here without the profile.

@@ -1,6 +1,6 @@
 /**
- * An API's variant of Signature Version 4 (docs/API.md: Signing). It is no profile of AWS tools, as in `aws-profile.ts`. Facts that the API
- * reference leaves open are as in similar services.
+ * An API's variant of Signature Version 4 (docs/API.md: Signing). Not to be confused with the profiles of AWS tools in `aws-profile.ts`. Facts
+ * that the API reference leaves open are as in similar services.
  */
 export interface SigningProfile {
   readonly dateHeader: string;

@@ -142,6 +142,7 @@ function createAgents(
       httpsProxy,
       noProxy,
       // Each request to a service, also over plain HTTP, goes through a tunnel that the proxy opens (CONNECT).
+
       // The time limit of the connection to the proxy.
       proxyTls: connect,
       // The time limit of TLS with the service through the tunnel.

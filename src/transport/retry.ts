@@ -12,7 +12,7 @@ const finalFailures: readonly FailureCode[] = ['Cancelled', 'CallTimeout', 'Resp
  * Returns the pause before the next attempt in milliseconds; undefined if there must be no other attempt.
  * @param repeatable true if the request may be carried out twice. Otherwise it is repeated only if the service did nothing, because
  * it got no request or refused it as one of too many
- * @param attemptsBefore the number of attempts before the one that got this reply
+ * @param attemptsBefore the number of attempts before the attempt that got this reply
  */
 export function retryDelay(
   reply: AttemptReply,
