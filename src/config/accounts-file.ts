@@ -13,7 +13,7 @@ import type { Report } from './sources.js';
 export interface WrittenAccount {
   readonly name: string;
   readonly description: string | undefined;
-  /** The settings that the account gives. For an access key, this is the path of the file that holds the key. */
+  /** The settings that the account gives. The value for an access key is the path of the file that holds the key. */
   readonly values: Readonly<Partial<Record<Setting, unknown>>>;
   /** Endpoints of the APIs that operation files (the files of CLOUDOPS_OPERATIONS) add, by service. */
   readonly endpoints: Readonly<Record<string, string>>;

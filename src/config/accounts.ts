@@ -78,7 +78,7 @@ function accountOfFile(
   const nameOf: NameOf = (setting) =>
     isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
 
-  // The settings of keys have the paths of files, which are replaced by the texts of these files.
+  // In the accounts file, the settings of keys are paths. The texts of the files at these paths replace the paths.
   const keyFiles = readKeyFiles(written, nameOf, readFile, report);
   const ownValues = parseSettings({ ...written.values, ...keyFiles.texts }, nameOf, report);
   // Values that the account or the environment gives, without defaults.
@@ -106,7 +106,7 @@ function readKeyFiles({ values }: WrittenAccount, nameOf: NameOf, readFile: Conf
   const texts: Partial<Record<Setting, string | undefined>> = {};
   for (const setting of settingNames) {
     const path = settings[setting].file ? values[setting] : undefined;
-    // A path that is no text or empty has been reported.
+    // A path that is empty, or no text, has been reported.
     if (typeof path !== 'string') continue;
     files[setting] = path.trim();
     const isEmpty = path.trim() === '';

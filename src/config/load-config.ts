@@ -210,5 +210,7 @@ export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | '
 function isKeyOrEndpoint(variable: string): boolean {
   const name = variable.slice(prefix.length).replace(/_FILE$/, '');
   const isEndpoint = endpointSettings.some((setting) => setting === name);
-  return isEndpoint || isKeySetting(name) || !(isSetting(name) || isSetting(`${name}_FILE`));
+  // In some names, such as ACCOUNTS_FILE, `_FILE` is a part of the setting itself.
+  const isInTable = isSetting(name) || isSetting(`${name}_FILE`);
+  return isEndpoint || isKeySetting(name) || !isInTable;
 }

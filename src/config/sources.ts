@@ -129,16 +129,16 @@ function textsOf(
 
 function originOf(input: GivenInput): GivenSetting {
   const { name, setting, isFile, isSecret, isOnCommandLine, text } = input;
-  const inDatabase = isDatabase(input);
+  const isAddress = isDatabase(input);
   const shownText = isSecret ? hiddenValue : text;
-  const value = inDatabase ? storePlace(text).name : shownText;
+  const value = isAddress ? storePlace(text).name : shownText;
   const isCommand = setting !== undefined && settings[setting].kind === 'command';
   return {
     name: variableName(name),
     value,
     shown: isCommand ? programIn(text) : value,
-    secret: inDatabase || isSecret,
-    isPath: isFile || (setting !== undefined && settings[setting].kind === 'path' && !inDatabase),
+    secret: isAddress || isSecret,
+    isPath: isFile || (setting !== undefined && settings[setting].kind === 'path' && !isAddress),
     from: isOnCommandLine ? `option ${optionName(name)}` : 'environment',
   };
 }

@@ -87,13 +87,13 @@ function failureOf(error: Error | undefined): string | undefined {
 
 /** Wraps an exporter. Logs when the collector starts to fail and when it recovers, but no failure in between. */
 function withFailureLog(exporter: OTLPTraceExporter, log: Log): SpanExporter {
-  let hasFailed = false;
+  let wasOk = true;
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const isOk = result.error === undefined;
-        if (isOk === hasFailed) log(isOk ? 'info' : 'warn', 'telemetry', { ok: isOk, error: failureOf(result.error) });
-        hasFailed = !isOk;
+        if (isOk !== wasOk) log(isOk ? 'info' : 'warn', 'telemetry', { ok: isOk, error: failureOf(result.error) });
+        wasOk = isOk;
         done(result);
       }),
     forceFlush: () => exporter.forceFlush(),
