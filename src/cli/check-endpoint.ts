@@ -101,6 +101,7 @@ function proxyOf(
   const portOfUrl = port || (protocol === 'https:' ? '443' : '80');
   const isBypassedBy = (entry: string): boolean => {
     if (entry === '*') return true;
+    // An entry is a domain, with `.` or `*.` before it or not, and with a port after it or not.
     const [, domain, portOfEntry = portOfUrl] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
     return domain !== undefined && portOfEntry === portOfUrl && `.${hostname}`.endsWith(`.${domain}`);
   };

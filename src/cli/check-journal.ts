@@ -33,7 +33,7 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
     return [...findings, ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.'))];
   } catch (error) {
     const remedy = journalRemedy(error, isDatabase);
-    // Before the first start of a server, the database is new. That stops nothing.
+    // The first server creates the tables when it starts, so this is only a warning.
     if (error instanceof JournalFault && error.kind === 'no tables yet')
       return [warning(check, say`${name}: ${error.shown}`, remedy)];
     const detail = say`${name} cannot be used (${shownReason(error)})`;

@@ -169,7 +169,7 @@ async function probeCall(call: ProbeCall): Promise<string | undefined> {
   return undefined;
 }
 
-/** Has a secret of every name, because a check reads no files. */
+/** Returns a made-up secret for every name, because a check reads no files. */
 export const madeUpSecrets: SecretFiles = { read: async () => ({ kind: 'secret', text: 'made-up-secret' }) };
 
 /**

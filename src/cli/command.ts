@@ -46,7 +46,7 @@ export interface Command extends CommandSyntax {
   readonly about: string;
   /** Further sentences for the help of the command. */
   readonly details?: string;
-  /** For commands that call tools: what holds only for tools that change something. The help of a tool that only reads leaves it out. */
+  /** For commands that call tools: the help that is only about changes. The help of a tool that only reads leaves it out. */
   readonly forChanges?: {
     /** The part of `usage` with the options for changes. */
     readonly usage?: string;

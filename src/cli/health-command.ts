@@ -13,8 +13,9 @@ export const healthCommand: Command = {
   details: 'In a container, it asks the server of the container.',
   options: addressOptions,
   run: async ({ options, terminal: { stdout, stderr } }) => {
-    const started = await readFile('/proc/1/cmdline', 'utf8').catch(() => '');
-    const { host, port } = { ...defaultAddress, ...addressIn(started.split('\0')), ...options };
+    // In a container, process 1 is the server, or an init program that has started the server. Its command line has the server's address.
+    const commandLine = await readFile('/proc/1/cmdline', 'utf8').catch(() => '');
+    const { host, port } = { ...defaultAddress, ...addressIn(commandLine.split('\0')), ...options };
     const origin = `http://${isIPv6(host) ? `[${host}]` : host}:${portOf(port)}`;
     try {
       const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(answerMs), redirect: 'error' });
@@ -33,7 +34,7 @@ export const healthCommand: Command = {
 /** Time limit of the request (milliseconds). It is shorter than the image's limit for its health check, so that this command can print the problem. */
 const answerMs = 2_000;
 
-/** Finds the server's address in the arguments of process 1: the options after `cloudops-mcp http`, which an init program may precede. */
+/** Finds the server's address in the command line of process 1, which may begin with an init program: the options of `cloudops-mcp http`. */
 export function addressIn(args: readonly string[]): Partial<typeof defaultAddress> {
   const command = args.findIndex(
     (arg, index) => arg === 'http' && /(main\.js|cloudops-mcp)$/.test(args[index - 1] ?? ''),

@@ -286,7 +286,7 @@ function openIssuer(
   };
 }
 
-/** The host names of a server that listens on `host`. `exposedHosts` are those for other machines, in one text. Undefined without any. */
+/** The host names of a server that listens on `host`. `exposedHosts` are the hosts for other machines, in one text; undefined if there are none. */
 function hostsOf(host: string, namedHosts: readonly string[]) {
   if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: namedHosts, exposedHosts: host };
   // Even on loopback, other machines can reach the server if a proxy on this machine passes on their requests for a named host.

@@ -116,7 +116,7 @@ export function tableLines(rows: readonly (readonly SafeText[])[], width: number
 
 /** Returns the `localTime` of a layout. By default, the zone is that of the process. */
 export function localTimeIn(timeZone: string | undefined): TextLayout['localTime'] {
-  // Created when a time is formatted, and once, because creating the format takes much longer than using it.
+  // Created once, when the first time is formatted, because creating the format takes much longer than using it.
   const format = lazy(
     () =>
       new Intl.DateTimeFormat('en-CA', {

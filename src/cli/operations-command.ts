@@ -91,7 +91,7 @@ function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: Text
 
 /**
  * Time limit of each function that the check calls (milliseconds), and of an import that blocks. It is longer than the limit of
- * `loadOperations` for an import that only waits, so that the child process can report the latter itself.
+ * `loadOperations` for an import that only waits, so that the child process can report such an import itself.
  */
 const timeLimitMs = 7_000;
 const maximumMegabytes = 512;

@@ -184,7 +184,7 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
     shownResult = { ...result, _meta: { ...metaOf(shownResult), ...metaOf(result) } };
 
     printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
-    // If stdout is no terminal, a program reads it, and nobody watches who needs this note.
+    // If stdout is no terminal, a program reads it, which does not need this note.
     if (stdout.isTTY)
       printLine(
         stderr,
