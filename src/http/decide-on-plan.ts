@@ -54,8 +54,8 @@ export function reasonAgainst(plan: FoundPlan, user: PageUser, accounts: Account
 /** The result of a click that decides. */
 interface ClickResult {
   /**
-   * The effect of the click, for the log: it decided the plan (`counted`), an earlier decision stands (`too late`), the person, the plan or its
-   * caller may not do this (`refused`), or the plan waits for another click (`not counted`).
+   * The effect of the click, for the log. `counted`: it decided the plan. `too late`: an earlier decision stands. `refused`: the person, or the
+   * caller of the plan, may not do this. `not counted`: the plan waits for another click.
    */
   readonly effect: 'counted' | 'too late' | 'refused' | 'not counted';
   readonly outcome: EndedOutcome;
@@ -129,7 +129,7 @@ async function callWithClick(
   // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the
   // refusal as its outcome.
   const at = dependencies.now().getTime();
-  // The call was refused before it removed its secrets from the reason, so the reason is kept only if the operation takes none.
+  // A call removes its secrets from the reason, but this call was refused before that. So the reason is kept only if the operation takes no secrets.
   const takesSecrets = dependencies.operations.some(({ name, secrets }) => name === plan.tool && secrets !== undefined);
   const storedDecision: PlanDecision =
     decision === 'accept'
@@ -173,8 +173,8 @@ async function resultOfEarlierDecision(
 }
 
 /**
- * The outcome of a decided plan. The call of the plan looks it up, and waits if the change is under way. If there can be no such call, the stored plan
- * has the outcome.
+ * Returns the outcome of a decided plan. The call of the plan looks for it, and waits if the change is under way. If there can be no such call, or
+ * the call finds no outcome, returns the outcome in the stored plan.
  * @param stop aborts if the call must not wait
  */
 async function lookUp(plan: FoundPlan, prepared: PreparedCall, stop?: AbortSignal): Promise<EndedOutcome> {
@@ -374,7 +374,8 @@ export async function answerClick(
 
   const { effect, outcome, earlierDecision } = await decideOnPlan(plan, click, user, dependencies);
   const { tool, nonce, caller } = plan;
-  // Every click is logged. The nonce, with which the plan's address ends, lets nobody decide: a click needs a session, or the local page.
+  // Every click is logged. The log may have the nonce, with which the plan's address ends, because a click also needs a session, or the local
+  // page.
   log('info', 'decision', {
     tool,
     plan: nonce,

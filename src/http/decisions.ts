@@ -114,8 +114,8 @@ const requireSession =
       return next();
     }
 
-    // No redirect for a POST: the script of the page around the view, which sends nearly all of them, cannot show another page. The form that
-    // signs out gets the error too, because a person without a session is signed out already.
+    // A POST gets no redirect, because it comes from the script of the page around the view, which cannot show another page. The form that signs
+    // out is a POST too, and gets the error because a person without a session is signed out already.
     if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
     sessionCookie.clear(context);
     return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);

@@ -115,7 +115,7 @@ function agentOf({ client_id, act }: JWTPayload): Agent | undefined {
   return { ...(clientId !== undefined && { clientId }), actors };
 }
 
-/** A name in a token. Lone surrogates are refused: writing a name replaces them, and two different names could become equal. */
+/** A name in a token. Lone surrogates are refused, because writing a name replaces them, and two different names could become equal. */
 const subject = z
   .string()
   .min(1)

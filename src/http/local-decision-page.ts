@@ -71,7 +71,7 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
       log('error', 'journal', { error: reasonOf(error) });
       return undecidedClick(words('the plans cannot be read now'));
     }
-    // The plan has expired. From this status, the page tells that the click decided nothing.
+    // The plan has expired. By this status, the page knows that the click decided nothing.
     if (plan === undefined) throw notFound();
     return answerClick(plan, click, personHere, dependencies);
   };

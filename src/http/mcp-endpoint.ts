@@ -183,7 +183,7 @@ export const reportCalls =
     return outcome;
   };
 
-/** Codes of failures due to the journal, or to the plans beside it. */
+/** Codes of failures due to the journal, or to the plans that are stored with it. */
 const journalFailures: readonly string[] = ['JournalUnavailable', 'StateUnavailable'];
 
 /** Wraps `callTool` for one HTTP request. `allEnded` resolves when all calls of the request have ended. */

@@ -46,7 +46,7 @@ export async function serveLegacyRequest(
 ): Promise<void> {
   const wait: Wait = async (work) => {
     // The client's cancellation of this request comes with another HTTP request. Undefined without a session, because then no cancellation can
-    // be matched. Calls begin, and so wait, only after `transport` was created.
+    // be matched. `transport` is created below, before any call begins.
     const cancellation = conversation.expect?.({ kind: 'cancellation', id: message.id }, (notification) => {
       transport.onmessage?.(notification);
       // A cancelled request gets no result. The line `: cancelled`, which clients ignore, makes the answer a stream of events even if no event was
