@@ -113,13 +113,14 @@ class ChangeView {
       // An answer to an earlier click counts only if it settles the plan, because the later click may be making the change.
       if (!isLastClick() && !settlesPlan(result)) return;
       const stage = answered(this.#stage, result);
+      // `answered` returns the same stage if it ignores the answer. Then the model knows the outcome already.
       if (stage.kind === 'ended' && stage !== this.#stage) this.#host?.updateModelContext(textForModel(stage, result));
       this.#enter(stage);
     } catch (error) {
       // A later click may be under way by now. Then this error says nothing about it.
       if (!isLastClick()) return;
-      const isNotForwarded = error instanceof RequestFailed && error.code === methodNotFound;
-      this.#enter(isNotForwarded ? notPassedOn(this.#stage) : unanswered(this.#stage));
+      const isNotPassedOn = error instanceof RequestFailed && error.code === methodNotFound;
+      this.#enter(isNotPassedOn ? notPassedOn(this.#stage) : unanswered(this.#stage));
     } finally {
       clearTimeout(lateTimer);
     }

@@ -17,8 +17,7 @@ export type Stage =
   | { readonly kind: 'expired'; readonly change: ProposedChange; readonly note?: string }
   | SendingStage
   | PlanningStage
-  /** A click to accept was sent, and no answer came. The change may have happened. */
-  | { readonly kind: 'lost'; readonly change: ProposedChange }
+  | LostStage
   | EndedStage;
 
 interface SendingStage {
@@ -32,6 +31,12 @@ interface SendingStage {
 /** The expired plan in `change` is being replaced by a new plan. */
 interface PlanningStage {
   readonly kind: 'planning';
+  readonly change: ProposedChange;
+}
+
+/** A click to accept was sent, and no answer came. The change may have happened. */
+interface LostStage {
+  readonly kind: 'lost';
   readonly change: ProposedChange;
 }
 
@@ -77,7 +82,10 @@ export function stateReported(stage: Stage, result: ToolResult): Stage {
   return { kind: 'ended', change: stage.change, outcome };
 }
 
-/** True for an outcome that says nothing about the plan, because only the answered call was refused. The view shows the expiry of a plan itself. */
+/**
+ * True for an outcome that says nothing about the plan, because only the answered call was refused. `expired` counts too, because the view
+ * sees by its own clock when a plan expires.
+ */
 const isOnlyOfCall = ({ kind, isOfPlan }: ChangeOutcome): boolean =>
   isOfPlan !== true && (kind === 'refused' || kind === 'expired');
 
@@ -120,19 +128,32 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
  */
 export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
-  const isEnd = outcome?.isOfPlan === true || outcome?.kind === 'accepted' || outcome?.kind === 'partly';
-  // The answer to the first click may arrive last. It knows the outcome, which the answer to "Ask again" did not have.
-  const isOutcomeUnknown = stage.kind === 'ended' && ['unknown', 'used'].includes(stage.outcome.kind);
-  if (isOutcomeUnknown && isEnd) return { ...stage, outcome };
+  switch (stage.kind) {
+    // A click waits for this answer. At `lost`, the answer is late. A result without a readable outcome counts as no answer.
+    case 'sending':
+    case 'lost':
+      return outcome === undefined ? unanswered(stage) : answeredClick(stage, outcome);
+    // A click to decline leaves the plan open if no answer comes in time. The late answer then reports the state of the plan.
+    case 'open':
+    case 'expired':
+      return stateReported(stage, result);
+    case 'ended':
+      return withLateAnswer(stage, outcome);
+    default:
+      return stage;
+  }
+}
 
-  // A click to decline leaves the plan open if no answer comes in time. The late answer then reports the state of the plan.
-  if (stage.kind === 'open' || stage.kind === 'expired') return stateReported(stage, result);
-  // Otherwise, an answer counts only while a click waits for it: at `sending`, and at `lost`, where the answer is late.
-  if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
-  // A result without a readable outcome counts as no answer.
-  if (outcome === undefined) return unanswered(stage);
+/** The end of a decision after another answer. The answer to the first click may come last, and knows more than the answer to "Ask again". */
+function withLateAnswer(stage: EndedStage, outcome: ChangeOutcome | undefined): EndedStage {
+  const isOutcomeUnknown = ['unknown', 'used'].includes(stage.outcome.kind);
+  const isKnownNow = outcome?.isOfPlan === true || outcome?.kind === 'accepted' || outcome?.kind === 'partly';
+  return isOutcomeUnknown && isKnownNow ? { ...stage, outcome } : stage;
+}
+
+/** The stage after the answer to a click that waits for it. */
+function answeredClick(stage: SendingStage | LostStage, outcome: ChangeOutcome): Stage {
   const { change } = stage;
-
   const thisClickStartedNothing = isOnlyOfCall(outcome) || outcome.kind === 'misnamed';
   // `lost` does not record how many clicks got no answer. To be safe, even a single click counts as several.
   const mayHaveOtherClick = stage.kind === 'lost' || stage.earlierAcceptLost;
@@ -144,7 +165,7 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   return { kind: 'ended', change, outcome };
 }
 
-/** True for an answer that settles the plan, whichever click it answers. */
+/** True if the plan cannot be decided on any more after this answer: it was carried out or declined, or the outcome is that of the plan. */
 export function settlesPlan({ meta }: ToolResult): boolean {
   const { kind, isOfPlan = false } = readOutcome(meta) ?? {};
   return isOfPlan || kind === 'accepted' || kind === 'partly' || kind === 'declined';

@@ -118,7 +118,7 @@ function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab:
 
 /**
  * The statuses of a tool call that was refused before anything was done: without a session, from a page of another session, or for a plan that
- * has expired. After any other error, a proxy may have sent it, and the call may have been carried out.
+ * has expired. Any other error may come from a proxy, after the call was carried out.
  */
 const refusedStatuses = [401, 403, 404];
 
