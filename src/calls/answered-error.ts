@@ -1,12 +1,10 @@
 import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { readServiceError, type ServiceError, shortenServiceError } from '../transport/service-error.js';
-import type { FinalReply } from '../transport/signed-client.js';
+import type { AnsweredReply } from '../transport/signed-client.js';
 import { isObject, valueAt } from '../util/objects.js';
 
 /** This file finds errors in answers whose status is a success. */
-
-type AnsweredReply = FinalReply & { kind: 'answered' };
 
 /** True if the operation parses the text of a body itself. False for malformed XML, of which the operation might accept a part. */
 export const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
@@ -45,21 +43,16 @@ export async function declaredError(operation: Operation, reply: AnsweredReply):
 const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i;
 
 /**
- * Returns the error in a JSON answer that has a code, but none of the fields that the operation expects. An operation that expects a text,
- * or writes no names of fields down, has to find such errors by `errorOf`.
- * @param record the record that the operation's `extract` returned
+ * Returns the error in a JSON answer without any field that the operation expects; undefined if the answer has no error code. An operation that
+ * expects a text, or writes no names of fields down, has to find such errors by `errorOf`.
  */
-export function apparentError(
-  operation: Operation,
-  { body, response }: AnsweredReply,
-  record: unknown,
-): ServiceError | undefined {
+export function apparentError(operation: Operation, { body, response }: AnsweredReply): ServiceError | undefined {
   const { answer, answerBody } = operation;
   if (body.kind !== 'json' || answer === 'text') return undefined;
 
   // Without a model, an empty list means that the fields are not known. With one, or with the format `none`, it means that there are none.
   const namesNoFields = answer !== 'none' && answerBody === undefined && expectedFields(operation).length === 0;
-  if (namesNoFields || hasExpectedField(operation, record)) return undefined;
+  if (namesNoFields) return undefined;
   const error = readServiceError(body, response.headers);
   return error.code === undefined || meansSuccess.test(error.code) ? undefined : error;
 }
@@ -68,7 +61,8 @@ export function apparentError(
 const expectedFields = ({ answer, answerBody, pages, output }: Operation): readonly string[] =>
   answer === 'none' ? [] : (answerBody?.fields ?? Object.keys((pages?.page ?? output)().shape));
 
-const hasExpectedField = (operation: Operation, record: unknown): boolean =>
+/** True if the record that an operation's `extract` returned has an expected field. */
+export const hasExpectedField = (operation: Operation, record: unknown): boolean =>
   expectedFields(operation).some((path) => valueAt(record, path) !== undefined);
 
 /**
@@ -85,12 +79,11 @@ export function fieldsAllMissing(operation: Operation, body: Body, record: unkno
   return isExpected && isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
 }
 
-/** True if a body is an XML document other than the answer that an API's model describes: it has another root, and no expected field. */
-export function isOtherDocument(operation: Operation, body: Body, record: unknown): boolean {
-  const { answerBody } = operation;
+/** True if a body without any expected field is an XML document with another root than the answer that an API's model describes. */
+export function isOtherDocument({ answerBody }: Operation, body: Body): boolean {
   if (answerBody?.root === undefined || body.kind !== 'xml') return false;
   const [[root, content] = []] = Object.entries(body.value);
-  return root !== answerBody.root && content !== '' && !hasExpectedField(operation, record);
+  return root !== answerBody.root && content !== '';
 }
 
 /**

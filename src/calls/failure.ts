@@ -5,7 +5,7 @@ import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake 
 import type { OperationFault } from '../tools/operation-fault.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import { readServiceError, type ServiceError, shortenServiceError } from '../transport/service-error.js';
-import type { Attempt, FinalReply } from '../transport/signed-client.js';
+import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
 import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import { isServiceRefusal } from './answered-error.js';
@@ -34,8 +34,6 @@ export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string,
   const problem = httpFailureText(failure, origin);
   return failureOf(call, mayHaveArrived, { problem, code, ...exchange, next: httpFailureRemedies[code] });
 }
-
-type AnsweredReply = FinalReply & { kind: 'answered' };
 
 /** The failure if the status of the answer is not a success (2xx). */
 export function errorStatusFailure(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {

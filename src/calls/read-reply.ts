@@ -2,12 +2,13 @@ import type { Failure } from '../consent/outcome.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
-import type { FinalReply } from '../transport/signed-client.js';
+import type { AnsweredReply, FinalReply } from '../transport/signed-client.js';
 import { defined, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   apparentError,
   declaredError,
   fieldsAllMissing,
+  hasExpectedField,
   isOtherDocument,
   isReadAsText,
   readBody,
@@ -57,11 +58,7 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
 }
 
 /** Reads a complete answer with a successful status. The answer may still hold an error, or come from a proxy and not from the API. */
-async function readSuccess(
-  call: SentCall,
-  reply: FinalReply & { kind: 'answered' },
-  exchange: Exchange,
-): Promise<Answer> {
+async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Exchange): Promise<Answer> {
   const { operation, input } = call;
   const { body } = reply;
   const { status, headers } = reply.response;
@@ -82,10 +79,11 @@ async function readSuccess(
   const expectsEmptyBody = operation.answer === 'none';
   const extract = (content: unknown) => operation.extract(content, input, headers, status);
   const extracted = isReadable && !expectsEmptyBody ? await readBody(operation, reply, extract) : undefined;
-  const value = isOtherDocument(operation, body, extracted) ? undefined : extracted;
+  const lacksAll = !hasExpectedField(operation, extracted);
+  const value = lacksAll && isOtherDocument(operation, body) ? undefined : extracted;
 
-  // An error is apparent if the body is JSON with an error code, and `value` has no expected field. It says more than `otherFormat`.
-  const apparent = apparentError(operation, reply, value);
+  // An error is apparent if the body is JSON with an error code, and without any expected field. It says more than `otherFormat`.
+  const apparent = lacksAll ? apparentError(operation, reply) : undefined;
   if (apparent !== undefined) return failed(apparent);
 
   const answered = { kind: 'read', exchange, answeredAt: isoDate(headers.date) } as const;

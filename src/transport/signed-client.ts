@@ -23,6 +23,9 @@ export type FinalReply = AttemptReply & {
   readonly keyId: string;
 };
 
+/** A final reply that is an answer with any status. */
+export type AnsweredReply = FinalReply & { readonly kind: 'answered' };
+
 /** Sends the requests of one call. They share the call's time limit. */
 export interface SignedClient extends Disposable {
   /**
