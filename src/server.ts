@@ -281,9 +281,8 @@ function callContextOf(
     signal,
     stop,
     wait,
-    // A read calls this after each page that another page follows. The last page reports no progress, because the answer comes with it, and
-    // some clients cannot handle both together.
-    onFollowedPage: (pages: number, entries: number) =>
+    // The last page reports no progress, because the answer comes with it, and some clients cannot handle both together.
+    onPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens: consentTokens,
     hasView: client.views,

@@ -117,7 +117,7 @@ async function runPreflight(
   const readArguments = preflight.input(input);
   const args = account === undefined ? readArguments : { ...readArguments, account };
   // The read reports no progress and draws no view, because these belong to the change.
-  const { onPage: _, onFollowedPage: __, hasView: ___, ...contextOfRead } = context;
+  const { onPage: _, hasView: __, ...contextOfRead } = context;
   const outcome = await callTool(preflight.operation, args, contextOfRead);
   if (outcome.kind === 'succeeded') {
     const { summary, answer = {} } = outcome.success;

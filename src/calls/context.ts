@@ -50,16 +50,13 @@ export interface CallDependencies {
   readonly pendingNotes: (caller: string | undefined) => Promise<readonly SafeText[]>;
 }
 
-/** Listeners for the progress of a read whose answer has pages. Both get the total numbers of pages and entries read. */
-export interface PageListeners {
-  /** Called for each page. */
-  readonly onPage?: (pages: number, entries: number) => void;
-  /** Called for each page except the last, because the last page comes with the answer to the call. */
-  readonly onFollowedPage?: (pages: number, entries: number) => void;
-}
-
 /** The circumstances of a call: client, caller, and the ways to reach the person behind it. */
-export interface CallContext extends PageListeners {
+export interface CallContext {
+  /**
+   * Called with the total numbers of pages and entries read, for each page that another page follows. The last page comes with the answer to the
+   * call.
+   */
+  readonly onPage?: ((pages: number, entries: number) => void) | undefined;
   /** Called after each attempt that is followed by a retry. */
   readonly onRetry?: SignedClientOptions['onRetry'];
   /** Aborts when the client cancels. */

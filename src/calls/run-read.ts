@@ -5,7 +5,7 @@ import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { textAt } from '../util/objects.js';
 import { counted, distinct, forReader, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
-import type { CallContext, CallDependencies, PageListeners } from './context.js';
+import type { CallContext, CallDependencies } from './context.js';
 import { wireRequest } from './endpoint.js';
 import { inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
 import type { LastingRecord, LastingRecords } from './lasting-records.js';
@@ -48,7 +48,7 @@ export async function runRead(
   // The lasting part that an earlier call has kept. Without it, the companion is read together with the pages.
   const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
-    readPages(call, pages, { client, share: memoryShare, listeners: context }),
+    readPages(call, pages, { client, share: memoryShare, onPage: context.onPage }),
     kept === undefined ? readCompanionNow() : undefined,
   ]);
   if (reduced.kind === 'failed') return reduced;
@@ -183,7 +183,6 @@ async function readCompanion(
     const reduced = await readPages(companionCall, pages, {
       client,
       share,
-      listeners: {},
       maximumCompanionPages: maximumPages,
     });
     return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
@@ -214,11 +213,11 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly firstUnread?: PageStart;
 }
 
-/** The means to read pages: the connection, the limits, and the listeners for progress. */
+/** The means to read pages: the connection, the limits, and the listener for progress. */
 interface PageReading {
   readonly client: SignedClient;
   readonly share: ReadShare;
-  readonly listeners: PageListeners;
+  readonly onPage?: CallContext['onPage'];
   /** Undefined for a main read, which has only the page limit of all calls. */
   readonly maximumCompanionPages?: number;
 }
@@ -251,7 +250,7 @@ async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageRe
 async function readNextPage(
   call: ResolvedRead,
   pages: PageReducer,
-  { client, share, listeners, maximumCompanionPages }: PageReading,
+  { client, share, onPage, maximumCompanionPages }: PageReading,
   readSoFar: ReadSoFar,
   { number, state, start }: NextPage,
 ): Promise<NextPage | ReadEnd> {
@@ -265,7 +264,6 @@ async function readNextPage(
 
   const { record, answeredAt, exchange } = page;
   readSoFar.addPage(page, pages.count(record));
-  listeners.onPage?.(number, readSoFar.entries);
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, call.input);
   const fail = (problem: SafeText) => readSoFar.endWithFailure(inconsistentPages(call, problem, exchange));
@@ -280,8 +278,7 @@ async function readNextPage(
   const isLimitReached = number >= share.limits.pages || readSoFar.entries >= share.limits.entries;
   // The limit `'call'` is the call's own, and not the memory that all calls share.
   if (isLimitReached) return readSoFar.endWithPages(newState, { firstUnread: nextStart, limit: 'call' });
-  // Unlike `onPage`, this listener does not hear of the last page, which comes with the answer to the call.
-  listeners.onFollowedPage?.(number, readSoFar.entries);
+  onPage?.(number, readSoFar.entries);
   return { kind: 'next', number: number + 1, state: newState, start: nextStart };
 }
 

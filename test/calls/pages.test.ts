@@ -212,8 +212,8 @@ test('what does not fit into the bytes of one call is left out: the answer is of
   expect(result.text).not.toContain('percent');
 });
 
-test('each page is reported as it is read', async () => {
+test('each page that another page follows is reported as it is read', async () => {
   const seen: number[] = [];
   await read([{ parts: [1], truncated: true, next: 1 }, { parts: [2] }], never, (pages) => seen.push(pages));
-  expect(seen).toEqual([1, 2]);
+  expect(seen).toEqual([1]);
 });
