@@ -139,7 +139,7 @@ export const maximumBytes = 512 * 1024;
 
 interface AppendHooks {
   /** Called after the file was opened. If it rejects, nothing is written. */
-  readonly afterOpen?: () => Promise<void>;
+  readonly afterOpen: () => Promise<void>;
   /** Called just before the lines are written. After an error before this call, the file has none of them. */
   readonly beforeWrite?: (() => void) | undefined;
 }
@@ -152,13 +152,13 @@ export async function append(
   path: string,
   lines: string,
   now: () => Date,
-  { afterOpen, beforeWrite }: AppendHooks = {},
+  { afterOpen, beforeWrite }: AppendHooks,
 ): Promise<void> {
   if (Buffer.byteLength(lines) >= maximumBytes) throw new Error('the entry is too large');
   await makeFolder(dirname(path));
   for (;;) {
     await using file = await openRegularFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
-    await afterOpen?.();
+    await afterOpen();
     const stats = await file.stat();
     // After a rotation, the next iteration creates a new file.
     if (stats.size > rotatedBytes && (await rotate(path, now()))) continue;

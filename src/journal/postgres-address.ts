@@ -41,14 +41,12 @@ function withoutPassword(address: string): string | undefined {
   return url.href;
 }
 
-/** A file that the address of a database names cannot be read. Not a `ShownError`, because `/readyz` would show the path to everybody. */
-export class AddressFileUnreadable extends Error {}
-
 /** Returns the error of a connection, which names the file if the library could not read a file of `sslrootcert`, `sslcert` or `sslkey`. */
 export function namingFile(error: unknown): unknown {
   // A folder can be opened, but not read.
   const isOfFile = textAt(error, 'syscall') === 'open' || textAt(error, 'code') === 'EISDIR';
   if (!isOfFile) return error;
   const file = textAt(error, 'path') ?? 'a file of sslrootcert, sslcert or sslkey';
-  return new AddressFileUnreadable(`${file} cannot be read: ${textAt(error, 'code')}`);
+  // Not a `ShownError`, because `/readyz` would show the path to everybody.
+  return new Error(`${file} cannot be read: ${textAt(error, 'code')}`);
 }

@@ -144,7 +144,7 @@ function createPool({ currentUrl, mostConnections, limits }: ConnectionOptions):
   return pool;
 }
 
-/** @throws AddressFileUnreadable, or the error of the connection */
+/** @throws the error of the connection, with the name of a file that could not be read */
 async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
     return await pool.connect();

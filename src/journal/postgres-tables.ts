@@ -134,7 +134,7 @@ export async function migrate(url: string, { waitsForIndexes = true } = {}): Pro
   }
 }
 
-/** Connects without time limits for statements. @throws AddressFileUnreadable, or the library's error */
+/** Connects without time limits for statements. @throws the library's error, with the name of a file that could not be read */
 async function connectToMigrate(url: string): Promise<pg.Client> {
   try {
     const options = { connectionString: connectionString(url), connectionTimeoutMillis: 10_000, keepAlive: true };
