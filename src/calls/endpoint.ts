@@ -4,7 +4,7 @@ import { type KeySource, KeysUnavailable } from '../signing/keys.js';
 import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/signature-variants.js';
 import {
   type ApiRequest,
-  builtInServices,
+  isBuiltInService,
   type Operation,
   type Service,
   type Signing,
@@ -73,8 +73,11 @@ function notConfigured(cloud: Cloud, service: Service): Refusal {
     });
   const problems = missingSettings(cloud, service).map((name) => say`${own(name)} is not set`);
   // The sandbox has only the built-in APIs.
-  const isBuiltIn = builtInServices.some((builtIn) => builtIn === service);
-  return new Refusal('NotConfigured', problems, isBuiltIn ? {} : { next: operatorMust('set what is missing') });
+  return new Refusal(
+    'NotConfigured',
+    problems,
+    isBuiltInService(service) ? {} : { next: operatorMust('set what is missing') },
+  );
 }
 
 /** @throws Refusal if the host is an IP address, which cannot have a prefix */
@@ -95,10 +98,8 @@ function signingProfileOf({ storageHeaders }: Cloud, service: Service, signing: 
 }
 
 /** The setting of an API's endpoint without the `CLOUDOPS_` prefix: `STORAGE_URL`, or `ENDPOINT_BILLING_URL`. */
-export const endpointSetting = (service: Service): string => {
-  const isBuiltIn = builtInServices.some((one) => one === service);
-  return `${isBuiltIn ? '' : 'ENDPOINT_'}${service.toUpperCase().replaceAll('-', '_')}_URL`;
-};
+export const endpointSetting = (service: Service): string =>
+  `${isBuiltInService(service) ? '' : 'ENDPOINT_'}${service.toUpperCase().replaceAll('-', '_')}_URL`;
 
 /**
  * Encodes the request of an operation for an endpoint.

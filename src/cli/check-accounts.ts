@@ -6,7 +6,7 @@ import { createConsentTokens } from '../consent/tokens.js';
 import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';
 import { sign } from '../signing/sign.js';
-import { builtInServices, type Operation, type Probe, type Service } from '../tools/define-operation.js';
+import { isBuiltInService, type Operation, type Probe, type Service } from '../tools/define-operation.js';
 import { parseBody } from '../transport/parse-body.js';
 import { encodeRequest } from '../transport/request.js';
 import { readServiceError } from '../transport/service-error.js';
@@ -76,7 +76,7 @@ async function checkApi(service: Service, account: Account, context: CheckContex
   if (missing.length > 0) {
     const detail = say`not set: ${namesOf(missing)}`;
     // The sandbox has only the built-in APIs.
-    const orSandbox = words(builtInServices.some((builtIn) => builtIn === service) ? ', or try with --sandbox' : '');
+    const orSandbox = words(isBuiltInService(service) ? ', or try with --sandbox' : '');
     const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${toolNames(allowed)}${orSandbox}.`;
     // An API without an endpoint is probably not in use. With an endpoint, missing settings are a mistake.
     const isUnused = cloud.endpoints[service] === undefined;
@@ -98,14 +98,13 @@ async function checkApi(service: Service, account: Account, context: CheckContex
 
 /** The finding for an API whose signature cannot be checked, because none of the operations has a probe call. */
 function noProbeFinding(service: Service, operations: readonly Operation[]): Finding {
-  const check = `${service} signature`;
   const reads = operations.filter(({ effect }) => effect === 'read');
-  if (reads.length > 0) {
-    const remedy = say`The first call shows it: ${toolNames(reads)}.`;
-    return notChecked(check, 'no operation of this API has a call to try (probe)', remedy);
-  }
-  const remedy = say`The first call shows it: ${toolNames(operations)}.`;
-  return notChecked(check, 'no tool of this API can be tried without changing something', remedy);
+  const detail =
+    reads.length > 0
+      ? 'no operation of this API has a call to try (probe)'
+      : 'no tool of this API can be tried without changing something';
+  const remedy = say`The first call shows it: ${toolNames(reads.length > 0 ? reads : operations)}.`;
+  return notChecked(`${service} signature`, detail, remedy);
 }
 
 const toolNames = (operations: readonly Operation[]): SafeText =>

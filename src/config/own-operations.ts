@@ -1,6 +1,6 @@
 import { endpointSetting } from '../calls/endpoint.js';
 import type { OwnOperations } from '../operations/load-operations.js';
-import { builtInServices, type Operation, type Service } from '../tools/define-operation.js';
+import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
 import type { CommandLine } from './command-line.js';
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';
@@ -26,11 +26,7 @@ export const operationsPath = (env: Environment, { settings }: Pick<CommandLine,
 
 /** The services that operation files add, one for each API. `endpointSetting` names the setting for the endpoint of each. */
 export const addedServices = (operations: readonly Operation[]): Service[] => [
-  ...new Set(
-    operations
-      .map(({ service }) => service)
-      .filter((service) => !builtInServices.some((builtIn) => builtIn === service)),
-  ),
+  ...new Set(operations.map(({ service }) => service).filter((service) => !isBuiltInService(service))),
 ];
 
 /** Names of the settings for the endpoints of services that operation files add, without the prefix `CLOUDOPS_`. */

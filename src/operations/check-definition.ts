@@ -1,5 +1,11 @@
 import * as z from 'zod';
-import { builtInServices, exampleOf, type JsonSchema, type Operation } from '../tools/define-operation.js';
+import {
+  builtInServices,
+  exampleOf,
+  isBuiltInService,
+  type JsonSchema,
+  type Operation,
+} from '../tools/define-operation.js';
 import { writeBody } from '../tools/request-body.js';
 import { reasonOf } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
@@ -60,7 +66,7 @@ const isPropertyOfObjects = (name: string) => name in {};
 function combinationProblems(operation: Operation): string[] {
   const { name, effect, method, service, signing, change, pages, probe } = operation;
   const { takesToken = false, failures, follow } = operation;
-  const isBuiltIn = builtInServices.some((builtIn) => builtIn === service);
+  const isBuiltIn = isBuiltInService(service);
   const isRead = effect === 'read';
   const hasFieldOfChanges = takesToken || failures !== undefined || follow !== undefined;
   const doubt = effectDoubt(operation);

@@ -8,6 +8,8 @@ import type { UploadPart } from './upload/part.js';
 
 /** The built-in APIs of the cloud. Settings give each its endpoint and its signing service (docs/API.md: Endpoints). */
 export const builtInServices = ['storage', 'catalog', 'devops'] as const;
+/** True for an API that is in `builtInServices`. */
+export const isBuiltInService = (service: string): boolean => builtInServices.some((builtIn) => builtIn === service);
 
 /** Name of an API. It is in `builtInServices`, or operation files choose it and describe the API in `Operation.signing`. */
 export type Service = string;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { builtInServices, type Follow, type Operation, type Signing } from '../../tools/define-operation.js';
+import { type Follow, isBuiltInService, type Operation, type Signing } from '../../tools/define-operation.js';
 import { callAgain, type Next, next } from '../../tools/next.js';
 import { lazy, textAt, valueAt } from '../../util/objects.js';
 import { listed, own, say } from '../../util/safe-text.js';
@@ -349,7 +349,7 @@ function answerFormat(
 /** Returns the signature of the requests. Empty for a built-in API, because the server's own settings say how to sign its requests. */
 function signingOf({ model, fileSettings }: ModelContext): { readonly signing?: Signing } {
   const { api, region } = fileSettings;
-  if (builtInServices.some((service) => service === api)) return {};
+  if (isBuiltInService(api)) return {};
   const { signingName } = model.service;
   const headers = signingName === 's3' ? 's3' : 'api';
   return { signing: { service: signingName, headers, ...(region !== undefined && { region }) } };
