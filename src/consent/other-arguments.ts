@@ -46,29 +46,33 @@ export function otherArguments(
   return { fields: groupedTexts(fields, longest), lists: listTexts };
 }
 
-/** Describes a list with its entries, as many as `longest` characters hold. */
-function textsOfList(listPath: string, length: number, leaves: readonly Leaf[], longest: number): SafeText[] {
+/**
+ * Describes the entries of a list, as many as `longest` characters hold.
+ * @param listLength the number of all entries
+ * @param leaves the leaves of the list that neither the headline nor the consequences name. An entry without such a leaf is not described
+ */
+function textsOfList(listPath: string, listLength: number, leaves: readonly Leaf[], longest: number): SafeText[] {
   const entries = entriesOf(listPath, leaves);
   const fields = new Set(leaves.map(([path]) => path.slice(path.indexOf(']', listPath.length) + 1)));
   const [field = ''] = fields;
   // If each entry is one value, or an object with the same single field, the values are enough: `objects[].key "a", "b"`.
-  const isOfOneField = fields.size === 1 && entries.length === length && leaves.length === length;
+  const isOfOneField = fields.size === 1 && entries.length === listLength && leaves.length === listLength;
 
   const shown: SafeText[] = [];
-  let left = entries.length;
+  let unshown = entries.length;
   let charactersLeft = longest;
   for (const entry of entries) {
     const texts = isOfOneField ? entry.map(([, value]) => valueText(value, longest)) : groupedTexts(entry, longest);
     charactersLeft -= join(texts, ', ').text.length;
     if (charactersLeft < 0) break;
     shown.push(...texts);
-    left -= 1;
+    unshown -= 1;
   }
 
   const name = field === '' ? listPath : `${listPath}[]${field}`;
   const inOneText = isOfOneField && shown.length > 0 ? [say`${own(name)} ${join(shown, ', ')}`] : shown;
-  if (left === 0) return inOneText;
-  return [...inOneText, say`${own(listPath)}: ${left} of ${entries.length} entries are only in the request`];
+  if (unshown === 0) return inOneText;
+  return [...inOneText, say`${own(listPath)}: ${unshown} of ${entries.length} entries are only in the request`];
 }
 
 /** Groups the leaves of a list by the entries that they are in. */

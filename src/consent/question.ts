@@ -45,7 +45,7 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
 
   const laterLines = [
-    // Everything that the first line lacks, because it is shortened.
+    // The line `In full: …` with everything that the headline omits. There is no such line if it omits nothing.
     ...wholeNames(inFull(shortHeadline(call, limits))),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...wholeNames(plan.consequences.filter((consequence) => !isRisk(consequence))),
