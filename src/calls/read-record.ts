@@ -202,15 +202,16 @@ class RecordCopier {
     return isObject(value) ? this.#copyFields(value) : value;
   }
 
+  /** Copies the entries of a list for which there is room. The first entry stays even if a part of it was left out, because it is better than none. */
   #copyList(values: readonly unknown[], indent: number, name: string): unknown[] {
     const copied: unknown[] = [];
     for (const value of values) {
       if (this.#room <= 0) break;
       const lengthBefore = this.leftOut.length;
       const copy = this.copy(value, indent, name);
-      const isTorn = this.leftOut.length > lengthBefore;
-      if (isTorn && copied.length > 0) {
-        // An entry without some of its fields would look as if the service had not given them.
+      const isIncomplete = this.leftOut.length > lengthBefore;
+      if (isIncomplete && copied.length > 0) {
+        // The copy is dropped, because it would look as if the service had not given the fields. Its fields then do not count as left out.
         this.leftOut.length = lengthBefore;
         break;
       }
@@ -224,6 +225,7 @@ class RecordCopier {
     this.leftOut.push({ kind: 'entries', name, leftOut, all });
   }
 
+  /** Copies the fields of an object for which there is room. */
   #copyFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
     const copied = new Map<string, readonly [string, unknown]>();
     // Lists come last, so that a long list leaves room for the fields after it.
@@ -235,7 +237,8 @@ class RecordCopier {
         continue;
       }
       const shownName = this.#copyText(name, longestName);
-      copied.set(name, [shownName, this.copy(value, shownName.length + 2, name)]);
+      const indent = `${shownName}: `.length;
+      copied.set(name, [shownName, this.copy(value, indent, name)]);
     }
     const inOriginalOrder = Object.keys(fields).map((name) => copied.get(name));
     return Object.fromEntries(inOriginalOrder.filter((entry) => entry !== undefined));

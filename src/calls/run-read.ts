@@ -45,7 +45,7 @@ export async function runRead(
   /** Returns the companion's record. Undefined if the call has no companion, or if the companion read fails. */
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
-  // The lasting part that an earlier call has kept. Without it, the companion is read together with the pages.
+  // The lasting part that an earlier call has kept. Without it, the companion is read at the same time as the pages.
   const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share: memoryShare, onPage: context.onPage }),
@@ -56,10 +56,10 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  // The kept part takes the place of the companion's record. The facts that do not last are then missing in the answer.
+  // A kept part about the same thing is all that the operation needs of the companion's record. A kept part about another thing is useless, so the
+  // companion is read now. Without a kept part, the companion was read above.
   if (kept !== undefined && isOfSameThing(kept, companion, state))
     return outcomeOfPages(call, pages, reduced, kept.part, context);
-  // The kept part of another thing is useless, so the companion is read now, after the pages.
   const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
   if (companionRecord !== undefined) keepLastingPart(companionRecord, companion, call.input, state, lastingRecords);
   return outcomeOfPages(call, pages, reduced, companionRecord, context);
