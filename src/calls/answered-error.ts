@@ -66,17 +66,19 @@ export const hasExpectedField = (operation: Operation, record: unknown): boolean
   expectedFields(operation).some((path) => valueAt(record, path) !== undefined);
 
 /**
- * Returns the paths of the expected fields if a record has none of them; an empty list otherwise. An empty JSON object or XML document lacks
- * nothing, unless the operation requires fields.
+ * Returns the paths of the expected fields if a record has none of them although it should; an empty list otherwise. All fields may be missing in
+ * XML, in an empty JSON object, and if no model describes the answer, unless the operation requires one of them.
  * @param lacksRequired true if the record lacks a field that the operation requires
  */
 export function fieldsAllMissing(operation: Operation, body: Body, record: unknown, lacksRequired: boolean) {
-  const mayBeEmpty =
-    body.kind === 'xml' ||
+  const isEmptyJson =
+    body.kind === 'json' &&
+    isObject(body.value) &&
     // Some APIs write null for an empty list.
-    (body.kind === 'json' && isObject(body.value) && Object.values(body.value).every((field) => field === null));
-  const isExpected = operation.answerBody === undefined || mayBeEmpty ? lacksRequired : true;
-  return isExpected && isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
+    Object.values(body.value).every((field) => field === null);
+  const isOptional = operation.answerBody === undefined || body.kind === 'xml' || isEmptyJson;
+  if (isOptional && !lacksRequired) return [];
+  return isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
 }
 
 /** True if a body without any expected field is an XML document with another root than the answer that an API's model describes. */

@@ -48,16 +48,19 @@ export async function readResult(call: SentCall, reply: FinalReply, log: Log): P
   return { kind: 'accepted', answer, failed, unmentioned: unmentionedEntries(operation, input, record, failed) };
 }
 
-/** Reads the answer to a change. A fault in the operation's code does not hide that the change was accepted. */
+/** Reads the answer to a change. After a fault in the operation's code, the status still tells whether the cloud accepted the change. */
 async function readSafely(call: SentCall, reply: FinalReply, log: Log): Promise<Answer> {
   try {
     return await readAnswer(call, reply);
   } catch (error) {
     log('error', 'unexpected', faultFacts(call.operation, error));
-    const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
-    if (!accepted || mayAnswerWithErrors(call.operation)) return { kind: 'failed', failure: serverFault(call, error) };
+    const failed: Answer = { kind: 'failed', failure: serverFault(call, error) };
+    if (reply.kind === 'failed') return failed;
     const { attempts, response } = reply;
-    const exchange = { status: response.status, requestIds: {}, attempts };
+    const { status } = response;
+    const isAccepted = status >= 200 && status < 300 && !mayAnswerWithErrors(call.operation);
+    if (!isAccepted) return failed;
+    const exchange = { status, requestIds: {}, attempts };
     return { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false };
   }
 }

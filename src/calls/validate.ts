@@ -131,9 +131,11 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
 }
 
 /** True if another issue says already that this value, or a value that contains it, has the wrong type. */
-const isHidden = ({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): boolean =>
-  (code !== 'invalid_type' && mistypedPaths.has(toDotPath(path))) ||
-  path.some((_, length) => mistypedPaths.has(toDotPath(path.slice(0, length))));
+function isHidden({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): boolean {
+  if (code !== 'invalid_type' && mistypedPaths.has(toDotPath(path))) return true;
+  const pathsOfContainers = path.map((_, length) => toDotPath(path.slice(0, length)));
+  return pathsOfContainers.some((container) => mistypedPaths.has(container));
+}
 
 type Issue = z.core.$ZodIssue;
 
