@@ -196,7 +196,8 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
 /** The agent's next steps: people decide by a click or on the page, or the agent calls after their yes in the chat, or both. */
 function nextSteps(call: ResolvedChange, ways: Ways): SafeText {
   const withoutAgent = sentencesAboutPeople(call, ways);
-  if (withoutAgent.length > 0 && !ways.inChat) return join([...withoutAgent, ...afterPeople(call, ways)], ' ');
+  if (withoutAgent.length > 0 && !ways.inChat)
+    return join([...withoutAgent, ...sentencesAboutOutcome(call, ways)], ' ');
   if (withoutAgent.length > 0) {
     const leave = say`Leave the decision to them. Only if they tell you to go ahead instead`;
     return callAfterYes(join([...withoutAgent, leave], ' '), call, ways);
@@ -238,7 +239,7 @@ function withoutButton(tool: string, { inChat, pageUrl }: Ways): SafeText {
 }
 
 /** Sentences about waiting for a decision without the agent, and about asking for the outcome. */
-const afterPeople = ({ operation }: ResolvedChange, { claimsForClick, planId }: Ways): readonly SafeText[] =>
+const sentencesAboutOutcome = ({ operation }: ResolvedChange, { claimsForClick, planId }: Ways): readonly SafeText[] =>
   sentences(
     claimsForClick !== undefined && say`Wait for the decision: only a click carries this plan out.`,
     planId !== undefined &&

@@ -175,21 +175,23 @@ export function earlierText(earlier: EarlierCall | undefined): SafeText | undefi
  * field at any depth, because a table takes a third of the space. `truncateRecord` has limited the size before.
  */
 export function render(record: Readonly<Record<string, unknown>>, indent = ''): string[] {
-  return Object.entries(record).flatMap(([name, value]) => field(label(name), value, indent));
+  return Object.entries(record).flatMap(([name, value]) => fieldLines(label(name), value, indent));
 }
 
-function field(name: string, value: unknown, indent: string): string[] {
-  if (Array.isArray(value)) return list(name, value, indent);
+function fieldLines(name: string, value: unknown, indent: string): string[] {
+  if (Array.isArray(value)) return listLines(name, value, indent);
   if (!isObject(value)) return [`${indent}${name}: ${scalar(value)}`];
   const inner = render(value, `${indent}  `);
   return inner.length === 0 ? [`${indent}${name}: none`] : [`${indent}${name}:`, ...inner];
 }
 
-function list(name: string, values: readonly unknown[], indent: string): string[] {
+function listLines(name: string, values: readonly unknown[], indent: string): string[] {
   if (values.length === 0) return [`${indent}${name}: none`];
   if (values.every((value) => typeof value !== 'object' || value === null))
     return [`${indent}${name}: ${values.map(scalar).join(', ')}`];
-  return table(name, values, indent) ?? values.flatMap((value, index) => field(`${name}[${index}]`, value, indent));
+  return (
+    tableLines(name, values, indent) ?? values.flatMap((value, index) => fieldLines(`${name}[${index}]`, value, indent))
+  );
 }
 
 /** Limit of a table's columns. Beyond it, the rows have different fields, and most cells would be empty. */
@@ -198,7 +200,7 @@ const maximumColumns = 30;
 const hasFields = (value: unknown) => isObject(value) && Object.keys(value).length > 0;
 
 /** Writes a list of objects as a title with the column names and a line for each object. Returns undefined if a table does not suit it. */
-function table(name: string, values: readonly unknown[], indent: string): string[] | undefined {
+function tableLines(name: string, values: readonly unknown[], indent: string): string[] | undefined {
   // A single object is easier to read as one line for each field.
   if (values.length < 2 || !values.every(hasFields)) return undefined;
 

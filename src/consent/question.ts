@@ -31,16 +31,16 @@ const longestAccount = 'account '.length + 24;
  * @returns undefined if the question is longer than `limits.characters`
  */
 export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits): SafeText | undefined {
-  // The destination with the source of each value, such as `given`. A line for every client often has too little room for the sources.
-  const wholePlace = say`${sentence(join(plan.where, ', '))}.`;
-  const isPlaceShort = wholePlace.text.length <= limits.lineLength;
+  // The destination with the source of each value, such as `given`. It is often longer than a line that no client cuts.
+  const wholeDestination = say`${sentence(join(plan.where, ', '))}.`;
+  const fitsLine = wholeDestination.text.length <= limits.lineLength;
   // Two or three lines: the headline, the cautions (the alert, the risks and other plans) if there are any, and the destination.
-  const firstLines = [...decisionLines(plan, call, limits), isPlaceShort ? wholePlace : whereLine(call, limits)];
+  const firstLines = [...decisionLines(plan, call, limits), fitsLine ? wholeDestination : whereLine(call, limits)];
 
   // The cautions have these sentences already, so they are left out of the consequences.
   const risks = riskSentencesOf(plan);
   const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
-  // Not `plan.also`, in which long values and lists are shortened.
+  // `plan.also` is not used here, because long values and lists are shortened in it.
   const also = otherArguments(call.change.named, call.shownInput, Number.POSITIVE_INFINITY);
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
 
@@ -49,7 +49,7 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
     ...wholeNames(inFull(shortHeadline(call, limits))),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...wholeNames(plan.consequences.filter((consequence) => !isRisk(consequence))),
-    ...wholeNames(titled('Where', isPlaceShort ? [] : plan.where)),
+    ...wholeNames(titled('Where', fitsLine ? [] : plan.where)),
     ...wholeNames(titled('Also', [...also.lists, ...also.fields])),
     ...titled('Defaults', defaults),
     ...plan.warnings,

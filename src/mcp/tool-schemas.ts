@@ -62,7 +62,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
     // If another field already shows the same values, `oneOfListed` sets `listed` to a text that names that field, such as `See workstation.`
     // The text then takes the place of the values.
     if (typeof jsonSchema.listed === 'string') {
-      describe(jsonSchema, jsonSchema.listed);
+      addDescription(jsonSchema, jsonSchema.listed);
       delete jsonSchema.listed;
       delete jsonSchema.enum;
     }
@@ -108,10 +108,10 @@ function describeNumbers(jsonSchema: z.core.JSONSchema.BaseSchema, values: reado
   jsonSchema.type = 'integer';
   jsonSchema.minimum = Math.min(...values);
   jsonSchema.maximum = Math.max(...values);
-  if (values.length > 1) describe(jsonSchema, `${listText(values, 'or')}.`);
+  if (values.length > 1) addDescription(jsonSchema, `${listText(values, 'or')}.`);
 }
 
-function describe(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void {
+function addDescription(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void {
   jsonSchema.description = jsonSchema.description === undefined ? more : `${jsonSchema.description} ${more}`;
 }
 
