@@ -7,7 +7,7 @@ import type { CallDependencies } from './context.js';
 import { stateUnavailable } from './plan-state.js';
 import type { DecisionRecord, IntentDraft } from './stages.js';
 
-/** A decision on a change. A consent without a nonce is about no plan. */
+/** A decision on a change. The record of an acceptance has no nonce if nobody was shown a plan, as with `off`. */
 export type ChangeDecision = { readonly kind: 'accepted'; readonly record: DecisionRecord } | Decline;
 
 /** A decision against a change. */

@@ -26,7 +26,7 @@ export type PlanState =
     }
   | {
       readonly kind: 'underWay';
-      /** True if the plan was accepted minutes ago, less than a day, and the journal still has no change of it. */
+      /** True if the plan was accepted longer ago than `beginMs`, but not than `knownMs`, and the journal still has no change of it. */
       readonly hasNotBegun?: boolean;
     }
   | {

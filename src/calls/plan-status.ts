@@ -176,7 +176,7 @@ function shouldWait(
   return step.kind === 'status' || (!isAgreedByOption(step) && waitsOnPage(state, dependencies));
 }
 
-/** True if a call decides on its waiting plan by a question to the user, its planId, or --yes. With `off`, nobody has decided on the plan. */
+/** True if a call decides on its waiting plan by a question to the user, its planId, or --yes. False with `off`, because nobody decides then. */
 function canDecide(step: ConsentStep, state: WaitingState, dependencies: CallDependencies): boolean {
   if (step.kind === 'ask') return !waitsOnPage(state, dependencies);
   if (step.kind === 'redeem') return state.isRedeemable;

@@ -102,7 +102,7 @@ function convert(value: unknown, expected: string): unknown {
   return expected === 'number' || expected === 'int' ? number : undefined;
 }
 
-/** Shows a value. Of structures, and of a text in place of one, only the kind, because no schema says what in it is a secret. */
+/** Shows a value. A structure, or a text in place of a structure, is only named by its kind, because no schema says which part is a secret. */
 function show(value: unknown, expected = 'object'): SafeText {
   if (Array.isArray(value)) return words('a list');
   if (isObject(value)) return words('an object');

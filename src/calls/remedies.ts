@@ -79,8 +79,8 @@ function redirected({ takesRegion, region }: RemedyFacts): Next {
 }
 
 /**
- * Advice by the beginning of the service's error code, in S3's names (`commonCode`). The first match counts. The API reference has no codes;
- * similar services have these.
+ * Advice by the beginning of the service's error code, in S3's names (`commonCode`). The first match counts. The API reference names no codes, so
+ * these are the codes of similar services.
  */
 const byCode: Readonly<Record<string, Advice>> = {
   NoSuchBucket: ({ takesRegion }) =>

@@ -120,7 +120,7 @@ async function approveAndSend(
   const decideAndClaim = async () => {
     const decision = await getDecision(step, planned, claims, context, dependencies);
     if (decision.kind === 'inputRequired') return decision;
-    // The nonce may be spent by an earlier no that the journal does not have yet.
+    // The nonce may be spent by an earlier refusal that the journal does not have yet.
     const { nonce } = decision.record;
     if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
     const decidedAt = dependencies.now();
@@ -132,7 +132,7 @@ async function approveAndSend(
     throw await recordDecline(claimedNonce, decision, draft, dependencies);
   };
   // `waitForPerson` frees this call's place among the concurrent calls, and takes a place again after `decideAndClaim`. By then, the plan is claimed
-  // or the no is in the journal, so that no later decision on the same change overtakes this one.
+  // or the refusal is in the journal, so that no later decision on the same change overtakes this one.
   const approval = await (asksPerson ? waitForPerson(context, decideAndClaim) : decideAndClaim());
   if (approval.kind !== 'claimed') return approval;
 

@@ -122,9 +122,9 @@ function outcomeOfPages(
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
-/** Adds to the warning of a truncated answer how to see the rest. Only of a read, because a change must not be called again for it. */
+/** Adds to the warning of a truncated answer how to see the rest. Only a read gets this advice, because a change must not be called again. */
 function withAdvice(warning: SafeText, { pages, input }: Operation): SafeText {
-  // Smaller pages do not help if the server joins them.
+  // Smaller pages do not help if this server reads all pages and joins them.
   const pageSize =
     pages === undefined ? Object.keys(input().shape).find((name) => namesPageSize.test(name)) : undefined;
   const smallPage = pageSize === undefined ? words('') : say`a small ${own(pageSize)}, with `;

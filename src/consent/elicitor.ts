@@ -86,7 +86,7 @@ export async function unlessStopped<Result>(
     signal?.removeEventListener('abort', abort);
     stop?.removeEventListener('abort', endWait);
     // On shutdown or after an error, parts of the work may still run. They are aborted only after the wait, so that their error cannot replace
-    // the first. With a reason, because the default is an error with a stack, which each call would have to make.
+    // the first. The reason is a text, because the default reason is an error, whose stack each call would have to make.
     workController.abort('the work has ended');
   }
 }

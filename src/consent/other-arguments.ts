@@ -1,7 +1,7 @@
 import { isObject, leavesOf } from '../util/objects.js';
 import { defined, join, own, quoted, type SafeText, say } from '../util/safe-text.js';
 
-/** Length of a value and of a list in the text of a plan, which has the whole request too (characters). */
+/** Length limit of a value and of a list in the text of a plan (characters). The request of the plan has them in full. */
 export const longestInPlan = 1_000;
 
 /** The arguments of a change that are in neither its headline nor its consequences, in words. */

@@ -347,7 +347,10 @@ function secretMarks({ operation, input, secretNames = {} }: SecretsOfCall): Rea
   return marks;
 }
 
-/** Decodes the words in place of secrets that the request has in base64 or percent-encoded, where they would look like the secrets. */
+/**
+ * Makes the words in place of secrets readable again. If a request has a secret in base64 or percent-encoded, the words in its place are encoded
+ * too, and would look like the secret.
+ */
 function withReadableMarks(call: SecretsOfCall, body: unknown): unknown {
   const readable = new Map<string, string>();
   for (const mark of secretMarks(call).values()) {

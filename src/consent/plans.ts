@@ -156,7 +156,7 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     settle: (nonce, outcome) =>
       persistence.writeNowOrLater(() =>
         storeOutcome(nonce, outcome).catch((error: unknown) => {
-          // As an error of the journal, because the plans are stored beside the journal.
+          // Logged as an error of the journal, because the plans are stored beside the journal.
           log('error', 'journal', { plan: nonce, error: reasonOf(error) });
           // Rejects, so that `persistence` tries again in the background.
           throw error;

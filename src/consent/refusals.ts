@@ -31,7 +31,7 @@ export interface Refusals {
 /** If callers are not authenticated, `caller` is undefined, and the client's own name tells clients apart. */
 type CallerAndClient = Pick<Intent, 'caller' | 'client'>;
 
-/** After this number of declined changes in `tokenLifetimeMs`, no more questions are asked. */
+/** After this number of declined or dismissed changes in `tokenLifetimeMs`, no more questions are asked. */
 const mostDeclined = 3;
 
 /** When this number of declined changes is unwritten, every consent is refused, because this process should not have to remember more. */
