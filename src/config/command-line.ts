@@ -116,8 +116,10 @@ function parseOption(arg: string, next: string | undefined, flags: Flags): Parse
   const refuse = (problem: SafeText): ParsedOption => ({ kind: 'problem', problem, takesNext });
   if (flag === undefined) return refuse(say`${own(name)} is not an option${hint(name, [...flags.keys()])}`);
   if (flag.isSecret) return refuse(secretOption(flag.name));
-  let value = hasInlineValue ? arg.slice(name.length + 1).trim() : '1';
-  if (needsNext) value = takesNext ? next.trim() : '';
+  // A switch without a value is on.
+  let value = '1';
+  if (hasInlineValue) value = arg.slice(name.length + 1).trim();
+  else if (needsNext) value = takesNext ? next.trim() : '';
   return value === '' ? refuse(say`${own(name)} needs a value.`) : { kind: 'value', flag, value, takesNext };
 }
 
