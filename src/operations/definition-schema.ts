@@ -328,7 +328,7 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
     request: promises('request', request(isS3)),
     // True if the request has an idempotency token.
     takesToken: trueOrFalse.exactOptional(),
-    // Further calls: for the command `doctor`, before a person is asked about a change, and to complete the record of a read.
+    // Other calls: one with which `doctor` checks keys, a read before a person is asked about a change, and a read that completes a record.
     probe: probe.exactOptional(),
     preflight: preflightSchema(guards).exactOptional(),
     companionRead: companionReadSchema(guards).exactOptional(),

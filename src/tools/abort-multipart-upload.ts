@@ -63,7 +63,7 @@ export const abortMultipartUpload = defineOperation({
       ...(region !== undefined && { region }),
     }),
     decisiveErrors: ['NoSuchUpload', 'NoSuchKey'],
-    // With the time itself, because a plan may wait for a day.
+    // Gives the time of the last part, not its age, because a plan may wait for a day.
     alert: ({ lastUploadedAt, stopped }) =>
       typeof lastUploadedAt === 'string' && stopped !== true
         ? say`Still receiving: last part at ${time(lastUploadedAt)}.`

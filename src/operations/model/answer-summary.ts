@@ -59,18 +59,18 @@ function summaryOfPage(
   return say`${beginning}: ${join(shown, ', ')}.`;
 }
 
-/** True if a list is a field of one thing, such as the attributes of a table, because the fields beside it have its state or its name. */
+/** True if a list is a field of one thing, such as the attributes of a table, because the fields next to it have the state or the name of the thing. */
 function isPartOfOneThing(record: Readonly<Record<string, unknown>>, { path }: ListInRecord): boolean {
   const holder = path.slice(0, Math.max(0, path.lastIndexOf('.')));
   const fields = holder === '' ? record : valueAt(record, holder);
   const textFields = Object.keys(Object(fields)).filter((name) => textAt(fields, name) !== undefined);
-  // Beside a list that is a field of the answer itself, a name may be that of the thing that holds the entries, such as a bucket.
+  // Next to a list that is a field of the answer itself, a name may be that of the thing that holds the entries, such as a bucket.
   return textFields.some((name) => namesState(name) || (holder !== '' && isNameOrId(name)));
 }
 
 const isNameOrId = (name: string) => nameEndings.some((ending) => ending.test(nameInWords(name)));
 
-/** Returns the values outside of lists with their paths: those of the highest level first, and of a level first the state, then the names. */
+/** Returns the values outside of lists with their paths, the outermost level first. Within a level, the state comes first, then the names. */
 function scalarsOf(record: Readonly<Record<string, unknown>>): readonly [string, unknown][] {
   const scalars = [...leavesOf(record)].filter(([path, value]) => typeof value !== 'object' && !path.includes('['));
   const rank = ([path]: readonly [string, unknown]) => {

@@ -120,7 +120,7 @@ function refuseUnknownSecrets(
   allArguments: readonly Argument[],
   getAnswerFields: () => readonly Argument[],
 ): void {
-  // Most operations have neither, and to walk all structures takes time.
+  // Most operations have neither, and searching all structures takes time.
   if (secretNames.length === 0 && show.length === 0) return;
   const ofAnswer = fieldsAtAnyDepth(getAnswerFields());
   const ofBoth = [...fieldsAtAnyDepth(allArguments), ...ofAnswer];

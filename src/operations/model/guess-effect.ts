@@ -29,8 +29,8 @@ export function guessEffect({ name, method, isReadonly, isMethodFixed }: EffectS
   const contradictsMethod = !isMethodFixed && method === 'DELETE' && byName !== 'delete';
   if (byName !== undefined && isReadByModel === (byName === 'read') && !contradictsMethod) return { effect: byName };
 
-  const nameSays = byName === undefined ? 'the name does not tell' : `the name suggests ${byName}`;
   if (byName === undefined && isReadByModel === undefined) return { reason: 'neither the name nor the model tells' };
+  const nameSays = byName === undefined ? 'the name does not tell' : `the name suggests ${byName}`;
   const suggested = isReadByModel ? 'read' : method === 'DELETE' ? 'deletion' : 'change';
   const modelSays = isReadByModel === undefined ? 'the model does not tell' : `the model suggests a ${suggested}`;
   return { reason: `${nameSays}, ${modelSays}` };

@@ -102,7 +102,7 @@ export function modelOperation(
     }),
     ...(settings.effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
     exact: lazy(() => [...tokens.map(({ path }) => lastName(path)), ...findPassedBack(getAnswerFields())]),
-    // With this, hosts get no output schema, because the schemas of most answers are too long for the list of tools.
+    // Hosts get no output schema, because the schemas of most answers are too long for the list of tools.
     isAnswerOpen: true,
     summarize: (record) =>
       answerSummary(operation.name, record, { isChange: settings.effect !== 'read', items: pages?.items }),

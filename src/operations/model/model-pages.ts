@@ -110,7 +110,7 @@ const withField = (record: Values, path: string, value: string | undefined): Val
   return isObject(changed) ? changed : record;
 };
 
-/** Joins lists, also inside of structures. Another field is kept only if both records have the same value: a name, but not a count. */
+/** Joins lists, also inside of structures. Other fields are kept only if both records have the same value, such as a name. */
 function joinRecords(earlier: Values, page: Values): Values {
   const fields = new Set([...Object.keys(earlier), ...Object.keys(page)]);
   return Object.fromEntries(

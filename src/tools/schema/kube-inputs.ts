@@ -31,7 +31,7 @@ const placement = () => ({
 
 const volumeSize = () => oneOfNumbers([100]).describe('GB.').meta({ title: 'disk size', unit: 'GB' });
 
-/** Disk type and size. `workstation` is `adminWorkstation`, whose description has the allowed values. */
+/** Disk type and size. `See workstation.` points to `adminWorkstation`, whose description has the allowed values. */
 const volume = () => ({
   volumeType: oneOfListed(volumeTypes, 'See workstation.').meta({ title: 'disk type' }),
   volumeSize: volumeSize(),

@@ -254,11 +254,14 @@ function effortsOf(connections: Connections): Effort[] {
 /** True if all parts may have begun at once at an unknown time, so that none shows how long it took. `idleMs` is the silence until now. */
 function isMaybeOneRound({ count, arrivals }: Connections, idleMs: number): boolean {
   const waits = silencesOf(arrivals).map(({ ms }) => ms);
-  if (count === 1) return arrivals.length <= tuned.moreThanOneRound && !isRegular(waits);
+  const isCertainlyMore = arrivals.length > tuned.moreThanOneRound;
+  // Regular waits show that there is one connection. Otherwise, few parts may be a round of more connections.
+  if (count === 1) return !isCertainlyMore && !isRegular(waits);
   // If only one wait was long, it may have been a pause in a single round, not the time between two rounds.
   const [longest = 0, secondLongest = 0] = [...waits, idleMs].sort((a, b) => b - a);
-  if (arrivals.length <= 3 * count && longest > tuned.doubtfulFactor * secondLongest) return true;
-  if (arrivals.length > tuned.moreThanOneRound) return false;
+  const isOnlyOneLong = longest > tuned.doubtfulFactor * secondLongest;
+  if (isOnlyOneLong && arrivals.length <= 3 * count) return true;
+  if (isCertainlyMore) return false;
   // Few parts are two rounds only if a burst of `count` parts was followed by as many again.
   return arrivals.length < 2 * count || count !== firstBurstOf(arrivals);
 }

@@ -107,7 +107,7 @@ export function summarise(
     totalBytes: areSizesKnown ? totalBytes : undefined,
     // Unlike the other lists, this one is not left out if it is empty.
     runs: areSizesKnown ? runs.slice(0, maximumEntries) : undefined,
-    // Left out if it is 0, which also stands for unknown. The number of parts that are too small is always known.
+    // Left out if it is 0, because 0 also stands for unknown. `tooSmallCount` stays, because it is always known.
     inFlightCount: inFlightCount === 0 ? undefined : inFlightCount,
     inFlight: firstEntries(inFlight),
     inFlightSeconds,
