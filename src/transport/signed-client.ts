@@ -39,8 +39,6 @@ export interface SignedClient extends Disposable {
 /** A failure before the first byte was sent. */
 export class NotSent extends Error {}
 
-const couldNotSign = 'the request could not be signed';
-
 /** Creates the client of a call. */
 export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
 
@@ -72,17 +70,6 @@ export interface SignedClientDependencies {
   readonly maximumAttempts: number;
 }
 
-/** Returns a function that creates the client of a call, which must be disposed of. Calls without secret arguments share redactors. */
-export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
-  const redactors = new WeakMap<Credentials, Redactor>();
-  const redactorOfCredentials = (credentials: Credentials): Redactor => {
-    const redactor = redactors.get(credentials) ?? createRedactor(secretsOf(credentials));
-    redactors.set(credentials, redactor);
-    return redactor;
-  };
-  return (endpoint, options) => new CallClient(endpoint, options, dependencies, redactorOfCredentials);
-}
-
 /** A request signed for one attempt. */
 interface SignedAttempt {
   readonly headers: Readonly<Record<string, string>>;
@@ -91,152 +78,147 @@ interface SignedAttempt {
 
 const secretsOf = ({ secretAccessKey, sessionToken }: Credentials) => [secretAccessKey, sessionToken];
 
-class CallClient implements SignedClient {
-  readonly #endpoint: Endpoint;
-  readonly #options: SignedClientOptions;
-  readonly #dependencies: SignedClientDependencies;
-  readonly #limit: ReturnType<typeof timeLimit>;
-  readonly #deadline: number;
-  readonly #redactorOfCredentials: (credentials: Credentials) => Redactor;
+/** Returns a function that creates the client of a call, which must be disposed of. Calls without secret arguments share redactors. */
+export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
+  const redactors = new WeakMap<Credentials, Redactor>();
+  const redactorOfCredentials = (credentials: Credentials): Redactor => {
+    const redactor = redactors.get(credentials) ?? createRedactor(secretsOf(credentials));
+    redactors.set(credentials, redactor);
+    return redactor;
+  };
+  return (endpoint, options) => createCallClient(endpoint, options, dependencies, redactorOfCredentials);
+}
+
+/** Creates the client of one call. */
+function createCallClient(
+  endpoint: Endpoint,
+  { repeatable, secretArguments, signal, span, onRetry, byteLimit }: SignedClientOptions,
+  { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
+  redactorOfCredentials: (credentials: Credentials) => Redactor,
+): SignedClient {
+  const { origin, keys } = endpoint;
+  // The limit aborts requests. The deadline, which is the same time, shows if a pause before a retry would end too late.
+  const limit = timeLimit(timeoutMs, signal);
+  const deadline = now().getTime() + timeoutMs;
   /** All credentials used so far, because a service may repeat a secret of an earlier attempt. */
-  readonly #usedCredentials = new Set<Credentials>();
-  /** Removes the secrets in the arguments of the call and in `#usedCredentials`, so that an answer is searched only once. */
-  #redactor: Redactor | undefined;
+  const usedCredentials = new Set<Credentials>();
+  /** Removes the secrets in the arguments of the call and in `usedCredentials`, so that an answer is searched only once. */
+  let redactor: Redactor | undefined;
   /** Added to this machine's time when requests are signed. Set after the service has refused a request because of the time. */
-  #offsetMs = 0;
+  let offsetMs = 0;
   /** True after the keys were renewed, which a call does at most once. */
-  #hasRenewed = false;
+  let hasRenewed = false;
 
-  constructor(
-    endpoint: Endpoint,
-    options: SignedClientOptions,
-    dependencies: SignedClientDependencies,
-    redactorOfCredentials: (credentials: Credentials) => Redactor,
-  ) {
-    const { now, timeoutMs } = dependencies;
-    this.#endpoint = endpoint;
-    this.#options = options;
-    this.#dependencies = dependencies;
-    // The limit aborts requests. The deadline, which is the same time, shows if a pause before a retry would end too late.
-    this.#limit = timeLimit(timeoutMs, options.signal);
-    this.#deadline = now().getTime() + timeoutMs;
-    this.#redactorOfCredentials = redactorOfCredentials;
-  }
-
-  [Symbol.dispose](): void {
-    this.#limit[Symbol.dispose]();
-  }
-
-  /** An arrow function, because callers pass it on without its object. */
-  readonly send = async (request: WireRequest): Promise<FinalReply> => {
-    const { now, log, sleep } = this.#dependencies;
-    const attempts: Attempt[] = [];
-    let lastReply: FinalReply | undefined;
-    for (;;) {
-      const signed = await this.#sign(request).catch((cause: unknown) => new NotSent(couldNotSign, { cause }));
-      if (signed instanceof NotSent) {
-        // This attempt was not sent, so the reply to the attempt before it is the last.
-        if (lastReply !== undefined) return lastReply;
-        throw signed;
-      }
-
-      const { credentials } = signed;
-      const reply = await this.#sendOnce(request, signed, attempts.length);
-      // With new keys, the request is repeated at once.
-      const hasNewKeys = await this.#renewKeys(reply, credentials);
-      const pauseMs = hasNewKeys ? 0 : this.#pauseAfter(reply, attempts.length);
-
-      const result = describeReply(reply);
-      const attempt: Attempt = pauseMs === undefined ? { result } : { result, waitedMs: pauseMs };
-      attempts.push(attempt);
-      const { origin } = this.#endpoint;
-      log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...attempt });
-      lastReply = { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
-      if (pauseMs === undefined) return lastReply;
-      this.#options.onRetry?.(attempts);
-      await sleep(pauseMs, this.#limit.signal);
-      // This process may have been suspended in the pause, which timers do not count. Somebody may have sent the same change since.
-      if (now().getTime() >= this.#deadline) return lastReply;
-    }
+  /** Returns the redactor of the call, which removes the secrets of these credentials and of all that were used before. */
+  const redactorWith = (credentials: Credentials): Redactor => {
+    if (redactor !== undefined && usedCredentials.has(credentials)) return redactor;
+    usedCredentials.add(credentials);
+    const hasOtherSecrets = secretArguments.length > 0 || usedCredentials.size > 1;
+    redactor = hasOtherSecrets
+      ? createRedactor([...secretArguments, ...[...usedCredentials].flatMap(secretsOf)])
+      : redactorOfCredentials(credentials);
+    return redactor;
   };
 
-  /** Sends a signed request once. Returns the reply without secrets. */
-  async #sendOnce(
-    request: WireRequest,
-    { headers, credentials }: SignedAttempt,
-    attemptsBefore: number,
-  ): Promise<AttemptReply> {
-    const { repeatable, span, byteLimit } = this.#options;
-    const { origin } = this.#endpoint;
-    const { method, target, body } = request;
-    // A request that must not be repeated gets a new connection. The service may just be closing a kept one, and then nobody would know
-    // whether the request arrived.
-    const newConnection = !repeatable;
-    // In `HttpRequest`, `path` includes the query, as `target` does. `request.path` does not.
-    const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
-    const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, attemptsBefore));
-    const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
-    // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret. If another request of the call got
-    // new keys meanwhile, their secrets are removed too.
-    const reply = withoutSecrets(replyOf(result), this.#redactorWith(credentials));
-    if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
-    return reply;
-  }
-
   /** Signs a request for one attempt, and logs the texts that were signed. */
-  async #sign(request: WireRequest): Promise<SignedAttempt> {
-    const { now, log } = this.#dependencies;
-    const credentials = await this.#endpoint.keys.current();
-    const redactor = this.#redactorWith(credentials);
-    const { host } = new URL(this.#endpoint.origin);
-    const date = new Date(now().getTime() + this.#offsetMs);
-    const signed = await sign({ ...request, host }, { ...this.#endpoint, credentials, date });
+  const signAttempt = async (request: WireRequest): Promise<SignedAttempt> => {
+    const credentials = await keys.current();
+    const { clean } = redactorWith(credentials);
+    const { host } = new URL(origin);
+    const date = new Date(now().getTime() + offsetMs);
+    const signed = await sign({ ...request, host }, { ...endpoint, credentials, date });
     const { headers, canonicalRequest, stringToSign } = signed;
     const { sessionToken } = credentials;
     // The redactor would remove the whole line of the token. The line is a part of every request with a token, so only the token is removed.
     const withoutToken =
       sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
     // Other secrets are removed line by line, so that the log lacks only the lines that hold one, such as a query with a secret argument.
-    const lines = redactor.clean(withoutToken.split('\n'));
-    log('debug', 'signed', { canonicalRequest: lines.join('\n'), stringToSign });
+    log('debug', 'signed', { canonicalRequest: clean(withoutToken.split('\n')).join('\n'), stringToSign });
     return { headers, credentials };
-  }
+  };
 
-  /** Returns the redactor of the call, which removes the secrets of these credentials and of all that were used before. */
-  #redactorWith(credentials: Credentials): Redactor {
-    if (this.#redactor !== undefined && this.#usedCredentials.has(credentials)) return this.#redactor;
-    this.#usedCredentials.add(credentials);
-    const { secretArguments } = this.#options;
-    const hasOtherSecrets = secretArguments.length > 0 || this.#usedCredentials.size > 1;
-    this.#redactor = hasOtherSecrets
-      ? createRedactor([...secretArguments, ...[...this.#usedCredentials].flatMap(secretsOf)])
-      : this.#redactorOfCredentials(credentials);
-    return this.#redactor;
-  }
-
-  /** Returns the pause before the next attempt in milliseconds; undefined if there is no next attempt. */
-  #pauseAfter(reply: AttemptReply, attemptsBefore: number): number | undefined {
-    const { now, random, maximumAttempts } = this.#dependencies;
-    if (attemptsBefore + 1 >= maximumAttempts || this.#limit.signal.aborted) return undefined;
-
-    // After a refusal because of the time, the next attempt is signed with the service's time, without a pause.
-    const newOffset = this.#offsetMs === 0 ? clockOffset(reply, now()) : undefined;
-    if (newOffset !== undefined) {
-      this.#offsetMs = newOffset;
-      return now().getTime() < this.#deadline ? 0 : undefined;
-    }
-
-    const pauseMs = retryDelay(reply, this.#options.repeatable, attemptsBefore, now(), random);
-    return pauseMs !== undefined && now().getTime() + pauseMs < this.#deadline ? pauseMs : undefined;
-  }
+  /** Sends a signed request once. Returns the reply without secrets. */
+  const sendOnce = async (
+    request: WireRequest,
+    { headers, credentials }: SignedAttempt,
+    attemptsBefore: number,
+  ): Promise<AttemptReply> => {
+    const { method, target, body } = request;
+    // A request that must not be repeated gets a new connection. The service may just be closing a kept one, and then nobody would know
+    // whether the request arrived.
+    const newConnection = !repeatable;
+    // In `HttpRequest`, `path` includes the query, as `target` does. `request.path` does not.
+    const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
+    const attemptSpan = span?.child(method, requestAttributes(endpoint, request, attemptsBefore));
+    const result = await httpClient.send(signed, limit.signal);
+    // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret. If another request of the call got
+    // new keys meanwhile, their secrets are removed too.
+    const reply = withoutSecrets(replyOf(result), redactorWith(credentials));
+    if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
+    return reply;
+  };
 
   /** Resolves with true if the service refused the keys as expired or unknown, and there are others now. Such a request was not carried out. */
-  async #renewKeys(reply: AttemptReply, refused: Credentials): Promise<boolean> {
-    if (this.#hasRenewed || this.#limit.signal.aborted || !refusesKeys(reply)) return false;
-    this.#hasRenewed = true;
-    const renewed = await this.#endpoint.keys.renewed(refused).catch(() => undefined);
+  const renewKeys = async (reply: AttemptReply, refused: Credentials): Promise<boolean> => {
+    if (hasRenewed || limit.signal.aborted || !refusesKeys(reply)) return false;
+    hasRenewed = true;
+    const renewed = await keys.renewed(refused).catch(() => undefined);
     return renewed !== undefined;
-  }
+  };
+
+  /** Returns the pause before the next attempt in milliseconds; undefined if there is no next attempt. */
+  const pauseAfter = (reply: AttemptReply, attemptsBefore: number): number | undefined => {
+    if (attemptsBefore + 1 >= maximumAttempts || limit.signal.aborted) return undefined;
+
+    // After a refusal because of the time, the next attempt is signed with the service's time, without a pause.
+    const newOffset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;
+    if (newOffset !== undefined) {
+      offsetMs = newOffset;
+      return now().getTime() < deadline ? 0 : undefined;
+    }
+
+    const pauseMs = retryDelay(reply, repeatable, attemptsBefore, now(), random);
+    return pauseMs !== undefined && now().getTime() + pauseMs < deadline ? pauseMs : undefined;
+  };
+
+  /** Signs and sends a request once, and adds the attempt to `attempts`. @throws NotSent if it could not be signed */
+  const attemptOnce = async (request: WireRequest, attempts: Attempt[]): Promise<FinalReply> => {
+    const signed = await signAttempt(request).catch((cause: unknown) => {
+      throw new NotSent('the request could not be signed', { cause });
+    });
+    const { credentials } = signed;
+    const reply = await sendOnce(request, signed, attempts.length);
+    // With new keys, the request is repeated at once.
+    const hasNewKeys = await renewKeys(reply, credentials);
+    const pauseMs = hasNewKeys ? 0 : pauseAfter(reply, attempts.length);
+
+    const result = describeReply(reply);
+    const attempt: Attempt = pauseMs === undefined ? { result } : { result, waitedMs: pauseMs };
+    attempts.push(attempt);
+    log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...attempt });
+    return { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
+  };
+
+  const send = async (request: WireRequest): Promise<FinalReply> => {
+    const attempts: Attempt[] = [];
+    let lastReply = await attemptOnce(request, attempts);
+    for (let pauseMs = attempts[0]?.waitedMs; pauseMs !== undefined; pauseMs = attempts.at(-1)?.waitedMs) {
+      onRetry?.(attempts);
+      await sleep(pauseMs, limit.signal);
+      // This process may have been suspended in the pause, which timers do not count. Somebody may have sent the same change since.
+      if (now().getTime() >= deadline) return lastReply;
+      try {
+        lastReply = await attemptOnce(request, attempts);
+      } catch (error) {
+        // This attempt was not sent, so the reply to the attempt before it is the last.
+        if (error instanceof NotSent) return lastReply;
+        throw error;
+      }
+    }
+    return lastReply;
+  };
+
+  return { send, [Symbol.dispose]: limit[Symbol.dispose] };
 }
 
 function withoutSecrets(reply: AttemptReply, { clean }: Redactor): AttemptReply {
