@@ -20,7 +20,7 @@ import { filterIn, listPage } from './decision-list.js';
 import { decisionPageHeaders, pageTop, planLinks, problemPage, signInPage } from './decision-pages.js';
 import { createSessionCookie, type DecisionSession, isOwnPage, withNewProof } from './decision-session.js';
 import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
-import { createRefusalLog } from './limits-by-address.js';
+import { createLimitedLog } from './limits-by-address.js';
 import {
   createPages,
   hostHeaders,
@@ -93,11 +93,11 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
 
 type Pages = Hono<DecisionsEnv>;
 type SessionCookie = ReturnType<typeof createSessionCookie>;
-type Check = MiddlewareHandler<DecisionsEnv>;
+type Middleware = MiddlewareHandler<DecisionsEnv>;
 
 /** Creates middleware that requires that the person is signed in. Sets `session`. */
 const requireSession =
-  ({ signIn }: DecisionsOptions, sessionCookie: SessionCookie, noteRefusal: NoteRefusal): Check =>
+  ({ signIn }: DecisionsOptions, sessionCookie: SessionCookie, noteRefusal: NoteRefusal): Middleware =>
   async (context, next) => {
     const cookieSession = sessionCookie.read(context);
     let session: DecisionSession | undefined;
@@ -137,7 +137,7 @@ const isClick = ({ req }: Pick<Context, 'req'>) => req.method === 'POST' && req.
 
 /** Creates middleware that requires that the plan in the path exists and that the person may see it. Sets `plan`. */
 const requirePlan =
-  (options: DecisionsOptions): Check =>
+  (options: DecisionsOptions): Middleware =>
   async (context, next) => {
     let plan: FoundPlan | undefined;
     try {
@@ -154,7 +154,7 @@ const requirePlan =
 
 /** Creates middleware that reads the plans that the person may see. Sets `visiblePlans`. */
 const readVisiblePlans =
-  (options: DecisionsOptions): Check =>
+  (options: DecisionsOptions): Middleware =>
   async (context, next) => {
     try {
       const all = await options.plans.list();
@@ -173,7 +173,7 @@ function addSignInRoutes(
   sessionCookie: SessionCookie,
   readForm: Reception['readForm'],
 ): void {
-  const logRefusal = createRefusalLog(now, log, 'sign-in refused');
+  const logRefusal = createLimitedLog(now, log, 'sign-in refused');
 
   const reception: Reception = {
     stateKeys,
@@ -212,7 +212,7 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
   const canDecide = (plan: FoundPlan, session: DecisionSession) => reasonAgainst(plan, session, accounts) === undefined;
 
   pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
-  const requireRightToDecide: Check = async (context, next) => {
+  const requireRightToDecide: Middleware = async (context, next) => {
     const { session, plan } = context.var;
     const reason = reasonAgainst(plan, session, accounts);
     // A decided plan only shows its outcome, so everybody who may see the plan may open it.

@@ -57,7 +57,7 @@ const loggedPerSecond = 5;
  * entries that were left out before it. If `facts` name a caller, the caller is counted instead of the network, because behind a load balancer
  * all callers come from one network.
  */
-export function createRefusalLog(now: () => Date, log: Log, event: LogEvent = 'login failed') {
+export function createLimitedLog(now: () => Date, log: Log, event: LogEvent) {
   // Each returns 0 if an entry may be logged now.
   const secondsUntilLogOf = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
   const secondsUntilLog = createRateLimiter(loggedPerSecond, now);

@@ -12,7 +12,7 @@ import { type Authenticate, authenticateRequest, checkScope, type ProtectedResou
 import { createInbox, maximumReply, replyIn } from './client-replies.js';
 import { createBodyReader, HttpError, unavailable } from './http-helpers.js';
 import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createRefusalLog } from './limits-by-address.js';
+import { createLimitedLog } from './limits-by-address.js';
 import { createMcpSessions, type McpSession } from './mcp-sessions.js';
 import { parseMessage } from './parse-message.js';
 import type { SharedMessages } from './replica-messages.js';
@@ -58,7 +58,7 @@ interface Exchange {
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, newId, log, now } = options;
   const { stateKeys } = options.server;
-  const onFailedLogin = createRefusalLog(now, log);
+  const onFailedLogin = createLimitedLog(now, log, 'login failed');
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
   const sessions = createMcpSessions(stateKeys, newId);

@@ -17,7 +17,7 @@ import {
   unavailable,
 } from './http-helpers.js';
 import { createConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createRefusalLog, createRequestLimiter, limitConnectionsByNetwork } from './limits-by-address.js';
+import { createLimitedLog, createRequestLimiter, limitConnectionsByNetwork } from './limits-by-address.js';
 import { createMcpEndpoint, type McpEndpointOptions, reportCalls } from './mcp-endpoint.js';
 
 export interface HttpOptions extends McpEndpointOptions {
@@ -186,7 +186,7 @@ const hostWarningSeconds = 600;
  */
 function createRefusalNotes(metrics: Metrics, { log, now }: Pick<HttpOptions, 'log' | 'now'>): NoteRefusal {
   const secondsUntilWarning = createRateLimiter(1 / hostWarningSeconds, now, { burst: 1 });
-  const logTooMany = createRefusalLog(now, log, 'refused');
+  const logTooMany = createLimitedLog(now, log, 'refused');
   return (request, { reason, status, caller }) => {
     metrics.refused(reason);
     if (reason === 'host' && secondsUntilWarning() === 0)

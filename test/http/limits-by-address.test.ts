@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
-import { createRefusalLog, networkOf } from '../../src/http/limits-by-address.js';
+import { createLimitedLog, networkOf } from '../../src/http/limits-by-address.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
 import { message, post, serveInProcess } from '../support/http-in-process.js';
 
@@ -132,9 +132,10 @@ describe('failed logins', () => {
   test('from many addresses do not flood the log, which says how many it left out', () => {
     let time = 0;
     const logged: object[] = [];
-    const failed = createRefusalLog(
+    const failed = createLimitedLog(
       () => new Date(time),
       (_level, _event, fields = {}) => logged.push(fields),
+      'login failed',
     );
     const from = (remoteAddress: string) => ({ socket: { remoteAddress } });
     for (let host = 0; host < 250; host += 1) failed(from(`192.0.2.${host}`), 'x');
