@@ -12,24 +12,16 @@ export default ({ defineOperation, z, xmlRecord, counted, say }) => [
     service: 'storage',
     method: 'GET',
     answer: 'xml',
-    input: () =>
-      z.strictObject({
-        continuationToken: z.string().max(1024).optional().describe('Only buckets after those of an earlier answer.'),
-      }),
-    exact: ['continuationToken'],
+    input: () => z.strictObject({}),
     example: {},
     probe: { arguments: {}, accepted: [] },
     output: () =>
       z.object({
         buckets: z.array(z.object({ name: z.string(), creationDate: z.string().optional() })),
         bucketCount: z.int(),
-        continuationToken: z.string().optional(),
       }),
 
-    request: ({ continuationToken }, after) => ({
-      path: '/',
-      query: after ?? (continuationToken === undefined ? {} : { 'continuation-token': continuationToken }),
-    }),
+    request: (_input, after) => ({ path: '/', query: { ...after } }),
 
     extract(/** @type {any} */ body) {
       /** @type {any} */
@@ -55,22 +47,14 @@ export default ({ defineOperation, z, xmlRecord, counted, say }) => [
         if (!continuationToken) return { kind: 'end', state };
         return { kind: 'next', state, after: { 'continuation-token': continuationToken } };
       },
-      // `unread` is the start of the next page if the server stopped at its limit of pages.
-      result: ({ first, count }, _input, _companionRead, unread) => ({
-        buckets: first,
-        bucketCount: count,
-        ...(unread !== undefined && { continuationToken: unread['continuation-token'] }),
-      }),
+      result: ({ first, count }) => ({ buckets: first, bucketCount: count }),
       count: ({ buckets = [] }) => buckets.length,
     },
 
-    summarize({ buckets = [], bucketCount = 0, continuationToken }, input) {
+    summarize({ buckets = [], bucketCount = 0 }) {
       const [first] = buckets;
-      const count = counted(bucketCount, 'bucket');
       const begin = first?.name ? say`; the first is ${first.name}` : say``;
-      if (continuationToken) return say`Read ${count}${begin}. More follow: call it again with continuationToken.`;
-      if (input.continuationToken) return say`${count} more${begin}.`;
-      return say`The account has ${count}${begin}.`;
+      return say`The account has ${counted(bucketCount, 'bucket')}${begin}.`;
     },
   }),
 ];

@@ -202,7 +202,6 @@ test.each([
       'cli/run.ts',
       'config/accounts-file.ts',
       'config/accounts.ts',
-      'config/open-accounts.ts',
       'config/setting-values.ts',
       'consent/other-arguments.ts',
       'consent/plan-tables.ts',
