@@ -27,6 +27,7 @@ export function answerRecord(fields: readonly Argument[], values: Values, isMask
 
 /** Converts a value of an answer and its inner values to JSON values. `rules` is undefined for a value that the model does not describe. */
 function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked): unknown {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   // JSON cannot hold bytes, and agents cannot read them as base64, so only their number is shown.
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
   // The protocols return a text whose media type is JSON as a `String` object with functions in it.
@@ -45,7 +46,10 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
 }
 
-/** Converts a value without inner values. A value in a wrong format stays as it came. */
+/**
+ * Converts a value without inner values. Usually, the codec has converted times, blobs and numbers. If any value of the answer is in a wrong
+ * format, the codec returns all of them unconverted.
+ */
 function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
   // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text.
   if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);

@@ -15,8 +15,9 @@ export interface Codec {
    */
   encode(operation: ModelOperation, values: Values, idempotencyToken?: string): Promise<ApiRequest>;
   /**
-   * Reads the answer to a request that succeeded. Simple values are as they came: texts, and the numbers and booleans of JSON, but a body
-   * that is a blob as a whole is bytes. Integers that JavaScript would round are text. Returns undefined if the answer cannot be read.
+   * Reads the answer to a request that succeeded. Numbers in XML and in headers, and integers that JavaScript would round, are text. If a value
+   * in it is in a wrong format, all simple values are returned as they came: texts, and the numbers and booleans of JSON. Returns undefined if
+   * the answer cannot be read, or a trait of the operation is invalid.
    */
   decode(operation: ModelOperation, answer: ProtocolAnswer): Promise<Values | undefined>;
 }
@@ -24,7 +25,8 @@ export interface Codec {
 /** Makes the codec of a model. The libraries of the protocols are loaded with the first request. */
 export function createCodec(model: Model): Codec {
   const requestSchemaOf = operationSchemasOf(model, 'request');
-  const answerSchemaOf = operationSchemasOf(model, isXml(model.service) ? 'xml' : 'json');
+  const answerSchemaOf = operationSchemasOf(model, 'answer');
+  const unconvertedSchemaOf = operationSchemasOf(model, isXml(model.service) ? 'xml' : 'json');
   const loadProtocol = lazy(async (): Promise<LoadedProtocol> => {
     const { createProtocol } = await import('./protocol.js');
     return createProtocol(model.service);
@@ -41,18 +43,21 @@ export function createCodec(model: Model): Codec {
     },
     decode: async (operation, answer) => {
       const text = isBodyJson(model, operation) ? withLargeIntegersAsText(answer.text) : answer.text;
-      try {
-        const protocol = await loadProtocol();
-        const values = await protocol.deserialize(
-          answerSchemaOf(operation),
-          withoutNull(operation, { ...answer, text }),
-        );
-        // If the output has no members, the protocols return every field of the answer, even though the model describes none.
-        return knownMembers(operation, values);
-      } catch {
-        // The protocols throw many kinds of errors for an answer in another format, such as a SyntaxError for an HTML page.
-        return undefined;
+      for (const schemaForAnswer of [answerSchemaOf, unconvertedSchemaOf]) {
+        try {
+          const protocol = await loadProtocol();
+          const values = await protocol.deserialize(
+            schemaForAnswer(operation),
+            withoutNull(operation, { ...answer, text }),
+          );
+          // If the output has no members, the protocols return every field of the answer, even though the model describes none.
+          return knownMembers(operation, values);
+        } catch {
+          // The protocols throw many kinds of errors for an answer in another format, such as a SyntaxError for an HTML page. For a value in
+          // another format, such as a time, they throw as well, so a second attempt converts no values.
+        }
       }
+      return undefined;
     },
   };
 }

@@ -34,24 +34,41 @@ const simpleTypeNumbers: Readonly<Record<SimpleType, number>> = {
 };
 
 /**
- * Numbers of simple types with which a protocol reads every value as it came, because it would refuse an answer if a single value had a wrong
- * format. In JSON, a document would be converted (big numbers), and in XML, a text with child elements would be an error.
+ * Numbers of simple types with which a protocol reads every value as it came, without conversion. In JSON, a document would be converted
+ * (big numbers), and in XML, a text with child elements would be an error.
  */
 const unconvertedType = { json: simpleTypeNumbers.string, xml: simpleTypeNumbers.document };
 
 /** Numbers of timestamps that have a certain format, in AWS's SDKs. */
 const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
+/** In answers, numbers are read as text, because the protocols would round a large integer, and make NaN of a text that is no number. */
+const asText = simpleTypeNumbers.string;
+const typeNumbersInAnswers = {
+  ...simpleTypeNumbers,
+  byte: asText,
+  short: asText,
+  integer: asText,
+  long: asText,
+  float: asText,
+  double: asText,
+};
+
 /**
  * Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them.
- * @param use `request` to write requests, or the format of the answers to read
+ * @param use the purpose of the schema:
+ *   - `request`: to write requests.
+ *   - `answer`: to read answers. Numbers in XML and in headers are read as text.
+ *   - `json` or `xml`, the format of the answer: to read simple values in an answer as they came, so that a wrong format is no error.
  */
 export function operationSchemasOf(
   model: Model,
-  use: 'request' | keyof typeof unconvertedType,
+  use: 'request' | 'answer' | keyof typeof unconvertedType,
 ): (operation: ModelOperation) => $OperationSchema {
   const converted = new Map<string, $Schema>();
-  const typeNumber = (type: SimpleType) => (use === 'request' ? simpleTypeNumbers[type] : unconvertedType[use]);
+  const isUnconverted = use === 'json' || use === 'xml';
+  const typeNumbers = use === 'answer' ? typeNumbersInAnswers : simpleTypeNumbers;
+  const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedType[use] : typeNumbers[type]);
 
   /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
   const shapeReference = (id: string): $SchemaRef => {
@@ -65,7 +82,7 @@ export function operationSchemasOf(
   /** Refers to the shape of a member by a pair, because the member may have traits that its shape does not have. */
   const memberReference = (member: Member): $SchemaRef => {
     const traits = protocolTraits(member.traits, member.target);
-    if (use !== 'request') {
+    if (isUnconverted) {
       const shape = model.shape(member.target);
       // A text or blob that is the whole body keeps its type. It cannot be in a wrong format, and with another type, the protocol would parse it.
       const isWholeBody = traits.httpPayload !== undefined && shape.kind === 'simple';

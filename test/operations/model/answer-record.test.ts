@@ -37,7 +37,7 @@ const isSecret = isSecretIn(['Name']);
 
 test('an answer becomes a record of JSON, without secrets', () => {
   const answer = {
-    Since: '2026-11-30T13:00:00+01:00',
+    Since: new Date('2026-11-30T12:00:00Z'),
     Cover: new Uint8Array(3),
     Size: 12345678901234567890n,
     Total: { string: '12345678901234567890' },

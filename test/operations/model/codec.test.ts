@@ -385,15 +385,15 @@ describe('the server adds', () => {
 describe('an answer', () => {
   test.each<[string, Protocol, TestMember, string, unknown]>([
     ['JSON with the name of the wire', 'restJson1', { traits: { jsonName: 'm' } }, '{"m":"a","x":1}', 'a'],
-    ['JSON with seconds', 'awsJson1_0', { target: 'Time' }, '{"M":1767355200}', 1767355200],
+    ['JSON with seconds', 'awsJson1_0', { target: 'Time' }, '{"M":1767355200}', noon],
     [
       'JSON with a time',
       'restJson1',
       { target: 'Time', traits: { timestampFormat: 'date-time' } },
       '{"M":"2026-01-02T13:00:00+01:00"}',
-      '2026-01-02T13:00:00+01:00',
+      noon,
     ],
-    ['JSON with bytes', 'awsJson1_1', { target: 'Bytes' }, '{"M":"aGk="}', 'aGk='],
+    ['JSON with bytes', 'awsJson1_1', { target: 'Bytes' }, '{"M":"aGk="}', bytes],
     ['JSON with a union', 'restJson1', { target: 'Choice' }, '{"M":{"Number":2}}', { Number: 2 }],
     [
       'JSON that is one member',
@@ -403,7 +403,7 @@ describe('an answer', () => {
       { Title: 'a' },
     ],
     ['text that is one member', 'restXml', { traits: { httpPayload: {} } }, '{"a":', '{"a":'],
-    ['XML', 'restXml', { target: 'Flag' }, '<LendResult><M>true</M></LendResult>', 'true'],
+    ['XML', 'restXml', { target: 'Flag' }, '<LendResult><M>true</M></LendResult>', true],
     [
       'XML with a flat list',
       'restXml',
@@ -433,7 +433,7 @@ describe('an answer', () => {
       'restXml',
       { target: 'Time', traits: { timestampFormat: 'epoch-seconds' } },
       '<R><M>1767355200</M></R>',
-      '1767355200',
+      noon,
     ],
     ['XML with an empty list', 'restXml', { target: 'Texts' }, '<R><M/></R>', []],
     ['XML with references', 'restXml', {}, '<R><M>a &amp; &#x62;</M></R>', 'a & b'],
@@ -493,7 +493,7 @@ describe('an answer', () => {
     expect(await decode('restXml', output, '', headers, 202)).toEqual({
       Etag: '"1"',
       Meta: { a: 'b' },
-      Sent: 'Fri, 02 Jan 2026 12:00:00 GMT',
+      Sent: noon,
       Status: 202,
     });
   });
