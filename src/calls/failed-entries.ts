@@ -1,5 +1,5 @@
 import type { Operation } from '../tools/define-operation.js';
-import { isObject, leavesOf, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
+import { isDeeperThan, isObject, leavesOf, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { isServiceRefusal } from './answered-error.js';
@@ -93,7 +93,7 @@ function requestedEntries(input: Readonly<Record<string, unknown>>): number {
     if (typeof inner !== 'object' || inner === null) return 0;
     const counts = Object.values(inner).map(countIn);
     if (isMap(inner)) return counts.reduce((sum, count) => sum + count, 0);
-    return Math.max(Array.isArray(inner) ? inner.length : 0, ...counts);
+    return counts.reduce((most, count) => Math.max(most, count), Array.isArray(inner) ? inner.length : 0);
   };
   return Math.max(0, ...Object.values(input).map(countIn));
 }
@@ -133,9 +133,15 @@ function isAboutSame(list: readonly unknown[], other: readonly unknown[]): boole
 const textsOf = (entries: readonly unknown[]): readonly string[] =>
   [...leavesOf(entries)].flatMap(([, value]) => (isText(value) ? [value] : []));
 
-/** Parses an argument that is a text of JSON. Other values stay. */
-const withParsedJson = (value: unknown): unknown =>
-  typeof value === 'string' && /^\s*[[{]/.test(value) ? parseJson(value) : value;
+/** Lists that are deeper inside of JSON text are not searched, because the search is recursive. No operation takes lists so deep. */
+const maximumDepth = 32;
+
+/** Parses an argument that is JSON text, unless the JSON is too deep. Other values stay. */
+function withParsedJson(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  const parsed = parseJson(value);
+  return isDeeperThan(maximumDepth, parsed) ? undefined : parsed;
+}
 
 /** True if all entries of the arguments failed. */
 export const isAll = ({ count, requestedCount }: FailedEntries): boolean =>

@@ -94,7 +94,13 @@ async function sendAndRead(
     log('error', 'unexpected', faultFacts(call.operation, error));
     return { result: { kind: 'failed', failure: sendingFault(call, error) } };
   }
-  return { result: await readResult(call, reply, log), keyId: reply.keyId };
+  const { keyId } = reply;
+  try {
+    return { result: await readResult(call, reply, log), keyId };
+  } catch (error) {
+    log('error', 'unexpected', faultFacts(call.operation, error));
+    return { result: { kind: 'failed', failure: serverFault(call, error) }, keyId };
+  }
 }
 
 /**

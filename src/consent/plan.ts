@@ -100,7 +100,7 @@ export interface PlanInput {
 
 /**
  * Makes the plan of a change from `call` alone, without reading or sending anything. `call.change` makes the operation's own texts, such as the
- * headline. No text of the plan has a secret.
+ * headline. The plan does not show the values of secret arguments. A secret that is also a part of another argument is shown there.
  */
 export function makePlan(call: PlanInput): Plan {
   const { operation, change: ownTexts, input, shownInput, endpoint, found, alert } = call;

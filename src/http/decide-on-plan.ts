@@ -54,8 +54,8 @@ export function reasonAgainst(plan: FoundPlan, user: PageUser, accounts: Account
 /** The result of a click that decides. */
 interface ClickResult {
   /**
-   * The effect of the click, for the log. `counted`: it decided the plan. `too late`: an earlier decision stands. `refused`: the person, or the
-   * caller of the plan, may not do this. `not counted`: the plan waits for another click.
+   * The effect of the click, for the log. `counted`: it decided the plan. `too late`: an earlier decision stands. `refused`: the call of the
+   * plan is not allowed or not possible any more, so another click would be refused too. `not counted`: the plan waits for another click.
    */
   readonly effect: 'counted' | 'too late' | 'refused' | 'not counted';
   readonly outcome: EndedOutcome;

@@ -161,7 +161,10 @@ function addElement(siblings: Elements, name: string, value: string | Elements):
 
 const characterOfEntity: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** Decodes the five entities of XML and character references, each once, so that `&amp;lt;` becomes `&lt;`. Other references stay. */
+/**
+ * Decodes the five entities of XML and character references, each once, so that `&amp;lt;` becomes `&lt;`. Other references stay. Capital letters
+ * are accepted as in HTML, because secrets are looked for in HTML too.
+ */
 export function resolveReferences(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,20})|#x([0-9a-f]{1,20}));/gi, (whole, entity, decimal, hex) => {

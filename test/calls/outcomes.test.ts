@@ -414,3 +414,39 @@ test('a fault while the answer is read is named as the reason why it is not show
     structured: { warnings: expect.arrayContaining([expect.stringContaining('this server made a mistake')]) },
   });
 });
+
+const nested = (depth: number, [start, end]: readonly [string, string]) =>
+  `${start.repeat(depth)}"a"${end.repeat(depth)}`;
+const oneFailed = '{"Errors":[{"Code":"AccessDenied","Key":"a"}]}';
+
+test.each([
+  ['an object in an object, thousands of times', nested(8_000, ['{"":', '}']), '{"done":["a"]}'],
+  ['a list in a list, thousands of times', nested(8_000, ['[', ']']), '{"done":["a"]}'],
+  ['deep JSON, and one entry failed', nested(8_000, ['{"":', '}']), oneFailed],
+  ['a list of 200,000 entries, and one entry failed', JSON.stringify(Array(200_000).fill(1)), oneFailed],
+])('an accepted change whose argument is the text of %s stays accepted', async (_what, value, body) => {
+  const operation: Operation = {
+    ...inParts,
+    effect: 'alter',
+    input: () => z.strictObject({ value: z.string(), ...consentArguments() }),
+    request: () => ({ path: '/' }),
+  };
+  const journal = createMemoryJournal();
+  const { openClient, requests } = scriptedClient(async () => answer(200, body));
+  const { call } = testCaller('http://127.0.0.1:1', { openClient, journal });
+  expect(await call(operation, { value }, { signal: never })).toMatchObject({ ok: true });
+  expect(requests).toHaveLength(1);
+  expect(await journal.list({})).toMatchObject([{ ending: { status: 200 } }]);
+});
+
+test('if the answer cannot be evaluated, the outcome is unknown, and the journal says so', async () => {
+  const operation = Object.defineProperty({ ...inParts }, 'failures', {
+    get: () => {
+      throw new TypeError('MARKER');
+    },
+  });
+  const { ok, told, ending } = await outcomeOf(answer(200, oneFailed), operation);
+  expect([ok, ending?.outcome]).toEqual([false, 'unknown']);
+  expect(told).toMatchObject({ failure: { code: 'InternalError', mayHaveHappened: true } });
+  expect(JSON.stringify(told)).not.toContain('MARKER');
+});
