@@ -2,6 +2,7 @@ import { withoutSecrets } from '../consent/plan.js';
 import { Refusal } from '../consent/refusal.js';
 import { type Operation, readOfFollow } from '../tools/define-operation.js';
 import { plainText } from '../tools/request-body.js';
+import { createRedactor } from '../transport/redact.js';
 import { encodeRequest, type WireRequest } from '../transport/request.js';
 import type { SignedClientOptions } from '../transport/signed-client.js';
 import { textsAt } from '../util/objects.js';
@@ -136,7 +137,9 @@ async function requestToShow(
     if (!hasSecrets) return request;
     // Neither the body nor the query is shown, because both may hold the secret.
     const hidden = { path: '/', body: plainText('This request is not shown, because it holds a secret.') };
-    return { ...encodeRequest(operation.method, hidden, endpoint), path: request.path, target: request.path };
+    const pathHasSecret = createRedactor(secretsIn({ operation, input })).finds(request.path);
+    const path = pathHasSecret ? hidden.path : request.path;
+    return { ...encodeRequest(operation.method, hidden, endpoint), path, target: path };
   }
 }
 
@@ -166,6 +169,10 @@ function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, accou
   return account === undefined ? kept : { ...kept, account };
 }
 
+/** The values of the call's secret arguments. */
+const secretsIn = ({ operation, input }: Pick<ResolvedCall, 'operation' | 'input'>): readonly string[] =>
+  (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
+
 /** The options of the client that sends the requests of a call. */
 export const clientOptions = (
   { operation, input }: ResolvedCall,
@@ -173,7 +180,7 @@ export const clientOptions = (
   signal: AbortSignal,
 ): SignedClientOptions => ({
   repeatable: operation.effect === 'read',
-  secretArguments: (operation.secrets ?? []).flatMap((path) => textsAt(input, path)),
+  secretArguments: secretsIn({ operation, input }),
   signal,
   span,
   onRetry,
