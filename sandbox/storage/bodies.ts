@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import { type ApiRequest, ServiceError } from '../http.js';
+import { type ApiRequest, type CheckNext, ServiceError } from '../http.js';
 import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
 import { pieces, unchunked } from './chunks.js';
 import { notOffered } from './requests.js';
@@ -35,8 +35,9 @@ export async function receiveBody<Stored>(
   const md5 = createHash('md5');
   const sha256OfBody = declaredSha256 === undefined ? undefined : createHash('sha256');
 
-  // Checks the signature of a chunk. Requests that no server received, as in tests, have no check, and their signed chunks count as malformed.
-  const checkNext = hasSignedChunks ? request.checkNext : undefined;
+  // `request.checkNext` checks the signature of a chunk. Requests without a checked signature, which exist only in tests, have no `checkNext`.
+  // Then signed chunks are refused.
+  const checkNext = hasSignedChunks ? (request.checkNext ?? refuseSignedChunks) : undefined;
   /** The trailers that came. `unchunked` adds them at the end of the body. */
   const trailers: Record<string, string> = {};
   /** The number of decoded bytes that were read. */
@@ -83,6 +84,11 @@ function checkChecksums(
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
   }
 }
+
+/** Takes the place of `checkNext` in a request whose own signature was not checked, so that the signatures of its chunks cannot be checked. */
+const refuseSignedChunks: CheckNext = () => {
+  throw notOffered('signed chunks without a checked signature of the headers');
+};
 
 /** Reads from the headers how a body is encoded and signed. Throws a `ServiceError` for an encoding that the sandbox does not offer. */
 function bodyEncodingOf(headers: ApiRequest['headers']) {
