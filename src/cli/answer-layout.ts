@@ -108,7 +108,9 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
 function stateSecond([first = '', ...others]: readonly string[]): readonly string[] {
   // The outermost level counts, because inner lists have states as well. A state may be a structure, such as `State.Name`.
   const levelOf = (path: string) => path.split('.').findIndex(namesState);
-  const outermost = Math.min(...others.map(levelOf).filter((level) => level >= 0));
+  const levels = others.map(levelOf).filter((level) => level >= 0);
+  // An answer may have more fields than a call of `Math.min` may have arguments.
+  const outermost = levels.reduce((lowest, level) => Math.min(lowest, level), Number.POSITIVE_INFINITY);
   const states = others.filter((path) => levelOf(path) === outermost).slice(0, maximumStates);
   return [first, ...states, ...others.filter((path) => !states.includes(path))];
 }

@@ -127,3 +127,9 @@ test('a field or a value cannot pass for another line or column', () => {
   expect(lines).not.toMatch(/^Consent/m);
   expect(lines).toContain('"p  q"');
 });
+
+test('an entry of 200,000 fields is shown by its first ones', () => {
+  const state = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`state${index}`, 'x']));
+  const lines = answerLines({ items: [{ id: 'a', state }] }, page);
+  expect(lines.at(-1)).toMatch(/and .* more columns; --all shows them/);
+});

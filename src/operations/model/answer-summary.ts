@@ -52,7 +52,8 @@ function summaryOfPage(
       ? say`${beginning}. Its answer has ${listText(list)}.`
       : say`${operationName} found ${listText(list)}.`;
   if (scalars.length === 0) {
-    const nothing = items === undefined ? words('no values to show') : say`nothing in ${own(items)}`;
+    const lacksItems = items !== undefined && itemList === undefined;
+    const nothing = lacksItems ? say`nothing in ${own(items)}` : words('no values to show');
     return say`${beginning}. Its answer has ${nothing}.`;
   }
   const shown = scalars.map(([path, value]) => say`${own(path)} ${scalarText(value)}`);

@@ -60,7 +60,7 @@ export interface Token {
 
 /** Matches a class, an escape, the beginning of a group or another character, and the quantifier after it. */
 const quantifiedToken =
-  /(\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|k<[^>]*>|.)|\((?:\?(?::|<?[=!]|<[^>]*>))?|[\s\S])([*+?]|\{\d+(?:,\d*)?\})?\??/gu;
+  /(\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|c[A-Za-z]|k<[^>]*>|.)|\((?:\?(?::|<?[=!]|<[^>]*>))?|[\s\S])([*+?]|\{\d+(?:,\d*)?\})?\??/gu;
 
 /** Splits a pattern that JavaScript can read into its tokens. */
 export function tokensOf(pattern: string): Token[] {

@@ -88,7 +88,7 @@ export function summarise(
   const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
 
   const totalBytes = bytesOf(sorted);
-  const areSizesKnown = !Number.isNaN(totalBytes);
+  const areSizesKnown = isKnownSize(totalBytes);
   const progress = progressOf(distinctParts, expectation);
   const isComplete = progress.likelyBytesLeft === 0;
   // A complete upload has neither parts in flight nor time left, so its pace does not matter. Without sizes, the pace is unknown.
@@ -174,6 +174,9 @@ interface Progress {
   readonly tooSmall: readonly UploadPart[];
 }
 
+/** False for NaN, the sum of sizes of which one is unknown, and for a negative sum, of which at least one size is wrong. */
+const isKnownSize = (bytes: number) => bytes >= 0;
+
 /**
  * Measures the progress towards the expectation. Parts that are too small do not count, because they have to be sent again.
  * - If nothing is expected, or if the stored parts contradict the expectation, the result has only `tooSmall`.
@@ -184,7 +187,7 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
   if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
-  if (Number.isNaN(bytesOf(parts))) return { missingCount, tooSmall };
+  if (!isKnownSize(bytesOf(parts))) return { missingCount, tooSmall };
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
 

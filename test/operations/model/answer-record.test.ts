@@ -139,7 +139,10 @@ test('the summary of pages is about the list of their entries', () => {
   expect(answerSummary('List', record, { isChange: false, items: 'Names' }).text).toBe('List found 1 in Names: "a".');
 });
 
-test('the summary of pages without entries names the list, because XML leaves out an empty list', () => {
-  const { text } = answerSummary('List', {}, { isChange: false, items: 'Names' });
-  expect(text).toBe('List succeeded. Its answer has nothing in Names.');
+test.each([
+  ['without entries names the list, because XML leaves out an empty list', {}, 'nothing in Names'],
+  ['does not call a list empty that is a map', { Names: { a: { b: { c: [1] } } } }, 'no values to show'],
+])('the summary of pages %s', (_what, record, nothing) => {
+  const { text } = answerSummary('List', record, { isChange: false, items: 'Names' });
+  expect(text).toBe(`List succeeded. Its answer has ${nothing}.`);
 });

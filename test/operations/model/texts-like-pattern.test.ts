@@ -10,6 +10,7 @@ test.each([
   ['^(?<name>x|y)(?=z)(?<!q)z\\b$', 'xz'],
   ['^\\p{L}[\\s]é[\\]]$', 'a é]'],
   ['^a|b$', 'a'],
+  ['^\\u0061\\x62[\\u002F]$', 'ab/'],
   ['', ''],
 ])('a text for %s is %s', (pattern, text) => {
   const [first = 'none'] = textsLikePattern(pattern);

@@ -82,6 +82,13 @@ test('without the size of a part, nothing is said that depends on it', () => {
   });
 });
 
+test('a negative sum of sizes, of which one must be wrong, says as little as an unknown one', () => {
+  const listed = [...parts([1]), ...parts([2], -100 * mebibyte)];
+  const summary = summarise(listed, { expectedBytes: 16 * mebibyte }, { checkedAt: at(60) });
+  for (const field of ['totalBytes', 'percent', 'remainingBytes', 'bytesPerSecond'])
+    expect(summary).not.toHaveProperty(field);
+});
+
 describe('parts under 5 MiB', () => {
   const small = [...parts([1, 2]), ...parts([3, 4], mebibyte), ...parts([5], 5 * mebibyte), ...parts([6], 1)];
 
