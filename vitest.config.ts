@@ -41,8 +41,9 @@ const waiting = { maxWorkers: process.env.CI === undefined ? 4 : 2 };
 /** CONTRIBUTING.md says which command runs which project. */
 export default defineConfig({
   test: {
-    // Ends a test that hangs. The slowest takes a minute on two cores with a load of 20.
+    // End a test or a hook that hangs. The slowest test takes a minute on two cores with a load of 20.
     testTimeout: 300_000,
+    hookTimeout: 300_000,
     // Two cores.
     maxWorkers: 2,
     setupFiles: ['test/support/safe-text.ts', 'test/support/waiting.ts'],
@@ -68,7 +69,6 @@ export default defineConfig({
           name: 'process',
           include: ['test/**/*.process.test.ts'],
           globalSetup: build,
-          hookTimeout: 60_000,
           // Not beside the tests in process: the programs need the cores.
           sequence: { groupOrder: 1 },
         },
