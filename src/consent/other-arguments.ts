@@ -59,20 +59,20 @@ function textsOfList(listPath: string, listLength: number, leaves: readonly Leaf
   const isOfOneField = fields.size === 1 && entries.length === listLength && leaves.length === listLength;
 
   const shown: SafeText[] = [];
-  let unshown = entries.length;
+  let notShown = entries.length;
   let charactersLeft = longest;
   for (const entry of entries) {
     const texts = isOfOneField ? entry.map(([, value]) => valueText(value, longest)) : groupedTexts(entry, longest);
     charactersLeft -= join(texts, ', ').text.length;
     if (charactersLeft < 0) break;
     shown.push(...texts);
-    unshown -= 1;
+    notShown -= 1;
   }
 
   const name = field === '' ? listPath : `${listPath}[]${field}`;
   const inOneText = isOfOneField && shown.length > 0 ? [say`${own(name)} ${join(shown, ', ')}`] : shown;
-  if (unshown === 0) return inOneText;
-  return [...inOneText, say`${own(listPath)}: ${unshown} of ${entries.length} entries are only in the request`];
+  if (notShown === 0) return inOneText;
+  return [...inOneText, say`${own(listPath)}: ${notShown} of ${entries.length} entries are only in the request`];
 }
 
 /** Groups the leaves of a list by the entries that they are in. */

@@ -223,8 +223,8 @@ describe('check', () => {
         '"get_thing: input"',
       ],
     ] as const;
-    // The limits for a function and for an import that waits are shorter, and differ by half a second more.
-    const env = shorterTimers({ 7000: 4_500, 5000: 2_000 });
+    // The limits for a function and for an import that waits are shorter, and still differ by two seconds.
+    const env = shorterTimers({ 7000: 3_500, 5000: 1_500 });
     // At once, because each check takes the time of its limit.
     const waiting = check(
       written('an-import-that-waits.mjs', 'setInterval(() => {}, 1000); await new Promise(() => {});'),
