@@ -105,7 +105,9 @@ writeThirdParties(
   contents.flatMap(({ modules }) => modules),
   'dist',
 );
-await buildViews();
-writeTypes();
-// Bundles the demo, which is not part of the package.
-await bundle({ ...options, input: { demo: 'examples/demo.ts' }, output: { ...output, codeSplitting: false } });
+await Promise.all([
+  buildViews(),
+  writeTypes(),
+  // The demo is not part of the package.
+  bundle({ ...options, input: { demo: 'examples/demo.ts' }, output: { ...output, codeSplitting: false } }),
+]);

@@ -1,9 +1,10 @@
 // Writes dist/types, the types of the kit. Authors of operations get them from `cloudops-mcp/operation`.
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const entry = 'operations/kit.d.ts';
@@ -14,12 +15,12 @@ const options = [
 ];
 
 /** Writes only the files that the kit's own types need, because the compiler writes the types of every module. */
-export function writeTypes() {
+export async function writeTypes() {
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-types-'));
   try {
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     const args = [compiler, 'src/operations/kit.ts', ...options, '--outDir', folder];
-    execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
+    await promisify(execFile)(process.execPath, args, { cwd: root });
     const files = new Set([join(folder, entry)]);
     for (const file of files) {
       for (const [, name] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/g))
