@@ -6,7 +6,7 @@ import type { Operation, Page } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
-import { say } from '../../src/util/safe-text.js';
+import { say, textFor } from '../../src/util/safe-text.js';
 import { namedAccounts } from '../support/accounts.js';
 import { type Ended, never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
@@ -70,6 +70,15 @@ test('a warning names the page if an index in it does not count from the first p
   expect(successOf(result).warnings.map(({ text }) => text)).toContain(
     'Page 2: parts[0].size in the answer is "many", not a number; it was left out.',
   );
+});
+
+test.each([
+  [3, 'Pages 1, 2 and 3: '],
+  [5, 'Pages 1, 2, 3 and others: '],
+])('a warning that is on %i pages names them as %j', async (count, start) => {
+  const odd = (number: number) => page({ parts: [part(number, 'many')], ...(number < count && { next: number }) });
+  const { warnings } = successOf(await read(Array.from({ length: count }, (_, index) => odd(index + 1))));
+  expect(warnings.filter(({ text }) => text.startsWith(start))).toHaveLength(1);
 });
 
 test('the number of warnings about pages is bounded', async () => {
@@ -270,6 +279,60 @@ test('an operation without pages is read with one request', async () => {
   const { seen, requests, ...result } = await read([page({})], single);
   expect(result).toMatchObject({ ok: true, structured: { summary: 'Read.', answer: { partCount: 3 } } });
   expect([seen, requests.length]).toEqual([[], 1]);
+});
+
+describe('an answer that has to be shortened', () => {
+  const { pages: _, ...unpaged } = listParts;
+  const texts = Array.from({ length: 50 }, () => 'n'.repeat(1900));
+  const operationWith = (argument: string) =>
+    ({
+      ...unpaged,
+      input: () => z.strictObject({ [argument]: z.string().optional() }),
+      output: () => z.object({ names: z.array(z.string()) }),
+      exact: [],
+      request: () => ({ path: '/' }),
+      extract: () => ({ names: texts }),
+      summarize: () => say`Read.`,
+      next: () => next('agent', 'call', say`Go on.`),
+    }) as Operation;
+  const lastWarning = async (argument: string) => {
+    const success = successOf(await read([page({})], operationWith(argument), {}));
+    expect(success).not.toHaveProperty('next');
+    return success.warnings.at(-1);
+  };
+
+  test.each(['MaxKeys', 'maxResults', 'max_items', 'Limit', 'pageLimit', 'page_limit', 'PageSize', 'page_size'])(
+    'says that a small %s shows the rest',
+    async (argument) => {
+      const warning = await lastWarning(argument);
+      expect(warning?.text).toContain(
+        `To see the rest, call with a small ${argument}, with arguments that select less`,
+      );
+      expect(warning && textFor('person', warning).text).toMatch(
+        /were left out\. cloudops-mcp call shows all that was read\.$/,
+      );
+    },
+  );
+
+  test.each(['maximum', 'limits', 'page', 'sizes'])('knows that %s is no size of a page', async (argument) => {
+    expect((await lastWarning(argument))?.text).toContain('To see the rest, call with arguments that select less');
+  });
+});
+
+test.each([
+  ['are logged', () => z.object({ partCount: z.int(), bucket: z.string() }), [['bucket']]],
+  ['are not logged if there are none', () => z.object({ partCount: z.int() }), []],
+])('fields that the answer to a read lacks %s', async (_how, output, lacks) => {
+  const { pages: _, ...unpaged } = listParts;
+  const extract = () => ({ partCount: 3 });
+  const operation = { ...unpaged, output, extract, summarize: () => say`Read.` } as unknown as Operation;
+  const { openClient } = scriptedClient(async () => page({}));
+  const { call, logged } = testCaller('http://127.0.0.1:1', { openClient });
+  await call(operation, args, { signal: never });
+  const tool = listParts.name;
+  expect(logged.filter(({ event }) => event === 'answer')).toEqual(
+    lacks.map((names) => ({ level: 'debug', event: 'answer', fields: { tool, lacks: names } })),
+  );
 });
 
 describe('a client that shows views', () => {
