@@ -215,8 +215,6 @@ function timesSlower(): number {
   return Math.max(1, (performance.now() - began) / workedMs());
 }
 
-/** Callers repeat their calls for this time (milliseconds). */
-const attackMs = 1500;
 /** Number of concurrent calls of one caller. It is within all limits. */
 const callsAtOnce = 31;
 
@@ -266,7 +264,7 @@ test.each([
     // Several rounds, because the first round compiles code.
     const medians: number[] = [];
     for (let round = 0; round < 5 && !medians.some((each) => each < bound); round += 1) {
-      const attacked = attack(server.url, call, attackMs);
+      const attacked = attack(server.url, call, 1500);
       const waits = await watchHealth(server.metricsOrigin, attacked);
       expect((await attacked).statuses).toEqual([status]);
       expect((await attacked).longest).toBeLessThan(20_000);
@@ -325,7 +323,7 @@ test.each<[string, (marker: number) => string, object]>([
     const bound = Math.max(100 * timesSlower(), 10 * median(await watchHealth(server.metricsOrigin, delay(500))));
     const medians: number[] = [];
     for (let round = 0; round < 5 && !medians.some((each) => each < bound); round += 1) {
-      const attacked = attack(server.url, call, attackMs);
+      const attacked = attack(server.url, call, 3000);
       const waits = await watchHealth(server.metricsOrigin, attacked);
       expect((await attacked).statuses).toEqual([200]);
       expect((await attacked).longest).toBeLessThan(200_000);
