@@ -32,9 +32,20 @@ export type ChangeResult =
       readonly unmentioned: number;
     };
 
-/** Reads the reply to a change. An answer that cannot be read counts as accepted, unless it leaves open whether the API got the request. */
+/**
+ * Reads the reply to a change. Never rejects. An answer that cannot be read counts as accepted, unless it leaves open whether the API got the
+ * request.
+ */
 export async function readResult(call: SentCall, reply: FinalReply, log: Log): Promise<ChangeResult> {
-  const answer = await readSafely(call, reply, log);
+  try {
+    return resultOf(call, await readAnswer(call, reply));
+  } catch (error) {
+    log('error', 'unexpected', faultFacts(call.operation, error));
+    return resultOf(call, answerAfterFault(call, reply, error));
+  }
+}
+
+function resultOf(call: SentCall, answer: Answer): ChangeResult {
   if (answer.kind === 'failed') return answer;
   if (answer.kind === 'unusable')
     return answer.mayHaveFailed
@@ -48,21 +59,16 @@ export async function readResult(call: SentCall, reply: FinalReply, log: Log): P
   return { kind: 'accepted', answer, failed, unmentioned: unmentionedEntries(operation, input, record, failed) };
 }
 
-/** Reads the answer to a change. After a fault in the operation's code, the status still tells whether the cloud accepted the change. */
-async function readSafely(call: SentCall, reply: FinalReply, log: Log): Promise<Answer> {
-  try {
-    return await readAnswer(call, reply);
-  } catch (error) {
-    log('error', 'unexpected', faultFacts(call.operation, error));
-    const failed: Answer = { kind: 'failed', failure: serverFault(call, error) };
-    if (reply.kind === 'failed') return failed;
-    const { attempts, response } = reply;
-    const { status } = response;
-    const isAccepted = status >= 200 && status < 300 && !mayAnswerWithErrors(call.operation);
-    if (!isAccepted) return failed;
-    const exchange = { status, requestIds: {}, attempts };
-    return { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false };
-  }
+/** The answer to a change after a fault of the operation or of this server. The status still tells whether the cloud accepted the change. */
+function answerAfterFault(call: SentCall, reply: FinalReply, error: unknown): Answer {
+  const failed: Answer = { kind: 'failed', failure: serverFault(call, error) };
+  if (reply.kind === 'failed') return failed;
+  const { attempts, response } = reply;
+  const { status } = response;
+  const isAccepted = status >= 200 && status < 300 && !mayAnswerWithErrors(call.operation);
+  if (!isAccepted) return failed;
+  const exchange = { status, requestIds: {}, attempts };
+  return { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false };
 }
 
 /** The result as it is written into the journal. */

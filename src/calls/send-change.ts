@@ -94,13 +94,7 @@ async function sendAndRead(
     log('error', 'unexpected', faultFacts(call.operation, error));
     return { result: { kind: 'failed', failure: sendingFault(call, error) } };
   }
-  const { keyId } = reply;
-  try {
-    return { result: await readResult(call, reply, log), keyId };
-  } catch (error) {
-    log('error', 'unexpected', faultFacts(call.operation, error));
-    return { result: { kind: 'failed', failure: serverFault(call, error) }, keyId };
-  }
+  return { result: await readResult(call, reply, log), keyId: reply.keyId };
 }
 
 /**

@@ -168,7 +168,8 @@ export function changeLines(change: RecordedChange, layout: TextLayout, now: Dat
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
   const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
   const about = say`${ageOf(time, now, layout)}, ${facts}`;
-  // The first line begins with the outcome, so that `wrapped` knows the room for the other words. It is cut off below, to get its own colour.
+  // `wrapped` puts the outcome at the beginning of the first line, which leaves less room for the other words. The outcome is then cut off and
+  // printed apart, because it has its own colour.
   const start = say`  ${words(outcome)} `;
   const [firstLine = '', ...otherLines] = wrapped(about, width, { start, indent: 4 });
   const wordsAfterOutcome = shortened(firstLine, width).slice(start.text.length);

@@ -89,8 +89,8 @@ type AuthenticateByFile = Authenticate & {
   /** Finds a caller by name. */
   readonly callerNamed: (name: string) => Promise<Authentication>;
   /**
-   * True if the last attempt to read the file succeeded. Also begins to read the file again if that is due, because a server that is not ready gets no
-   * requests, which would read it.
+   * True if the last attempt to read the file succeeded. Also begins to read the file again if that is due, because a server that is not ready
+   * gets no requests, which would read it.
    */
   readonly isReadable: () => boolean;
 };

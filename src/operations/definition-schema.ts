@@ -259,8 +259,8 @@ const companionReadSchema = ({ returns }: Guards) =>
   } satisfies FieldsOf<NonNullable<Operation['companionRead']>>);
 
 const effect = z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete');
-export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-const method = z.enum(methods, 'must be GET, HEAD, POST, PUT, PATCH or DELETE');
+export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const method = z.enum(httpMethods, 'must be GET, HEAD, POST, PUT, PATCH or DELETE');
 const answerFormat = z.enum(
   ['json', 'jsonText', 'xml', 'xmlText', 'text', 'none'],
   'must be json, jsonText, xml, xmlText, text or none',

@@ -135,14 +135,13 @@ function createAgents(
   const options = { pipelining, connect, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
   return {
     direct: new Agent(options),
-    // Proxies that are not set are `''` and not undefined, because undici would take undefined ones from the environment.
+    // Sends each request to a service, also over plain HTTP, through a tunnel that the proxy opens (CONNECT). Proxies that are not set are `''` and
+    // not undefined, because undici would take undefined ones from the environment.
     proxied: new EnvHttpProxyAgent({
       ...options,
       httpProxy,
       httpsProxy,
       noProxy,
-      // Each request to a service, also over plain HTTP, goes through a tunnel that the proxy opens (CONNECT).
-
       // The time limit of the connection to the proxy.
       proxyTls: connect,
       // The time limit of TLS with the service through the tunnel.

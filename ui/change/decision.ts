@@ -151,7 +151,7 @@ function withLateAnswer(stage: EndedStage, outcome: ChangeOutcome | undefined): 
   return isOutcomeUnknown && isKnownNow ? { ...stage, outcome } : stage;
 }
 
-/** The stage after the answer to a click that waits for it. */
+/** The stage after the answer to the last click. */
 function answeredClick(stage: SendingStage | LostStage, outcome: ChangeOutcome): Stage {
   const { change } = stage;
   const thisClickStartedNothing = isOnlyOfCall(outcome) || outcome.kind === 'misnamed';

@@ -3,7 +3,7 @@ import { type Follow, isBuiltInService, type Operation, type Signing } from '../
 import { callAgain, type Next, next } from '../../tools/next.js';
 import { lazy, textAt, valueAt } from '../../util/objects.js';
 import { listed, own, say } from '../../util/safe-text.js';
-import { methods } from '../definition-schema.js';
+import { httpMethods } from '../definition-schema.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
 import { isNamed, translateAnswerPath, translatePath } from './argument-paths.js';
@@ -184,16 +184,16 @@ function stepToReadOn(
   record: Readonly<Record<string, unknown>>,
 ): Next | undefined {
   // If all pages were read, the record has no token.
-  const given = (pages?.tokens ?? []).flatMap(({ member, path }) => {
+  const tokensOfRest = (pages?.tokens ?? []).flatMap(({ member, path }) => {
     const argument = toolArguments.find(({ memberName }) => memberName === member);
     const isUnread = argument !== undefined && textAt(record, path) !== undefined;
     return isUnread ? [say`${own(argument.name)} as ${own(path)}`] : [];
   });
-  if (given.length > 0)
+  if (tokensOfRest.length > 0)
     return next(
       'agent',
       'call',
-      say`To read on, ${callAgain} with the same arguments and ${listed(given)} in the answer.`,
+      say`To read on, ${callAgain} with the same arguments and ${listed(tokensOfRest)} in the answer.`,
     );
 
   // The model does not say which arguments take these fields.
@@ -362,8 +362,8 @@ function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { re
 }
 
 /** @throws ModelError for a method that is not supported */
-function methodOf({ http }: ModelOperation): (typeof methods)[number] {
-  const method = methods.find((supported) => supported === http.method);
-  if (method === undefined) throw new ModelError(`its method ${http.method} is not one of ${methods.join(', ')}`);
+function methodOf({ http }: ModelOperation): (typeof httpMethods)[number] {
+  const method = httpMethods.find((supported) => supported === http.method);
+  if (method === undefined) throw new ModelError(`its method ${http.method} is not one of ${httpMethods.join(', ')}`);
   return method;
 }

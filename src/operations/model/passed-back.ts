@@ -10,7 +10,7 @@ export type FindPassedBack = (answerFields: readonly Argument[]) => readonly str
 /**
  * Returns the function that finds the texts of an answer that operations of the same file take as arguments, at any depth: `Key` in a list of
  * objects is `Key` of an object to delete. Such a field and such an argument have the same name in the model and the same shape. A shape
- * `String` matches every shape, because many models use it for all names. Only names of the form `namesThing` count.
+ * `String` matches every shape, because many models use it for all names. Only fields that name a thing (`namesThing`) count.
  */
 export function passedBackTo(toolArguments: readonly Argument[]): FindPassedBack {
   const getShapesByName = lazy(() => {
