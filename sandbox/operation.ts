@@ -58,7 +58,7 @@ export const inventedWords = {
   urls: 'the addresses of the server and of the person to alert',
 } as const;
 
-/** Names in the header `x-sandbox-invented` of an answer what the sandbox invented, besides what the header names already. */
+/** Adds the names of things that the sandbox invented to the header `x-sandbox-invented` of an answer. */
 export function markInvented(answer: Answer, words: readonly (keyof typeof inventedWords)[]): Answer {
   const earlierWords = answer.headers['x-sandbox-invented']?.split(',') ?? [];
   const allWords = [...new Set([...earlierWords, ...words])].join(',');

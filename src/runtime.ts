@@ -118,7 +118,7 @@ export async function startRuntime(
   // `createNotices` starts the recovery in the background. The recovery ends the changes that processes which are gone left unfinished in the
   // journal. `notices.take` waits for the recovery, and returns the notices about those changes for one caller.
   const notices = createNotices((errorLevel) => recoverInterrupted({ ...recoveryOptions, errorLevel }));
-  // A process on another host counts as gone only minutes after its change, when perhaps no call comes.
+  // Looks again at intervals, because a process on another host counts as gone only minutes after its change. No call may come then.
   const recoveryTimer = setInterval(notices.look, recoveryMs).unref();
 
   const telemetry = config.telemetry
@@ -143,7 +143,7 @@ export async function startRuntime(
   // Expired plans are erased even if no call comes.
   const eraseTimer = setInterval(() => void wired.plans.erase().catch(() => undefined), eraseMs).unref();
 
-  // A planId is a token that names a plan. `planKeys` is undefined if planIds have the same keys as all other tokens, which are `stateKeys`.
+  // Keys of planIds, the tokens that name plans. Undefined if planIds have the same keys as all other tokens (`stateKeys`).
   const planKeys = planKeysOf(config, store, wired.server.stateKeys, log);
   return {
     ...wired,

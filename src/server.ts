@@ -67,8 +67,8 @@ export function createServer(
   const { version, principal, stateKeys, planKeys, now } = dependencies;
   // A token is valid only for the caller who got it. Callers that are not authenticated share the empty name.
   const caller = principal?.name ?? '';
-  // A consent token stands for a question to the user or for a plan. The token of a plan is called planId. If `planKeys` are given, they sign
-  // the planIds with which a call can carry out the plan, and `stateKeys` sign the other tokens.
+  // A consent token stands for a question to the user or for a plan. The token of a plan is called planId. `planKeys`, if there are any, sign
+  // the planIds that a call can use, and `stateKeys` sign all other tokens.
   const consentTokens = createConsentTokens(stateKeys, caller, now, planKeys);
   // An action token comes with a plan in a view, and returns with a click on one of the plan's buttons.
   const actionTokens = createActionTokens(stateKeys, caller, now);

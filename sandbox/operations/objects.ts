@@ -4,7 +4,7 @@ import { wholeChecksum } from '../storage/checksums.js';
 import { type StoredObject, sizeOf } from '../storage/records.js';
 import { isListed, notOffered } from '../storage/requests.js';
 
-/** The headers of an upload that are stored with the object, and sent with it. */
+/** The headers of an upload that are stored with the object, and returned when it is read. A name that ends in `-` is a prefix. */
 export const objectHeaders = [
   ...['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'content-type', 'expires'],
   ...['x-amz-meta-', 'x-ext-meta-'],

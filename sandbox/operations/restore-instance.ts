@@ -103,7 +103,8 @@ export function instanceRecord({ backupId: _, ...settings }: RestoreInput, regio
     state: 'RESTORING',
     status: { code: 200, name: 'RESTORING' },
     createTime: `${created.toISOString().slice(0, 19).replace('T', ' ')} UTC`,
-    // As `changedAt` in other records: `showInstance` needs this form of the time to tell if the server is ready, and leaves it out.
+    // Like `changedAt` in other records, this is for the sandbox only: `showInstance` finds by it whether the server is ready, and does not
+    // return it.
     createdAt: created.toISOString(),
   };
 }

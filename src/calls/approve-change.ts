@@ -131,7 +131,8 @@ async function askUser(
     throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
   if (questionText === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
-  // After a wrong name, a second call asks again, with the claims of the first question, so that both questions together allow one decision.
+  // After a wrong name, a second call asks again, with the claims of the first question. Their nonce counts once, so both questions together
+  // allow one decision.
   const claims: Question['claims'] = resumedReply?.claims ?? { use: 'question', digest: consentDigest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   const { reply, message } = await getReply(questionText, planned, elicitor, stop);
@@ -156,8 +157,8 @@ async function askUser(
     : refusalUnlessAgreed(replyKind, shownQuestion);
   if (refusal === undefined) return { kind: 'accepted', record };
   const reason = await redactReason(reply.reason, call);
-  // The plan of a program's reply ends as `withdrawn`. As `declined`, the stored plan would count as a person's refusal, if the server stopped
-  // before the journal has the reply.
+  // A program's refusal ends the plan as `withdrawn`, because `declined` would count as a person's refusal if the server stopped before the
+  // journal has the reply.
   const decisionKind = isByProgram ? 'withdrawn' : 'declined';
   return { kind: decisionKind, record: { ...record, reason }, refusal, isDismissed: replyKind === 'cancelled' };
 }

@@ -122,8 +122,9 @@ function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
 
 const withoutAnswer = (accepted: AcceptedChange, problem: SafeText): Success => ({
   summary: say`The cloud accepted this (HTTP status ${accepted.answer.exchange.status}): ${accepted.plan.summary}`,
-  ...circumstances(accepted, []),
-  warnings: [...warningsOf(accepted), say`The answer cannot be read, because ${problem}.`],
+  ...circumstances(accepted),
+  next: nextOf(accepted, [], undefined),
+  warnings: [...planWarnings(accepted), say`The answer cannot be read, because ${problem}.`],
 });
 
 /** Puts an accepted change with its answer into words. Failed entries and contradictions come first, because they need attention. */
@@ -149,11 +150,12 @@ function withAnswer(
   return {
     // The summary comes first because some hosts pass on only the beginning of the structure.
     summary: join(summary, ' '),
-    ...circumstances(accepted, contradictions, nextOfOperation),
+    ...circumstances(accepted),
+    next: nextOf(accepted, contradictions, nextOfOperation),
     warnings: [
       ...sentences(isContradicted && say`The answer says ${contradictionText}.`),
       ...sentences(unmentioned > 0 && say`The answer does not say what became of ${entriesText(unmentioned)}.`),
-      ...warningsOf(accepted),
+      ...planWarnings(accepted),
       ...missingWarning(missingFields, operation.tellIfMissing),
       ...warnings,
       ...shown.warnings,
@@ -162,13 +164,14 @@ function withAnswer(
   };
 }
 
-/** Everything about an accepted change except summary, warnings and answer. `nextOfOperation` is the step that the operation proposes. */
-function circumstances(
-  accepted: AcceptedChange,
-  contradictions: readonly SafeText[],
-  nextOfOperation?: Next,
-): Omit<Success, 'summary' | 'warnings'> {
-  const { plan, answer, decision, sentAt, failed } = accepted;
+/** What is known of an accepted change without its record: the outcome, the consent, time and place, and the exchange with the service. */
+function circumstances({
+  plan,
+  answer,
+  decision,
+  sentAt,
+  failed,
+}: AcceptedChange): Omit<Success, 'summary' | 'next' | 'warnings'> {
   const { requestIds, attempts } = answer.exchange;
   const codes = failed?.codes.map(quotedShort) ?? [];
   const names = failed?.names.map(quotedShort) ?? [];
@@ -179,7 +182,6 @@ function circumstances(
     sentAt,
     where: plan.where,
     effects: plan.consequences,
-    next: nextOf(accepted, contradictions, nextOfOperation),
     requestIds,
     ...(attempts.length > 1 && { attempts }),
   };
@@ -191,7 +193,7 @@ const quotedShort = (text: string): SafeText => quoted(text, 200);
 const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 
 /** The warnings of the plan, unless the caller got them with the plan before. */
-const warningsOf = ({ decision, plan }: AcceptedChange) =>
+const planWarnings = ({ decision, plan }: AcceptedChange) =>
   shownBefore.includes(decision.consent) ? [] : plan.warnings;
 
 const entriesText = (count: number): SafeText => say`${count} ${words(count === 1 ? 'entry' : 'entries')}`;

@@ -3,7 +3,7 @@ import { Refusal } from '../consent/refusal.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { isOfAnother, shownTime } from '../journal/journal.js';
 import type { Effect } from '../tools/define-operation.js';
-import { callAgain, callAgainFirst, forAgent, type Next, next } from '../tools/next.js';
+import { callAgain, type Next, next } from '../tools/next.js';
 import { forReader, type SafeText, say, words } from '../util/safe-text.js';
 import { type FollowedCall, stepToVerify } from './follow-change.js';
 
@@ -54,7 +54,7 @@ export function repeated(earlier: Earlier, call: FollowedCall): Refusal {
   });
 }
 
-/** The next step after a repetition was refused. The examples in the comments are what a person reads. A model reads longer texts. */
+/** The next step after a repetition was refused. */
 function stepAfterRepetition(earlier: Earlier, call: FollowedCall): Next {
   // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
@@ -63,18 +63,17 @@ function stepAfterRepetition(earlier: Earlier, call: FollowedCall): Next {
     case 'not ended':
       return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
     case 'accepted': {
-      // `Try again with allowRepeat: true only for a second one, billed separately.`
-      const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
-      const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
       const { operation, change } = call;
       const isBilled = operation.effect === 'create' && change.costsMoney;
       const repetition = say`${words(repetitions[operation.effect])}${words(isBilled ? ', billed separately' : '')}`;
-      // `callAgainFirst` is `callAgain` at the beginning of a sentence.
-      const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
+      const text = forReader({
+        agent: say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${repetition}.`,
+        person: say`Try again with allowRepeat: true only for ${repetition}.`,
+      });
       return next('user', 'decide', text);
     }
     case 'unknown': {
-      // `When ten minutes have passed since then, look in the console for a server "wiki". Only if it is not there and you still want it, try
+      // A person reads: `When ten minutes have passed since then, look in the console for a server "wiki". Only if it is not there and you still want it, try
       // again with allowRepeat: true.` The wait is for the cloud, which may list a new thing only minutes after the earlier call.
       const { who, action, text } = stepToVerify(call, {
         beforeLook: words('When ten minutes have passed since then,'),

@@ -90,7 +90,8 @@ function keepLastingPart(
 
 /**
  * Makes the outcome of a read from its reduced pages.
- * @param companionRecord the record of the companion read, or only the lasting part that an earlier call has kept; undefined if there is neither
+ * @param companionRecord the record of the companion read, or only the part of it that an earlier call has kept because it cannot change;
+ *   undefined if there is neither
  */
 function outcomeOfPages(
   { operation, input, isOffered }: ResolvedRead,
@@ -102,9 +103,10 @@ function outcomeOfPages(
   // If the read stopped at a limit, `firstUnread` is the start of the first page that was not read, and the record says how to continue.
   const record = pages.result(state, input, companionRecord, firstUnread);
   // The caller gets the truncated record. Summary and next step are made from the whole one.
-  // There is no next step after a truncated record, because it may lead to the first unread page, past the entries that were left out.
   const shown = truncateRecord(record, operation.exact, wantsWholeAnswer);
-  const next = shown.warnings.length > 0 ? undefined : operation.next?.(record, input, isOffered);
+  // There is no next step after a truncated record, because it may lead to the first unread page, past the entries that were left out.
+  const isTruncated = shown.warnings.length > 0;
+  const next = isTruncated ? undefined : operation.next?.(record, input, isOffered);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),

@@ -137,24 +137,15 @@ async function checkSignature(
   // Services check the signature before they look for the bucket, so the signature is valid. But the bucket of `--bucket` should exist.
   if (code === 'NoSuchBucket' && namesBucket)
     return problem(check, say`accepted, but there is no bucket ${bucket} here`, remedy);
-  // The probe names errors that show a valid signature, too, because it usually asks for a thing that does not exist. The text fits
-  // `list_parts`, the only built-in operation with a probe. For operations of files, it may name the wrong thing.
+  // A probe usually asks for a thing that does not exist, so some errors show a valid signature (`accepted`). The text fits `list_parts`, the
+  // only built-in operation with a probe. For an operation that a user added, "an upload" may be the wrong thing.
   if (probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
-  // After any other answer of storage, the kind of signed headers may be wrong, because stores then refuse even a valid key.
-  // Only storage has a setting for this kind (CLOUDOPS_STORAGE_HEADERS).
   const hasAnswered = status !== undefined;
   if (operation.service === 'storage' && hasAnswered) {
-    const cloud = await account.cloud();
-    const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
-    const otherCloud: Cloud = { ...cloud, storageHeaders: otherHeaders };
-    if (await isAccepted({ ...probe, arguments: probeInput }, operation, otherCloud, options))
-      return problem(
-        check,
-        say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`,
-        say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`,
-      );
+    const headersFinding = await checkOtherHeaders({ ...probe, arguments: probeInput }, operation, account, options);
+    if (headersFinding !== undefined) return headersFinding;
   }
 
   // AccessDenied usually means that the account lacks a right. But Ceph with STS sends it for an unknown access key, too.
@@ -164,6 +155,27 @@ async function checkSignature(
   );
   const remedies = code === 'AccessDenied' ? [remedy, ...deniedHints] : [remedy];
   return problem(check, join([summary, ...problems], ' '), join(remedies, ' '));
+}
+
+/**
+ * Tries the other kind of signed headers (CLOUDOPS_STORAGE_HEADERS), because with the wrong kind, stores refuse even a valid key. Returns the
+ * problem if the store accepts the other kind.
+ */
+async function checkOtherHeaders(
+  probe: Probe<Readonly<Record<string, unknown>>>,
+  operation: Operation,
+  account: Account,
+  options: CheckOptions,
+): Promise<Finding | undefined> {
+  const cloud = await account.cloud();
+  const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
+  const otherCloud: Cloud = { ...cloud, storageHeaders: otherHeaders };
+  if (!(await isAccepted(probe, operation, otherCloud, options))) return undefined;
+  return problem(
+    `${operation.service} signature`,
+    say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`,
+    say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`,
+  );
 }
 
 /**

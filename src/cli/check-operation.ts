@@ -34,9 +34,9 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   // The parser guards the functions of the operation. A guard reports each fault to `failed`, with a message that has the name already.
   const parse = createDefinitionParser({
     failed: ({ message }) => {
-      // Of messages that differ only in the string that they quote after `plainString`, the first is enough.
-      const [fault] = message.split(plainString);
-      if (![...problems].some((known) => known.split(plainString)[0] === fault)) problems.add(message);
+      // Of messages that differ only in the string that they quote, the first is enough.
+      const fault = withoutQuote(message);
+      if (![...problems].some((problem) => withoutQuote(problem) === fault)) problems.add(message);
     },
   });
   // Generated schemas are no part of a definition, so the parser would refuse them.
@@ -60,6 +60,9 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   }
   return [...problems];
 }
+
+/** The message of a guard, without the plain string that it may quote at its end. */
+const withoutQuote = (message: string) => message.split(plainString)[0];
 
 /**
  * Calls the operation with the example's arguments and a made-up answer. Returns the lines of the result as an agent reads it.
@@ -85,8 +88,9 @@ export async function exampleAnswer(
     reply: successReply,
     operations,
   });
-  // Never happens, because `callOffline` asks nobody unless `confirm` says so.
+  // Never happens, because without `confirm`, `callOffline` asks nobody.
   if (outcome.kind === 'inputRequired') return [];
+  // The example is valid, so only the rules for a secret can have refused it: `callOffline` puts a made-up text in its place.
   const namesSecret = Object.keys(operation.secretNames ?? {}).some((path) => valueAt(example, path) !== undefined);
   if (namesSecret && outcome.kind === 'failed' && outcome.failure.code === 'InvalidArguments')
     return [words('It is not shown, because the rules for the secret in the example refuse a made-up one.')];
@@ -151,15 +155,20 @@ function* probeCalls(operation: Operation, example: ExampleInput): Generator<Pro
 
 /** Makes a call. Returns the problem if its outcome is wrong. Faults of the operation's functions are not returned: guards report them. */
 async function probeCall(call: ProbeCall): Promise<string | undefined> {
-  const result = await callOffline(call).catch(errorName);
-  // A call returns a failure for a fault of the operation, so it should throw nothing.
-  if (typeof result === 'string') return `a call threw ${result}`;
+  let result: Awaited<ReturnType<typeof callOffline>>;
+  try {
+    result = await callOffline(call);
+  } catch (error) {
+    // For a fault of the operation, a call returns a failure. So it should throw nothing.
+    return `a call threw ${errorName(error)}`;
+  }
 
   const { outcome, isSent } = result;
   if (outcome.kind !== 'failed') return undefined;
   const { code, mayHaveHappened, next } = outcome.failure;
   if (!isSent && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
-  // Without `ifTooLarge`, the advice of the failure is to split the change. A PUT replaces a whole thing, which cannot be split.
+  // A change that is too large to show needs advice. The usual advice is to split the change, which a PUT cannot follow, because it replaces a
+  // whole thing. So a PUT must define `ifTooLarge`.
   const { method, change } = call.operation;
   if (code === 'TooLargeToShow' && change?.ifTooLarge === undefined && method === 'PUT') {
     const [quotedAdvice] = next.text.text.split('.');

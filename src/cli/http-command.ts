@@ -268,6 +268,7 @@ function openIssuer(
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   const sleep = (milliseconds: number) => delay(milliseconds);
   const keys = createIssuerKeys({ ...options, httpClient, sleep });
+  // Never rejects.
   void keys.fetch();
   const authenticate = authenticateByIssuer({ ...options, keys });
   return {
@@ -275,8 +276,7 @@ function openIssuer(
     // An issuer names scopes only in a token, so the caller keeps the scopes of the token with which the plan was made.
     callerNamed: async (name, scopesAtPlan) => ({ kind: 'authenticated', principal: { name, scopes: scopesAtPlan } }),
     signIn: async (publicUrl) => {
-      // Never happens: `accessOf` refuses a page for decisions without a client ID.
-      if (clientId === undefined) return signInByToken(authenticate, options.now);
+      if (clientId === undefined) throw new Error('accessOf refuses a page for decisions without a client ID.');
       const { signInAtIssuer } = await import('../http/sign-in-at-issuer.js');
       return signInAtIssuer({ ...options, clientId, clientSecret, publicUrl, httpClient, authenticate });
     },

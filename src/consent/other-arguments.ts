@@ -53,9 +53,10 @@ export function otherArguments(
  */
 function textsOfList(listPath: string, listLength: number, leaves: readonly Leaf[], longest: number): SafeText[] {
   const entries = entriesOf(listPath, leaves);
+  // The path within the entry: `.key` of `objects[0].key`, or an empty text if the entry is a plain value.
   const fields = new Set(leaves.map(([path]) => path.slice(path.indexOf(']', listPath.length) + 1)));
   const [field = ''] = fields;
-  // If each entry is one value, or an object with the same single field, the values are enough: `objects[].key "a", "b"`.
+  // If every entry has a single leaf, and all have the same field, the values are enough: `objects[].key "a", "b"`.
   const isOfOneField = fields.size === 1 && entries.length === listLength && leaves.length === listLength;
 
   const shown: SafeText[] = [];

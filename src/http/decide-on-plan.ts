@@ -222,6 +222,7 @@ type PreparedCall =
   | { readonly kind: 'ready'; readonly callOfPlan: CallOfPlan }
   | { readonly kind: 'refused'; readonly effect: 'refused' | 'not counted'; readonly outcome: EndedOutcome };
 
+/** Prepares the call of a plan. A refusal has the effect of the click that made it necessary, for the log. */
 async function prepareCall(
   plan: FoundPlan,
   { operations, call, stateKeys, now, callerOf }: DecisionDependencies,
@@ -234,7 +235,8 @@ async function prepareCall(
     return { kind: 'refused', effect: 'not counted', outcome };
   }
   const principal = found?.kind === 'authenticated' ? found.principal : undefined;
-  if (operation === undefined || (caller !== undefined && principal === undefined)) {
+  const isCallerGone = caller !== undefined && principal === undefined;
+  if (operation === undefined || isCallerGone) {
     const problem = say`the caller, or the tool, does not exist here any more`;
     return { kind: 'refused', effect: 'refused', outcome: refusedCall(plan, 'NotAllowed', [problem]) };
   }

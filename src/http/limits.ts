@@ -16,7 +16,7 @@ export const defaultHttpLimits = {
   /** Open questions of all callers. Each holds a connection, so only half of `connectionsOfAddress`: the answers may need the others. */
   questions: 128,
   waitingCalls: 64,
-  /** Longest wait of a call for a place. */
+  /** The longest time that a call waits for one of the `concurrentCalls` places. */
   waitMs: 5000,
   connections: 1024,
   /** Connections, and also concurrent requests, of one IPv4 address or one /64 of IPv6. */
@@ -76,7 +76,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         throw error;
       }
 
-      // `waitOutside` also calls this, and takes a place again before the call can end. So no place is given up twice.
+      // Called at the end of the call, and by `waitOutside`, which takes the place back before it returns. So no place is given up twice.
       const leave = () => {
         uncountCall();
         places.leave();
@@ -94,7 +94,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
           } finally {
             endQuestion();
             // Neither a full queue nor the caller's limit stops a call that has run before.
-            await places.takeBeforeQueue();
+            await places.takeAheadOfQueue();
             uncountCall = countCall(caller, { mayExceed: true });
           }
         },
@@ -149,7 +149,7 @@ function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
       else throw busy();
     },
     /** Takes a place, or waits for one at the front of the queue, for any time. */
-    async takeBeforeQueue(): Promise<void> {
+    async takeAheadOfQueue(): Promise<void> {
       if (taken < concurrentCalls) taken += 1;
       else await new Promise<void>((resolve) => queue.unshift(resolve));
     },

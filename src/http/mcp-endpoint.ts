@@ -135,15 +135,18 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
     const { call, allEnded } = trackCalls(reportedCall);
     const createSdkServer = (listenWhile: Wait) => {
       // While a call waits for a person, it gives up its place, and `listenWhile` receives the client's cancellation.
-      const wait: Wait = (work) => place.waitOutside(() => listenWhile(work));
+      const waitForPerson: Wait = (work) => place.waitOutside(() => listenWhile(work));
       // In an old protocol, the client declares its capabilities only when its session begins.
       const sessionClient = session?.client;
-      return createServer({ ...serverOptions, principal, call, sessionClient, listLifeMs, wait }, catalog);
+      return createServer(
+        { ...serverOptions, principal, call, sessionClient, listLifeMs, wait: waitForPerson },
+        catalog,
+      );
     };
 
     try {
       // The client may close the connection while its request waits for a place, or to be parsed. The request would then keep its place forever,
-      // because `whenClosed` does not resolve for a connection that has closed before.
+      // because `serveMessage` waits for a close event that has already happened.
       const isGone = () => response.destroyed || request.socket.destroyed;
       if (isGone()) return;
       const message = await readMessage();

@@ -132,7 +132,7 @@ function createQuestions({ expect, newId }: Conversation) {
   const questions = new Map<RequestId, { readonly idForClient: string; endWait(): void }>();
 
   return {
-    /** Starts to wait for the answer, with which `receive` is called. Returns the question to send, with its ID for the client. */
+    /** Starts to wait for the answer. Calls `receive` with it when it comes. Returns the question to send, with its ID for the client. */
     async expectAnswer(question: JSONRPCRequest, receive: (answer: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
       const idForClient = newId();

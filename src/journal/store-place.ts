@@ -32,7 +32,10 @@ export function storePlace(journal: string): StorePlace {
   };
 }
 
-/** True if a path looks like a database: `host=db password=…`, or an address that is quoted, follows other text or begins as `p://` does. */
+/**
+ * True if a text that was taken for a path looks like the address of a database: it contains an address (`"postgres://db"`, `url=mysql:/db`),
+ * begins with a scheme of one letter (`p://db`), or has the settings of a connection (`host=db password=…`).
+ */
 const looksLikeConnection = (text: string) =>
   /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\//i.test(text) ||
   /(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i.test(

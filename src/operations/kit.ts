@@ -93,12 +93,12 @@ function frozen<Value>(value: Value): Value {
 export const createKit = (fromModel: FromModel): Kit => ({
   version: kitVersion,
   defineOperation: (definition) => {
-    // Without `output`, answers may have any fields. Parsing with the empty schema would drop them, but `readRecord`, which reads answers,
-    // keeps the fields that a schema does not name.
+    // Without `output`, answers may have any fields. The empty schema drops none, because `readRecord`, which reads answers, keeps the fields
+    // that a schema does not name.
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
-    // `withLazySchemas` makes each schema at its first use. An operation of a file may have a function as `example`, which its type does not
-    // know. The cast is safe, because `withLazySchemas` only copies `example`.
+    // `withLazySchemas` makes each schema at its first use. The cast: an outside file may give a function as `example`, which
+    // `DefinedOperation` does not allow. It is safe, because `withLazySchemas` only copies `example`.
     return withLazySchemas(operation as DefinedOperation);
   },
   fromModel,

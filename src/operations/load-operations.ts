@@ -82,7 +82,8 @@ export async function loadOperations(
     const fileProblems = await loadFile(file, loaded, context);
     problems.push(...fileProblems.slice(0, maximumProblems).map((text) => problemLine(file, text)));
   }
-  // Checked last, because the read may be in a later file. A file with a problem would make its reads unknown.
+  // A change may name a read of a later file in `follow`, so this is checked after all files are loaded. It is not checked if a file has
+  // problems, because the operations of that file are missing.
   if (problems.length === 0) problems.push(...followProblemsIn(loaded));
 
   const fileNotes = loaded.emptyFiles.map((file) => aboutFiles(`${quoteName(basename(file))} has no operations.`));

@@ -23,8 +23,8 @@ type CallTool = (operation: Operation, args: ActionToken['args'], context: Click
 /**
  * Answers a request of the change view, which calls the tool `decide_change`: a click that accepts or declines a plan, a click for a new plan
  * (`again`), or a question for the state of a plan (`look`). The `ticket` of the request is the action token that the view got with the
- * plan. The token holds the call that made the plan, and claims, by which the plan is found. If the plan was already decided, a click gets the
- * outcome of the earlier decision.
+ * plan. It contains the call that made the plan, and the plan's claims. If the plan was already decided, a click gets the outcome of the
+ * earlier decision.
  * @param operations the operations whose tools are offered to this caller
  */
 export async function decide(
@@ -45,7 +45,7 @@ export async function decide(
     const outcome = await callTool(operation, { ...plannedArgs, ...extraArgs }, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
-    // If the outcome is a new plan, its ticket is made of `call`, which has no `planOnly`, so that a click on the new plan carries it out.
+    // The caller makes the ticket of a new plan from `call`. It leaves out `planOnly`, or a click on the new plan would only plan again.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 

@@ -70,7 +70,7 @@ function shownSchema(rules: ValueRules, nesting: Nesting): z.ZodType {
   return innerSchema(rules);
 }
 
-/** True if a value is given as JSON text. */
+/** True if a value is given as JSON text: a map, a document, or a structure that is nested too deeply or contains itself. */
 export const isJsonText = (rules: ValueRules, { depth, around }: Nesting): boolean =>
   rules.kind === 'map' ||
   rules.kind === 'document' ||

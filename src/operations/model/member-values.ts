@@ -14,8 +14,7 @@ export function memberValues(fields: readonly Argument[], values: Values): Recor
 
 /**
  * Converts a value of an argument, and all values in it, to what the protocols take: a `Date` for a time, bytes for a blob, and a number
- * for a number, which a call may give as text. Other values stay as they are. In the request that a plan shows, a text stands in for each
- * secret, such as `hidden secret`. So a value of any kind may be such a stand-in.
+ * for a number, which a call may give as text. Other values stay as they are.
  */
 function memberValue(rules: ValueRules, value: unknown): unknown {
   switch (rules.kind) {
@@ -27,7 +26,8 @@ function memberValue(rules: ValueRules, value: unknown): unknown {
       return isObject(value) ? mapValues(value, (entry) => memberValue(rules.element(), entry)) : value;
     case 'blob':
       return bytesOfBlob(String(value));
-    // A stand-in makes an invalid time or number. If the protocol refuses it, the plan is shown without the request.
+    // In the request that a plan shows, a text such as `hidden secret` stands in for a secret, also for a secret time or number. The value is
+    // then invalid. If the protocol refuses it, the plan is shown without the request.
     case 'timestamp':
       return new Date(String(value));
     case 'integer':
@@ -38,7 +38,7 @@ function memberValue(rules: ValueRules, value: unknown): unknown {
   }
 }
 
-/** Decodes base64. A text that is not base64 stands in for a secret in a plan (`memberValue`), and becomes bytes in UTF-8. */
+/** Decodes base64. A text that is not base64 stands in for a secret in a plan, and becomes bytes in UTF-8. */
 const bytesOfBlob = (value: string) => new Uint8Array(Buffer.from(value, base64.test(value) ? 'base64' : 'utf8'));
 
 /** Converts each value in an object. */

@@ -150,7 +150,7 @@ function takePart(first: Token, tokens: Token[], length: number, isBackwards: bo
 /** Returns the cost of a part with a quantifier. */
 function repeated({ ways, steps }: Cost, quantifier: string, length: number): Cost {
   const [min, max] = boundsOf(quantifier);
-  // Further repetitions than `min` must not be empty, so a text has only `length` of them.
+  // Beyond `min` repetitions, an engine matches none that is empty. So a text of `length` characters has at most `length` more.
   const mostRepetitions = Math.min(max, min + length);
   return {
     ways: sumOfPowers(ways, min, mostRepetitions),

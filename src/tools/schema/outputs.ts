@@ -43,8 +43,8 @@ const nodes = () =>
   });
 
 /**
- * Cluster (docs/API.md: Cluster record). In the list of tools, the text of `like` takes the place of an object's fields, at any depth. It
- * names the useful ones.
+ * Cluster (docs/API.md: Cluster record). For `like(schema, text)`, the list of tools shows `text` in place of the fields of `schema`, to stay
+ * short. The text names the useful fields.
  */
 export const cluster = () =>
   z.object({

@@ -190,7 +190,7 @@ const silencesOf = (arrivals: readonly UploadPart[]) =>
     return { from, ms: uploadedAt - from };
   });
 
-/** Converts a time by the service's clock to a time by the clock that stands still in a pause. No arrival is in the pause. */
+/** Converts a time by the service's clock to a time by the clock that stands still in a pause. The time must not be inside the pause. */
 const activeTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : time - pause.ms;
 

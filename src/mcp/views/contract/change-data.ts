@@ -110,7 +110,7 @@ export const outcomeKinds = [
 ] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
 
-/** Each outcome in two or three words. */
+/** A short title for each outcome. */
 export const outcomeTitles = {
   accepted: 'Accepted',
   partly: 'Done in part',
