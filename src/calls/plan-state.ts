@@ -45,8 +45,13 @@ export type AskingCall = Pick<DraftedChange, 'draft'> & { readonly call: Followe
 
 /**
  * Finds the state of a plan by its `claims`, the content of its planId. Their nonce finds the stored plan, and the journal entry of the
- * change. A stored plan has the outcome as the caller gets it. A journal entry has only an ending, from which a shorter outcome is made. A
- * plan without a decision waits until it expires or, if it was never stored, until the claims expire.
+ * change. The first of these facts decides:
+ *
+ * 1. The stored plan has an outcome, which is the outcome as the caller gets it.
+ * 2. The journal entry has an ending, from which a shorter outcome is made.
+ * 3. There is a journal entry, so the change is being sent.
+ * 4. The stored plan has a decision.
+ * 5. The plan waits until it expires or, if it was never stored, until the claims expire.
  * @throws Refusal if the plan belongs to another change, or has expired; the error if the plan or its change cannot be read
  */
 export async function stateByClaims(
@@ -61,7 +66,7 @@ export async function stateByClaims(
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };
 
   const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
-    // Every decision on a stored plan ends its waiting before the journal gets the change. So the journal has no change of a waiting plan.
+    // The journal gets a change only after a decision on its plan. So it has no change of a waiting plan, and need not be readable.
     if (plan?.state === 'waiting') return undefined;
     throw error;
   });
@@ -73,15 +78,14 @@ export async function stateByClaims(
       kind: 'ended',
       outcome: outcomeInJournal(change, change.ending, asking.call),
       person: change.approver,
-      // A moment after the ending is in the journal, the stored plan gets the outcome with the cloud's answer. `isSettling`: look again until then.
+      // A moment after the ending is in the journal, the stored plan gets the outcome with the cloud's answer.
       isSettling: plan !== undefined && isFresh(change.ending, time),
     };
-  // The change is being sent.
   if (change !== undefined) return { kind: 'underWay' };
   if (plan?.state === 'decided') return stateByDecision(plan, time);
 
-  // No decision is recorded with this nonce. A stored plan may wait for hours.
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
+  // A stored plan may wait for hours.
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
   // The planId counts as consent for ten minutes only, and never if its use is `handle`, because it then only names the plan.
@@ -158,16 +162,19 @@ export const ofAnotherCall = () =>
     say`the planId belongs to another tool, or to other arguments, another endpoint or account, or the same change was sent since`,
   ]);
 
-/** @throws Refusal if this server did not issue the planId for this caller */
-export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims {
+/** Returns the content of a planId; undefined if this server did not issue the planId for this caller. */
+export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims | undefined {
   try {
     const claims = tokens.read(planId);
-    if (claims.use !== 'question') return claims;
+    return claims.use === 'question' ? undefined : claims;
   } catch (error) {
-    if (!(error instanceof InvalidToken)) throw error;
+    if (error instanceof InvalidToken) return undefined;
+    throw error;
   }
-  throw new Refusal('PlanRefused', [say`this server did not issue the planId, or it was altered`]);
 }
+
+/** The problem of a planId for which `readClaims` returns undefined. */
+export const notIssuedHere = say`this server did not issue the planId, or it was altered`;
 
 /**
  * Makes the outcome of a change from its journal entry: the change, and the `ending` that a server added when the change ended. All texts of

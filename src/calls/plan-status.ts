@@ -17,6 +17,7 @@ import {
   type AskingCall,
   awaitEnd,
   isSettling,
+  notIssuedHere,
   ofAnotherCall,
   type PlanState,
   readClaims,
@@ -42,7 +43,7 @@ export interface OwnPlan {
 /**
  * Finds the plan of a call's planId.
  * @param step the next step towards consent, which `decideConsent` has chosen for the call
- * @returns undefined if the call has no planId, or has an invalid planId and does not need one
+ * @returns undefined if the call has no planId, or an invalid planId that it does not need
  * @throws Refusal if the call needs a planId, and its planId is invalid
  */
 export async function findOwnPlan(
@@ -62,32 +63,36 @@ export async function findOwnPlan(
     return undefined;
   }
 
-  let claims: ConsentClaims | undefined;
-  try {
-    claims = readClaims(planId, tokens);
-    return await readOwnPlan(planId, claims, step, drafted, context, dependencies);
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'PlanRefused') throw error;
-    // `claims` is set if the planId is genuine, and `readOwnPlan` has refused it.
-    const isIssuedHere = claims !== undefined;
-    const isNeeded = withdraw || pageReply !== undefined || needsValidPlanId(step, isIssuedHere);
-    // The call goes on as if it had no planId.
-    if (!isNeeded) return undefined;
-    // The usual advice after `PlanRefused` is to call without planId for a new plan. Here, such a call would send the change at once.
-    const wouldSend = step.kind === 'given' && !withdraw;
-    throw wouldSend ? new Refusal('PlanRefused', error.problems, { next: callWithoutPlanId }) : error;
-  }
+  const claims = readClaims(planId, tokens);
+  const found =
+    claims === undefined
+      ? new Refusal('PlanRefused', [notIssuedHere])
+      : await readOwnPlan(planId, claims, step, drafted, context, dependencies).catch(planRefusalIn);
+  if (!(found instanceof Refusal)) return found;
+
+  const isIssuedHere = claims !== undefined;
+  const isNeeded = withdraw || pageReply !== undefined || needsValidPlanId(step, isIssuedHere);
+  // The call goes on as if it had no planId.
+  if (!isNeeded) return undefined;
+  // The usual advice after `PlanRefused` is to call without planId for a new plan. With `given`, such a call would send the change at once.
+  const wouldSend = step.kind === 'given' && !withdraw;
+  throw wouldSend ? new Refusal('PlanRefused', found.problems, { next: callWithoutPlanId }) : found;
 }
 
-/**
- * True if a call with an invalid planId is refused. False if it goes on as if it had no planId.
- * @param isIssuedHere true if this server issued the planId for this caller
- */
+/** Returns the refusal of an invalid planId. @throws any other error */
+function planRefusalIn(error: unknown): Refusal {
+  if (error instanceof Refusal && error.code === 'PlanRefused') return error;
+  throw error;
+}
+
+/** True if a call at this step towards consent is refused if its planId is invalid. */
 function needsValidPlanId(step: ConsentStep, isIssuedHere: boolean): boolean {
+  // The planId is the consent, or names the plan whose state is asked for.
   if (step.kind === 'redeem' || step.kind === 'status') return true;
-  // A person who agreed with --yes agreed to the plan that the planId names. With `off`, nobody sees the change before it is sent, so a planId of
-  // this server has to belong to it.
-  return isAgreedByOption(step) || (step.kind === 'given' && isIssuedHere);
+  // A person who agreed with --yes agreed to the plan that the planId names.
+  if (isAgreedByOption(step)) return true;
+  // With `off`, nobody sees the change before it is sent, so a planId of this server has to belong to it.
+  return step.kind === 'given' && isIssuedHere;
 }
 
 /** Reads the plan of a genuine planId. @throws Refusal if it is not the plan of this call, or if its state cannot be read */
@@ -100,22 +105,28 @@ async function readOwnPlan(
   dependencies: CallDependencies,
 ): Promise<OwnPlan> {
   const { withdraw } = drafted.call.control;
-  const own = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
+  const found = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
   const isConsent = step.kind === 'redeem' && !withdraw;
-  if (isOwnByRequest(own.state, isConsent)) return own;
+  if (!needsSameDigest(found.state, isConsent)) return found;
+
   const { duplicate, consentDigest } = await findRepetition(drafted, context, dependencies);
-  if (claims.digest === consentDigest) return own;
+  if (claims.digest === consentDigest) return found;
   // The plan of a repetition has another digest if this call leaves out `allowRepeat`.
   if (!withdraw) refuseRepetition(duplicate, drafted.call, context);
   throw ofAnotherCall();
 }
 
 /**
- * True if a plan is the call's own because both have the same request, which `stateByClaims` has compared. False if their consent digests have
- * to be equal too, because the plan is neither stored nor in the journal, so no request was compared, or because the planId is the consent.
+ * True if plan and call need the same consent digest to belong together. False if the same request is enough, which `findState` has compared.
+ * @param isConsent true if the call takes the planId as consent
  */
-const isOwnByRequest = (state: PlanState, isConsent: boolean): boolean =>
-  state.kind !== 'waiting' || (state.isStored && !(isConsent && state.isRedeemable));
+function needsSameDigest(state: PlanState, isConsent: boolean): boolean {
+  // The plan is decided, so the call only gets its outcome.
+  if (state.kind !== 'waiting') return false;
+  // Of this plan, only the claims of its planId are known. They have a digest, but no request.
+  if (!state.isStored) return true;
+  return isConsent && state.isRedeemable;
+}
 
 /** True if a plan may take the place of another: it waits, or has carried out its change or is about to. False if it was declined or has failed. */
 export const mayReplace = ({ state }: OwnPlan): boolean =>
@@ -134,27 +145,41 @@ export async function answerPlanStatus(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome | undefined> {
-  const { planId, claims } = own;
-  const { call, draft } = drafted;
-  const { page, now } = dependencies;
-  const { nonce } = claims;
-  const { withdraw } = call.control;
   // The user's reply to the request to open the page, if this call brings it.
   const pageReply = context.guide?.resumedReply;
-  const mustWait = shouldWait(own.state, step, call.control, pageReply, dependencies);
+  const mustWait = shouldWait(own.state, step, drafted.call.control, pageReply, dependencies);
   const state = mustWait ? await waitForEnd(own, drafted, context, dependencies) : own.state;
-  if (state.kind === 'ended') return withPerson(state, context);
-  if (state.kind === 'underWay') return unendedAnswer(draft.tool, planId, state);
+  switch (state.kind) {
+    case 'ended':
+      return withPerson(state, context);
+    case 'underWay':
+      return unendedAnswer(drafted.draft.tool, own.planId, state);
+    case 'waiting':
+      return answerWaiting(own, state, step, drafted, pageReply, dependencies);
+  }
+}
 
+/** Answers a call whose plan waits for a decision: see `answerPlanStatus`. */
+async function answerWaiting(
+  { planId, claims: { nonce } }: OwnPlan,
+  state: WaitingState,
+  step: ConsentStep,
+  { call, draft }: DraftedChange,
+  pageReply: Guide['resumedReply'],
+  dependencies: CallDependencies,
+): Promise<EndedOutcome | undefined> {
+  const { page, now } = dependencies;
   if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now()))
     throw await declineUnopened(nonce, draft, dependencies);
-  if (withdraw) return withdrawPlan(nonce, draft, dependencies);
+  if (call.control.withdraw) return withdrawPlan(nonce, draft, dependencies);
   // A call with a reply about the page leaves the decision to the person there.
   if (pageReply === undefined && canDecide(step, state, dependencies)) return undefined;
+
   const { confirm } = call.account;
   const whom = whoDecides(confirm, page?.kind ?? 'none');
   // With `off`, nobody decides on plans any more, so another call with the planId would learn nothing.
-  const waitsFor = confirm === 'off' ? { whom, agentStep: withoutPlanId } : { whom, decideAt: addressOf(nonce, page) };
+  const waitsFor =
+    confirm === 'off' ? { whom, agentStep: callWithoutPlanIdText } : { whom, decideAt: addressOf(nonce, page) };
   return unendedAnswer(draft.tool, planId, state, waitsFor);
 }
 
@@ -172,8 +197,12 @@ function shouldWait(
   if (pageReply !== undefined) return pageReply.visit === 'opened';
   // With `planOnly`, the caller only wants to know how the plan stands.
   if (withdraw || planOnly) return false;
-  // With `status`, the call asks how the plan ends. With any other step, it wants to decide, but waits if a person decides on the page instead.
-  return step.kind === 'status' || (!isAgreedByOption(step) && waitsOnPage(state, dependencies));
+  // The call asks how the plan ends.
+  if (step.kind === 'status') return true;
+  // The person at the command line decides, whatever happens on the page.
+  if (isAgreedByOption(step)) return false;
+  // Any other call wants to decide too, but leaves that to a person on the page.
+  return waitsOnPage(state, dependencies);
 }
 
 /** True if a call decides on its waiting plan by a question to the user, its planId, or --yes. False with `off`, because nobody decides then. */
@@ -224,30 +253,39 @@ export async function sendToPage(
   const message = join([...decisionLines(plan, call, dependencies.questionLimits), aboutPage], '\n');
   const askedAt = dependencies.now().getTime();
   const visit = await visitPage(message, pageUrl, guide, draft.tool, context, dependencies);
-  // The client repeats this call with the user's reply and these claims, and `answerPlanStatus` continues.
-  if (visit === 'later')
-    return {
-      kind: 'inputRequired',
-      message,
-      answer: { address: pageUrl },
-      claims: { use: 'handle', digest: consentDigest, nonce },
-    };
+  if (visit === 'later') {
+    // The client repeats this call with the user's reply and these claims, and `answerPlanStatus` continues. Their use is always `handle`, because
+    // a reply about the page is never consent, even if the planId can be.
+    const claimsOfReply = { use: 'handle', digest: consentDigest, nonce } as const;
+    return { kind: 'inputRequired', message, answer: { address: pageUrl }, claims: claimsOfReply };
+  }
   if (isDeclinedByPerson(visit, askedAt, dependencies.now())) throw await declineUnopened(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
-
-  const waitOnPage = async () => {
-    const firstState = await findState(planId, claims, planned, dependencies);
-    return waitForEnd({ planId, claims, state: firstState }, planned, context, dependencies);
-  };
-  const state = await waitOnPage().catch((error: unknown) => {
-    // If the state cannot be read, `outcome`, the answer with the plan, is still right.
-    if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
-    throw error;
-  });
+  const state = await waitOnPage(planId, claims, planned, context, dependencies);
   return state?.kind === 'ended' ? withPerson(state, context) : outcome;
 }
 
-/** Asks the user to open the page. An error counts as `cancelled`, because the user can still be told to open the page. */
+/** Waits until a person has decided on the page and the plan has ended. Returns the last state, or undefined if the state cannot be read. */
+async function waitOnPage(
+  planId: string,
+  claims: ConsentClaims,
+  asking: AskingCall,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<PlanState | undefined> {
+  try {
+    const state = await findState(planId, claims, asking, dependencies);
+    return await waitForEnd({ planId, claims, state }, asking, context, dependencies);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Asks the user to open the page. An error, or a refusal such as `Stopping`, counts as `cancelled`, because the user can still be told to open the
+ * page.
+ */
 async function visitPage(
   message: SafeText,
   pageUrl: string,
@@ -260,6 +298,7 @@ async function visitPage(
   try {
     return await waitForPerson(context, send);
   } catch (error) {
+    // A refusal is expected, on shutdown or if too many calls wait for people, so it is not logged.
     if (!(error instanceof Refusal)) log('error', 'unexpected', { tool, error: errorName(error) });
     return 'cancelled';
   }
@@ -319,9 +358,9 @@ interface WaitsFor {
 }
 
 const planOption = forReader({ agent: 'planOnly: true', person: 'planOnly: true', operator: '--plan' });
-const withoutPlanId = say`Without planId, a call with ${planOption} shows a plan. Without both, the same call sends the change at once.`;
+const callWithoutPlanIdText = say`Without planId, a call with ${planOption} shows a plan. Without both, the same call sends the change at once.`;
 /** The step after a refused planId, if the same call without planId would be sent without asking anybody. */
-const callWithoutPlanId = next('agent', 'call', withoutPlanId);
+const callWithoutPlanId = next('agent', 'call', callWithoutPlanIdText);
 const askAgain = words('Call again later with the same arguments and this planId.');
 
 /** The answer about a plan that waits for a decision, or is decided but has no outcome yet. */

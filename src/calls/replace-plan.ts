@@ -1,12 +1,11 @@
 import { decisionText } from '../consent/plan-decision.js';
 import type { FoundPlan } from '../consent/plans.js';
 import { Refusal } from '../consent/refusal.js';
-import type { ConsentClaims } from '../consent/tokens.js';
 import { forAgent, next } from '../tools/next.js';
 import { escapeInvisible } from '../util/quote.js';
-import { join, type SafeText, say, words } from '../util/safe-text.js';
+import { type SafeText, say, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies } from './context.js';
-import { readClaims, stateUnavailable } from './plan-state.js';
+import { notIssuedHere, readClaims, stateUnavailable } from './plan-state.js';
 import { withdrawPlan } from './plan-status.js';
 import { visibleCaller } from './policy.js';
 import type { DraftedChange } from './stages.js';
@@ -31,10 +30,16 @@ export async function findReplaced(
       words('Call without one of the two. No plan was withdrawn.'),
     );
 
-  const { nonce } = readReplaced(replaces, context.tokens);
-  const plan = await plans.find(nonce).catch((error: unknown) => {
+  const claims = readClaims(replaces, context.tokens);
+  if (claims === undefined)
+    throw notReplaced(
+      say`replaces: ${notIssuedHere}`,
+      words('Call with the planId of the other plan exactly as it was given, or without replaces.'),
+    );
+  const plan = await plans.find(claims.nonce).catch((error: unknown) => {
     throw stateUnavailable(error, draft.tool, log, replaces);
   });
+  // A plan that only a call with its planId carries out is not stored, so it is not found.
   if (plan === undefined || plan.tool !== draft.tool || plan.args.account !== args.account)
     throw notReplaced(
       say`replaces: this is no plan of the same tool and account that waits for a person`,
@@ -47,20 +52,6 @@ export async function findReplaced(
   // A repeated call finds the plan that its first attempt has withdrawn.
   if (plan.decision?.kind === 'withdrawn') return undefined;
   throw decidedMeanwhile(plan, context);
-}
-
-/** The content of the planId in `replaces`. */
-function readReplaced(planId: string, tokens: CallContext['tokens']): ConsentClaims {
-  try {
-    return readClaims(planId, tokens);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const problem = say`replaces: ${join(error.problems, '; ')}`;
-    throw notReplaced(
-      problem,
-      words('Call with the planId of the other plan exactly as it was given, or without replaces.'),
-    );
-  }
 }
 
 /**
