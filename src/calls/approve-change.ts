@@ -14,32 +14,33 @@ import type { CallContext, CallDependencies, Click, Question } from './context.j
 import { ofAnotherCall } from './plan-state.js';
 import type { PlannedChange } from './stages.js';
 
+/** A step that leads to a decision in this call, or to a refusal. The other steps answer with the plan or with its state. */
+export type DecidingStep =
+  | Exclude<ConsentStep, { kind: 'plan' | 'status' }>
+  /** Take the click that makes this call as the decision. */
+  | { readonly kind: 'click'; readonly click: Click };
+
 /**
  * Gets the decision on a change: a person's, the consent by planId, or a consent that a setting or an option gives beforehand. Returns the
  * question if the client has to ask the user first.
- * @param step the result of `decideConsent`. Ignored if the call is a click
- * @param claims the content of the call's planId, if the call decides on its plan
+ * @param claims the content of the call's planId, if the call decides on its plan. A click brings its own claims
  * @throws Refusal if there is no decision
  */
 export async function getDecision(
-  step: ConsentStep,
+  step: DecidingStep,
   planned: PlannedChange,
   claims: ConsentClaims | undefined,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<ChangeDecision | Question> {
-  if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
   switch (step.kind) {
+    case 'click':
+      return clickDecision(planned, step.click, dependencies.now());
     case 'given':
       return { kind: 'accepted', record: { consent: step.how, nonce: claims?.nonce } };
     case 'refuse':
       // The client is unknown if its session was lost. After reconnecting, a new session says whether the client can ask its user.
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
-    case 'status':
-    case 'plan':
-      // `planAndApprove` answers these steps itself, except `status` for a call with an invalid planId. Its step was `ask` at first, which needs no
-      // planId. Then the journal's remarks made the question too long, and the step became `status`.
-      throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
     case 'redeem':
       return planIdDecision(planned, claims, dependencies);
     case 'ask':
@@ -172,12 +173,12 @@ async function redactReason(reason: string | undefined, { operation, input, endp
   return createRedactor([...secrets, keys?.secretAccessKey, keys?.sessionToken]).clean(text);
 }
 
-/** The number of times that a person can type the name of the thing to delete in one call. There is no limit across calls. */
+/** The number of times that a person can type the name of the thing to delete in one call. */
 const maximumTries = 5;
 
 /**
  * Asks the question and returns the reply, or reads the reply that this call brings. Asks again after a wrong name, until this call has had
- * `maximumTries` replies. Some clients bring each reply with another call. Such a call has one reply, so it never reaches the limit.
+ * `maximumTries` replies.
  * @returns the reply, or `later` if the client will bring it with another call; and the text of the question that was asked last
  */
 async function getReply(
@@ -201,6 +202,7 @@ async function getReply(
     // An earlier call has shown the plan and asked the question.
     reply = elicitor.resumedReply.read(acceptLabel.text, requiredName);
   }
+  // A client that brings each reply with another call answers `later` here, which ends the loop. Nothing limits the number of such calls.
   for (let replies = 1; reply !== 'later' && reply.kind === 'wrongName' && replies < maximumTries; replies += 1) {
     message = say`That is not the name. ${question}`;
     reply = await ask(message);

@@ -3,15 +3,16 @@ import type { FoundPlan } from '../consent/plans.js';
 import { Refusal } from '../consent/refusal.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
 import type { ConsentClaims } from '../consent/tokens.js';
-import { getDecision } from './approve-change.js';
+import { say } from '../util/safe-text.js';
+import { type DecidingStep, getDecision } from './approve-change.js';
 import { claimPlan, recordDecline, settlePlan } from './claim-plan.js';
-import type { CallContext, CallDependencies, CallOutcome } from './context.js';
+import type { CallContext, CallDependencies, CallOutcome, Question } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
 import { draftChange, planChange } from './plan-change.js';
 import { answerPlanStatus, findOwnPlan, lookAtPlan, mayReplace, type OwnPlan, sendToPage } from './plan-status.js';
 import { findReplaced, withdrawReplaced } from './replace-plan.js';
 import { sendChange } from './send-change.js';
-import type { DraftedChange, PlannedChange, ResolvedChange } from './stages.js';
+import type { ApprovedChange, DraftedChange, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Runs a change. Returns its outcome if there is consent, or else the plan, the state of a plan, or a question to the user. */
 export async function runChange(
@@ -29,29 +30,35 @@ export async function runChange(
   // A click is the decision itself, so the call withdraws no other plan and does not tell the state of its own.
   if (click !== undefined) {
     const clickedChange = await planChange(drafted, [], context, dependencies);
-    return approveAndSend(step, clickedChange, context, dependencies);
+    return approveAndSend({ kind: 'click', click }, clickedChange, context, dependencies);
   }
 
   // The argument `replaces` names another waiting plan, which this call withdraws in favour of its own plan.
   const replaced = await findReplaced(drafted, context, dependencies);
-  // The own plan is the plan of the call's planId, which an earlier call has made. `answerPlanStatus` may wait until the own plan ends, or end this
-  // call, so the replaced plan is withdrawn first, unless the own plan was declined or has failed (`mayReplace`).
+  // The own plan is the plan of the call's planId, which an earlier call has made.
   const own = await findOwnPlan(step, drafted, context, dependencies);
-  if (own !== undefined && mayReplace(own)) await withdrawReplaced(replaced, drafted, context, dependencies);
-  const status = own && (await answerPlanStatus(own, step, drafted, context, dependencies));
-  return status ?? planAndApprove(step, drafted, own, replaced, context, dependencies);
+  if (own === undefined) return planAndApprove(step, drafted, { replaced }, context, dependencies);
+
+  // `answerPlanStatus` may wait until the own plan ends, so the replaced plan is withdrawn before. If the own plan was declined or has failed, the
+  // replaced plan stays, and `answerPlanStatus` ends this call.
+  if (mayReplace(own)) await withdrawReplaced(replaced, drafted, context, dependencies);
+  const status = await answerPlanStatus(own, step, drafted, context, dependencies);
+  return status ?? planAndApprove(step, drafted, { own }, context, dependencies);
 }
 
-/**
- * Makes the plan of a change. Sends the change if there is consent, or else answers with the plan, its state, or a question to the user.
- * @param own the plan of the call's planId, if this call decides on it
- * @param replaced another plan, which this call withdraws
- */
+/** The earlier plans that matter to a call while it makes its plan. */
+interface EarlierPlans {
+  /** The plan of the call's planId, if this call decides on it. */
+  readonly own?: OwnPlan;
+  /** The plan that `replaces` names, if this call has still to withdraw it. */
+  readonly replaced?: FoundPlan | undefined;
+}
+
+/** Makes the plan of a change. Sends the change if there is consent, or else answers with the plan, its state, or a question to the user. */
 async function planAndApprove(
   step: ConsentStep,
   drafted: DraftedChange,
-  own: OwnPlan | undefined,
-  replaced: FoundPlan | undefined,
+  { own, replaced }: EarlierPlans,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
@@ -66,16 +73,17 @@ async function planAndApprove(
 
   // `planChange` adds remarks from the journal, and they may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
-  if (own === undefined) {
-    // The replaced plan is withdrawn before the user is asked or the new plan is stored, so that the two never wait together. It waits on only if
-    // `getDecision` refuses the call: by `refuse`, or by `status`, which a call without an own plan gets only with an invalid planId.
-    const isRefused = finalStep.kind === 'refuse' || finalStep.kind === 'status';
-    if (!isRefused) await withdrawReplaced(replaced, drafted, context, dependencies);
-  } else if (finalStep.kind === 'status') {
-    // The question no longer fits, so only a person can decide, and the call gets the state of its plan.
-    const status = await answerPlanStatus(own, finalStep, drafted, context, dependencies);
+  if (finalStep.kind === 'status') {
+    // The question no longer fits, so this call cannot decide on the plan of its planId, and gets the plan's state.
+    const status = own && (await answerPlanStatus(own, finalStep, drafted, context, dependencies));
     if (status !== undefined) return status;
+    // The planId is invalid. `findOwnPlan` has ignored that, because a question needs no planId.
+    throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
   }
+
+  // The replaced plan is withdrawn before the user is asked or the new plan is stored, so that the two never wait together. A call that is refused
+  // withdraws nothing.
+  if (finalStep.kind !== 'refuse') await withdrawReplaced(replaced, drafted, context, dependencies);
   if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, own?.claims);
   const answer = await answerWithPlan(finalStep, planned, context, dependencies);
   return await sendToPage(answer, planned, context, dependencies);
@@ -105,39 +113,57 @@ function consentStep(
 
 /**
  * Gets the decision on a change, claims the plan for it, and carries it out.
- * @param claims the content of the call's planId, if the call decides on its plan. A click brings its own claims
+ * @param claims the content of the call's planId, if the call decides on its plan
  * @throws Refusal if there is no consent, or if the plan was decided before
  */
 async function approveAndSend(
-  step: ConsentStep,
+  step: DecidingStep,
   planned: PlannedChange,
   context: CallContext,
   dependencies: CallDependencies,
   claims?: ConsentClaims,
 ): Promise<CallOutcome> {
-  const { draft } = planned;
-  const asksPerson = step.kind === 'ask' && context.click === undefined;
-  const decideAndClaim = async () => {
-    const decision = await getDecision(step, planned, claims, context, dependencies);
-    if (decision.kind === 'inputRequired') return decision;
-    // The nonce may be spent by an earlier refusal that the journal does not have yet.
-    const { nonce } = decision.record;
-    if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
-    const decidedAt = dependencies.now();
-    const claimedNonce = await claimPlan(decision, draft.tool, dependencies);
-    // Tells the decision page that the plan is claimed, so that the page itself stores neither a decision nor an outcome.
-    context.click?.page?.onClaim();
-    if (decision.kind === 'accepted')
-      return { kind: 'claimed', decision: decision.record, decidedAt, claimedNonce } as const;
-    throw await recordDecline(claimedNonce, decision, draft, dependencies);
-  };
-  // `waitForPerson` frees this call's place among the concurrent calls, and takes a place again after `decideAndClaim`. By then, the plan is claimed
-  // or the refusal is in the journal, so that no later decision on the same change overtakes this one.
-  const approval = await (asksPerson ? waitForPerson(context, decideAndClaim) : decideAndClaim());
-  if (approval.kind !== 'claimed') return approval;
+  const approve = () => decideAndClaim(step, planned, context, dependencies, claims);
+  // While a person is asked, this call frees its place among the concurrent calls (`waitForPerson`). It takes a place again only when the plan is
+  // claimed or the refusal is in the journal, so that no later decision on the same change overtakes this decision.
+  const approval = await (step.kind === 'ask' ? waitForPerson(context, approve) : approve());
+  if (approval.kind === 'inputRequired') return approval;
 
-  // The journal refuses the consent if it has an earlier decision with the nonce.
   const { decision, decidedAt, claimedNonce } = approval;
+  // If the journal has an earlier decision with the nonce, it refuses the consent, and `sendChange` throws.
   const send = () => sendChange({ ...planned, decision, decidedAt }, context, dependencies);
-  return settlePlan(claimedNonce, draft.tool, send, dependencies);
+  return settlePlan(claimedNonce, planned.draft.tool, send, dependencies);
+}
+
+/** The consent to a change, for which its plan is claimed. */
+interface Approval extends Pick<ApprovedChange, 'decision' | 'decidedAt'> {
+  readonly kind: 'approved';
+  /** The result of `claimPlan`. */
+  readonly claimedNonce: string | undefined;
+}
+
+/**
+ * Gets the decision on a change, and claims the plan for it. Returns the question if the client has to ask the user first.
+ * @throws Refusal after a decision against the change, which is then in the journal, or if the plan was decided before
+ */
+async function decideAndClaim(
+  step: DecidingStep,
+  planned: PlannedChange,
+  context: CallContext,
+  dependencies: CallDependencies,
+  claims: ConsentClaims | undefined,
+): Promise<Approval | Question> {
+  const { draft } = planned;
+  const decision = await getDecision(step, planned, claims, context, dependencies);
+  if (decision.kind === 'inputRequired') return decision;
+
+  // The nonce may be spent by an earlier refusal that the journal does not have yet.
+  const { nonce } = decision.record;
+  if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
+  const decidedAt = dependencies.now();
+  const claimedNonce = await claimPlan(decision, draft.tool, dependencies);
+  // Tells the decision page that the plan is claimed, so that the page itself stores neither a decision nor an outcome.
+  context.click?.page?.onClaim();
+  if (decision.kind === 'accepted') return { kind: 'approved', decision: decision.record, decidedAt, claimedNonce };
+  throw await recordDecline(claimedNonce, decision, draft, dependencies);
 }
