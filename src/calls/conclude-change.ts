@@ -204,41 +204,9 @@ function nextOf(
   contradictions: readonly SafeText[],
   nextOfOperation: Next | undefined,
 ): Next {
-  if (contradictions.length > 0) {
-    const look = forReader({
-      agent: 'Do not call again. Tell the user what was asked for and what the answer says, and have them look',
-      person: 'Look',
-    });
-    // The two are the thing that was asked for, and the thing in the answer.
-    const text = say`${look} in the console which of the two is there: it may cost money, wanted or not.`;
-    return next('user', 'check', text);
-  }
-
-  // True and false in `repeats` name no earlier change.
-  const repeatsEarlierChange = typeof repeats === 'string' && repeats !== noEarlierChange;
-  if (repeatsEarlierChange) {
-    const { verificationHint } = call;
-    const text = forReader({
-      agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
-      person: say`The same change was sent before, so check in the console that there is only one: ${verificationHint}.`,
-    });
-    return next('user', 'check', text);
-  }
-
-  // Some entries of the change failed, and the others were accepted.
-  if (failed !== undefined) {
-    const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
-    const names = failedNames(failed) ?? entriesText(failed.count);
-    const callAgainForThese = forReader({
-      agent: 'Only if they want it, call again for these entries alone',
-      person: 'Try again only for these',
-    });
-    const others =
-      unmentioned === 0
-        ? words('the others are done')
-        : say`the answer does not say what became of ${entriesText(unmentioned)}`;
-    return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: ${others}.`);
-  }
+  if (contradictions.length > 0) return stepAfterContradiction;
+  if (isRepetition(repeats)) return stepAfterAllowedRepeat(call.verificationHint);
+  if (failed !== undefined) return stepAfterFailedEntries(failed, unmentioned);
 
   const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (nextOfOperation !== undefined) {
@@ -246,6 +214,44 @@ function nextOf(
     return next(who, action, join([report, text], ' '));
   }
   return stepAfterAccepted(call, report, answer.kind === 'read' ? answer.record : undefined);
+}
+
+/** The step if the answer shows another thing than the thing that was asked for. */
+const stepAfterContradiction = next(
+  'user',
+  'check',
+  say`${forReader({
+    agent: 'Do not call again. Tell the user what was asked for and what the answer says, and have them look',
+    person: 'Look',
+  })} in the console which of the two is there: it may cost money, wanted or not.`,
+);
+
+/** True if the change repeats an earlier change, whose ID `repeats` then is: see `KeptPlan.repeats` for its other values. */
+const isRepetition = (repeats: string | boolean) => typeof repeats === 'string' && repeats !== noEarlierChange;
+
+const stepAfterAllowedRepeat = (verificationHint: SafeText): Next =>
+  next(
+    'user',
+    'check',
+    forReader({
+      agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
+      person: say`The same change was sent before, so check in the console that there is only one: ${verificationHint}.`,
+    }),
+  );
+
+/** The step if some entries of the change failed, and the others were accepted. */
+function stepAfterFailedEntries(failed: FailedEntries, unmentioned: number): Next {
+  const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
+  const names = failedNames(failed) ?? entriesText(failed.count);
+  const callAgainForThese = forReader({
+    agent: 'Only if they want it, call again for these entries alone',
+    person: 'Try again only for these',
+  });
+  const others =
+    unmentioned === 0
+      ? words('the others are done')
+      : say`the answer does not say what became of ${entriesText(unmentioned)}`;
+  return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: ${others}.`);
 }
 
 /** Adds notes to an outcome: about other changes, about the person who decided, or about the journal entry of this change. */

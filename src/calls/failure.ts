@@ -38,7 +38,10 @@ export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string,
 /** The failure if the status of the answer is not a success (2xx). */
 export function errorStatusFailure(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {
   const { status, headers } = reply.response;
-  return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), status);
+  return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), {
+    status,
+    codeIfUnknown: `Http${status}`,
+  });
 }
 
 /** The failure if an answer with a successful status holds an error. A code that means a refusal counts like status 400, any other like 500. */
@@ -47,42 +50,49 @@ export const errorInSuccessFailure = (
   reply: AnsweredReply,
   requestIds: RequestIds,
   error: ServiceError,
-): Failure => serviceFailure(call, reply, requestIds, error, isServiceRefusal(error.code) ? 400 : 500);
+): Failure =>
+  serviceFailure(call, reply, requestIds, error, {
+    status: isServiceRefusal(error.code) ? 400 : 500,
+    codeIfUnknown: 'ErrorInAnswer',
+  });
+
+/** How an error of the service counts. */
+interface ErrorClass {
+  /** The status that decides on the advice. It differs from the status of the answer only for an error in an answer with status 2xx. */
+  readonly status: number;
+  /** This server's code for the error, if there is no advice on the service's code. */
+  readonly codeIfUnknown: string;
+}
 
 /**
  * The failure because of an error of the service, with the service's words and our advice. An error has two codes: the service's, which may be
  * any text, and this server's own.
- * @param effectiveStatus the status that decides on the advice. It differs from the status of the answer only for an error in an answer with
- *   status 2xx
  */
 function serviceFailure(
   call: FailedCall,
   reply: AnsweredReply,
   requestIds: RequestIds,
   error: ServiceError,
-  effectiveStatus: number,
+  { status: effectiveStatus, codeIfUnknown }: ErrorClass,
 ): Failure {
   const { response, attempts, keyId } = reply;
   const { status, headers, bodyFailure } = response;
   const { operation, accountName } = call;
-  const { requestId: idInError, ...errorWithoutId } = error;
-  const { code: serviceCode } = error;
-  const facts = {
+  const remedy = remedyFor(error, effectiveStatus, operation.errors, {
     api: operation.api,
     takesRegion: Object.hasOwn(operation.input().shape, 'region'),
     // If accounts have no names, the advice names the access key.
     account: accountName ?? keyId,
     retryAfterSeconds: secondsOf(headers['retry-after']),
     region: error.region,
-  };
-  const remedy = remedyFor(error, effectiveStatus, operation.errors, facts);
-  const isErrorInSuccess = effectiveStatus !== status;
-  const ownCode = remedy.code ?? (isErrorInSuccess ? 'ErrorInAnswer' : `Http${status}`);
+  });
+  const ownCode = remedy.code ?? codeIfUnknown;
 
   const statusText = say`HTTP status ${status}`;
-  const cause = serviceCode === undefined ? statusText : say`${codeText(serviceCode, ownCode)} (${statusText})`;
+  const cause = error.code === undefined ? statusText : say`${codeText(error.code, ownCode)} (${statusText})`;
+  const { requestId: idInError, ...errorWithoutId } = error;
+  // A lost body was read as an empty one, so the error has no message, and cannot overwrite the message of `lostBody`.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
-  // A lost body was read as an empty one, so the error has no message of its own.
   const serviceSays = { ...lostBody, ...errorWithoutId };
 
   // Some services repeat a request ID from the headers in the error. It is then reported once.

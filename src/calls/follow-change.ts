@@ -48,8 +48,8 @@ export function stepIfUnknown(call: FollowedCall, sentAt: string): Next {
 }
 
 /**
- * The step that finds out whether a change was carried out, and repeats it if not: `Wait ten minutes, then look in the console for a server
- * "wiki". Only if it is not there and you still want it, try again with allowRepeat: true.`
+ * The step that finds out whether a change was carried out, and repeats it if not. If no read shows that, a person looks in the console: `Wait
+ * ten minutes, then look in the console for a server "wiki". Only if it is not there and you still want it, try again with allowRepeat: true.`
  * @param beforeLook the beginning of the sentence about the console. Unused if a read shows whether the change was carried out
  * @param howToRepeat the end of the sentence about repeating the change
  */
@@ -57,18 +57,24 @@ export function stepToVerify(
   call: FollowedCall,
   { beforeLook, howToRepeat }: { readonly beforeLook: SafeText; readonly howToRepeat: SafeText },
 ): Next {
-  const { verificationHint } = call;
-  const ifWanted = say`and ${theyWant} it, ${howToRepeat}.`;
+  const repeatIfWanted = say`and ${theyWant} it, ${howToRepeat}.`;
   const read = followingRead(call);
-  if (read !== undefined) {
-    const lookSentence = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.`;
-    const isAlteration = call.operation.effect === 'alter';
-    const proof = isAlteration ? [compareValues] : sentences(doneSentence(call), notFoundYet);
-    const condition = words(isAlteration ? 'they still differ after ten minutes' : 'it is still not there after that');
-    return next('agent', 'call', join([lookSentence, ...proof, say`Only if ${condition} ${ifWanted}`], ' '));
-  }
-  const look = say`${forAgent('have the user ')}look in the console for ${verificationHint}.`;
-  return next('user', 'check', say`${beforeLook} ${look} Only if it is not there ${ifWanted}`);
+  if (read !== undefined) return stepToVerifyByRead(call, read, repeatIfWanted);
+  const look = say`${forAgent('have the user ')}look in the console for ${call.verificationHint}.`;
+  return next('user', 'check', say`${beforeLook} ${look} Only if it is not there ${repeatIfWanted}`);
+}
+
+/**
+ * The step that calls a read: `Call get_instance with InstanceId "wiki" to see a server "wiki". It is finished when Instance.State is "RUNNING" in
+ * its answer. "Not found" proves nothing for ten minutes. Only if it is still not there after that and they still want it, call again.` After an
+ * alteration: `Call … . Compare its answer with … . Only if they still differ after ten minutes and they still want it, call again.`
+ */
+function stepToVerifyByRead(call: FollowedCall, read: SafeText, repeatIfWanted: SafeText): Next {
+  const look = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${call.verificationHint}.`;
+  const isAlteration = call.operation.effect === 'alter';
+  const proof = isAlteration ? [compareValues] : sentences(doneSentence(call), notFoundYet);
+  const condition = words(isAlteration ? 'they still differ after ten minutes' : 'it is still not there after that');
+  return next('agent', 'call', join([look, ...proof, say`Only if ${condition} ${repeatIfWanted}`], ' '));
 }
 
 /** Only the changed values prove an alteration, because the thing was there before, and its state (`follow.done`) was probably the same. */

@@ -156,17 +156,18 @@ export function remedyFor(
   operationErrors: Operation['errors'],
   facts: RemedyFacts,
 ): { readonly code: string | undefined; readonly next: Next } {
-  const { code: serviceCode } = error;
+  // The operation's advice is by the codes of its API, and `byCode` by the names that S3 has for the same errors.
+  const serviceCode = error.code;
+  const nameInS3 = commonCode(error);
   const adviceOfOperation = Object.entries(operationErrors ?? {}).map(
     ([start, advice]) => [start, next('user', 'ask', errorAdviceText(advice))] as const,
   );
-  const common = commonCode(error);
-  const [code, adviceOfCode] =
+  const [matchedStart, adviceOfCode] =
     adviceOfOperation.find(([start]) => serviceCode?.startsWith(start)) ??
-    Object.entries(byCode).find(([start]) => common?.startsWith(start)) ??
+    Object.entries(byCode).find(([start]) => nameInS3?.startsWith(start)) ??
     [];
   const advice = adviceOfCode ?? byStatus[status] ?? adviceForClass(status);
-  return { code, next: typeof advice === 'function' ? advice(facts) : advice };
+  return { code: matchedStart, next: typeof advice === 'function' ? advice(facts) : advice };
 }
 
 const errorAdviceText = (advice: ErrorAdvice): SafeText =>
