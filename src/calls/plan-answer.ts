@@ -42,27 +42,23 @@ export async function answerWithPlan(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
-  const { draft, consentDigest, call } = planned;
-  const { newNonce, refusals, plans, page, now } = dependencies;
-
+  const { newNonce, plans, page, now } = dependencies;
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
-  const claims = { digest: consentDigest, nonce: newNonce() };
+  const claims = { digest: planned.consentDigest, nonce: newNonce() };
 
-  // An offered way is open unless the user has declined too much before. After a yes in the chat, the planId is the consent. A click in a view
-  // brings the plan's arguments and claims along, so it also counts for a plan that cannot be stored. The page needs the stored plan.
-  const refusalOfPlanId = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
-  const inChat = step.withPlanId && refusalOfPlanId === undefined;
-  const forPeople = await storeForPeople(step, planned, claims.nonce, context, dependencies);
-  const { isStored, refusal: refusalOfClicks } = forPeople;
-  const byClick = step.withClick && forPeople.mayBeAsked;
-  const onPage = step.withPage && isStored;
-
-  // What has closed the offered ways. With `planOnly`, the plan is shown even if nobody can agree to it.
-  const refusal = refusalOfClicks ?? refusalOfPlanId;
+  const { nonce } = claims;
+  const { inChat, byClick, onPage, isStored, refusal } = await openOfferedWays(
+    step,
+    planned,
+    nonce,
+    context,
+    dependencies,
+  );
   const hasOpenWay = inChat || byClick || onPage;
-  if (!hasOpenWay && refusal !== undefined && !call.control.planOnly) throw refusal;
+  // With `planOnly`, the plan is shown even if nobody can agree to it.
+  if (!hasOpenWay && refusal !== undefined && !planned.call.control.planOnly) throw refusal;
 
-  const pageUrl = onPage ? addressOf(claims.nonce, page) : undefined;
+  const pageUrl = onPage ? addressOf(nonce, page) : undefined;
   if (onPage) announce(planned, pageUrl, dependencies);
   // A planId with the use `plan` is the consent after a yes in the chat. With the use `handle`, it only asks for the state of a stored plan.
   const use = inChat ? 'plan' : 'handle';
@@ -77,22 +73,44 @@ export async function answerWithPlan(
   });
 }
 
-/**
- * Stores a plan for people who click, in a view or on the page, unless the user has declined too many changes to be asked again. Although a click
- * in a view needs no stored plan, the plan is stored for it too, so that the agent can ask for the outcome.
- */
-async function storeForPeople(
-  { withClick, withPage }: PlanStep,
+/** The offered ways that are open, and whether the plan is stored. */
+interface OpenWays {
+  readonly inChat: boolean;
+  readonly byClick: boolean;
+  readonly onPage: boolean;
+  readonly isStored: boolean;
+  /** The reason why an offered way is closed. */
+  readonly refusal: Refusal | undefined;
+}
+
+/** Opens the offered ways, except those that earlier refusals close. Stores the plan for people who click, in a view or on the page. */
+async function openOfferedWays(
+  { withPlanId, withClick, withPage }: PlanStep,
   planned: PlannedChange,
   nonce: string,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<{ readonly mayBeAsked: boolean; readonly isStored: boolean; readonly refusal?: Refusal | undefined }> {
-  if (!withClick && !withPage) return { mayBeAsked: false, isStored: false };
-  const tooManyDeclined = await dependencies.refusals.againstAsking(planned.draft);
-  if (tooManyDeclined !== undefined) return { mayBeAsked: false, isStored: false, refusal: tooManyDeclined };
-  const refusal = await storePlan(planned, nonce, context, dependencies);
-  return { mayBeAsked: true, isStored: refusal === undefined, refusal };
+): Promise<OpenWays> {
+  const { refusals } = dependencies;
+  // After a yes in the chat, the planId is the consent. This way is closed after the user has declined this change, or too many changes.
+  const refusalOfPlanId = withPlanId ? await refusals.againstPlanId(planned.draft) : undefined;
+  const inChat = withPlanId && refusalOfPlanId === undefined;
+
+  // People are not asked to click after the user has declined too many changes.
+  const offersClicks = withClick || withPage;
+  const refusalOfClicks = offersClicks ? await refusals.againstAsking(planned.draft) : undefined;
+  const mayAsk = offersClicks && refusalOfClicks === undefined;
+  // The page needs the stored plan. A click in a view does not, but the plan is stored for it too, so that the agent can ask for the outcome.
+  const refusalOfStoring = mayAsk ? await storePlan(planned, nonce, context, dependencies) : undefined;
+  const isStored = mayAsk && refusalOfStoring === undefined;
+  return {
+    inChat,
+    // A click in a view brings the plan's arguments and claims along, so it also counts for a plan that could not be stored.
+    byClick: withClick && mayAsk,
+    onPage: withPage && isStored,
+    isStored,
+    refusal: refusalOfClicks ?? refusalOfStoring ?? refusalOfPlanId,
+  };
 }
 
 /** Stores a plan. Returns the refusal if it cannot be stored. */
@@ -151,13 +169,9 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
   const { inChat, claimsForClick, onPageUntil, pageUrl, planId } = ways;
   const byClick = claimsForClick !== undefined;
 
-  // The plan shows one deadline. A yes in the chat or a click in a view counts for ten minutes, and a decision on the page often longer. For a plan
-  // on the page without a yes in the chat, the deadline on the page is shown, even if clicks in a view stop counting before.
   const issuedAt = time.getTime();
-  const tokenExpiresAt = issuedAt + tokenLifetimeMs;
-  const expiresAt = inChat ? tokenExpiresAt : (onPageUntil ?? tokenExpiresAt);
-  const expiresIso = new Date(expiresAt).toISOString();
-  // Without planId and click, there is no way to agree, because a plan on the page has a planId. The text then has no deadline.
+  const expiresIso = new Date(shownDeadline(ways, issuedAt)).toISOString();
+  // Without planId, neither the chat nor the page is open. If nobody can click either, the text has no deadline.
   const isOnlyShown = planId === undefined && !byClick;
   const deadlineText = isOnlyShown ? undefined : `${expiresIso.slice(0, 16).replace('T', ' ')} UTC`;
 
@@ -191,6 +205,16 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
       ...(byClick && { claims: claimsForClick }),
     },
   };
+}
+
+/**
+ * The deadline that a plan shows (milliseconds since 1970), although its ways may have different ones. A yes in the chat or a click in a view counts
+ * for ten minutes, and a decision on the page often longer.
+ */
+function shownDeadline({ inChat, onPageUntil }: Ways, issuedAt: number): number {
+  const tokenExpiresAt = issuedAt + tokenLifetimeMs;
+  // Without a yes in the chat, the deadline on the page is shown, even if clicks in a view stop counting before.
+  return inChat ? tokenExpiresAt : (onPageUntil ?? tokenExpiresAt);
 }
 
 /** The agent's next steps: people decide by a click or on the page, or the agent calls after their yes in the chat, or both. */

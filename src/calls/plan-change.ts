@@ -55,8 +55,9 @@ function questionFor(
 }
 
 /**
- * Checks a change against the journal. Adds remarks, such as about a repetition, to its plan, which is stored with them (`plan`). The plan as it
- * is shown (`shown`) also has sentences about the caller's other plans. They are not stored, because other plans change by themselves.
+ * Checks a change against the journal, and completes its plan in two stages. `plan` is the drafted plan with remarks from the journal, such as
+ * about a repetition, and is stored. `shown` is `plan` with sentences about the caller's other plans, which are not stored, because other plans
+ * change by themselves. If nothing is added, `shown` is the drafted plan itself.
  * @param ownNonces nonces of the call's own plan and of the plan that it replaces, which are not reported as other plans
  * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
  */
@@ -81,9 +82,9 @@ export async function planChange(
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
   const shown = withOtherPlans(plan, otherTexts);
-  // A longer plan needs a new question, or is too long for one (undefined). If nothing was added, `shown` is the drafted plan itself.
-  const hasAdditions = shown !== drafted.plan;
-  const question = hasAdditions ? questionFor(shown, call, context, dependencies) : drafted.question;
+  // A longer plan needs a new question, or is too long for a question (undefined).
+  const isLonger = shown !== drafted.plan;
+  const question = isLonger ? questionFor(shown, call, context, dependencies) : drafted.question;
   return { ...drafted, plan, others, shown, question, consentDigest, repeats };
 }
 
@@ -116,8 +117,9 @@ async function otherPlans(
   if (subject === undefined || click !== undefined || account.confirm === 'off') return [];
 
   // The answer only mentions the other plans. If they cannot be read, the call goes on without them.
-  const plansOfCaller = await plans.list(draft).catch(() => []);
-  const waiting = plansOfCaller.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
+  const listed = await plans.list(draft).catch(() => []);
+  // `list` selects the plans by a short digest of the caller, so the caller itself is compared too.
+  const waiting = listed.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
   const others = relatedPlans(waiting, { subject }).filter(({ nonce }) => !ownNonces.includes(nonce));
 
   const time = now();
@@ -128,28 +130,43 @@ async function otherPlans(
   }));
 }
 
+/** The result of `findRepetition`. */
+interface Repetition extends Pick<PlannedChange, 'repeats' | 'consentDigest'> {
+  /** The earlier change with the same request. Undefined if there is none, or if the operation may repeat any change. */
+  readonly duplicate: RecordedChange | undefined;
+}
+
 /** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. */
 export async function findRepetition(
   { call, draft, plan }: DraftedChange,
   { click }: CallContext,
   { journal, log }: Pick<CallDependencies, 'journal' | 'log'>,
-) {
-  const { repeatable = false } = call.operation;
+): Promise<Repetition> {
   const lookUp = () =>
     journal.findDuplicate(draft.digest).catch((error: unknown) => {
       // Nothing is sent without another look: `journal.begin` refuses a repetition, and any change if the journal cannot be read.
       log('warn', 'journal', { tool: draft.tool, error: reasonOf(error) });
       return undefined;
     });
-  const duplicate = repeatable ? undefined : await lookUp();
-  const repeats = repeatable || (call.control.allowRepeat && (duplicate?.id ?? noEarlierChange));
-  // While a plan waited on the page, the repeated change may have become too old to be found. The person agreed to the repetition that the
-  // page showed, so the digest is made with that repetition.
+  const duplicate = call.operation.repeatable === true ? undefined : await lookUp();
+  const repeats = allowedRepetition(call, duplicate);
+  // For a click on the page, the repetition that the page showed counts if it is no longer found, because the person agreed to it. While the plan
+  // waited, the repeated change may have become too old to be found.
   const shownRepetition = repeats === noEarlierChange ? click?.page?.repeats : undefined;
   return { duplicate, repeats, consentDigest: digestForConsent(call, plan, shownRepetition ?? repeats) };
 }
 
-/** Adds the alert of the preceding read and the journal's remarks to a plan. */
+/** Which earlier change a call may repeat: see `KeptPlan.repeats`. */
+function allowedRepetition(
+  { operation, control }: ResolvedChange,
+  duplicate: RecordedChange | undefined,
+): PlannedChange['repeats'] {
+  if (operation.repeatable === true) return true;
+  if (!control.allowRepeat) return false;
+  return duplicate?.id ?? noEarlierChange;
+}
+
+/** Adds the alert of the preceding read and the journal's remarks to a plan. Returns the plan itself if there are none. */
 function withRemarks(plan: Plan, earlier: Earlier | undefined, budgetText: SafeText | undefined): Plan {
   const { alert = false, consequences, warnings } = plan;
   if (earlier === undefined && budgetText === undefined && alert === false) return plan;
