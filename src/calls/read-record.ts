@@ -190,28 +190,29 @@ class RecordCopier {
   }
 
   /**
-   * @param indent number of characters before the value in its line. Each element of a list has such a line of its own
+   * @param labelLength number of characters of the label before the value, such as `Contents: `. Each element of a list has such a label of its own
    * @param name name of the field that holds the value
    */
-  copy(value: unknown, indent: number, name: string): unknown {
+  copy(value: unknown, labelLength: number, name: string): unknown {
     if (typeof value === 'string')
       return this.#exact.includes(name) ? this.#copyExact(value) : this.#copyText(value, this.#longestText);
     // The number 6 stands for brackets or a short value, with the punctuation around it.
-    this.#room -= typeof value === 'object' ? indent + 6 : 6;
-    if (Array.isArray(value)) return this.#copyList(value, indent, name);
+    this.#room -= typeof value === 'object' ? labelLength + 6 : 6;
+    if (Array.isArray(value)) return this.#copyList(value, labelLength, name);
     return isObject(value) ? this.#copyFields(value) : value;
   }
 
   /** Copies the entries of a list for which there is room. The first entry stays even if a part of it was left out, because it is better than none. */
-  #copyList(values: readonly unknown[], indent: number, name: string): unknown[] {
+  #copyList(values: readonly unknown[], labelLength: number, name: string): unknown[] {
     const copied: unknown[] = [];
     for (const value of values) {
       if (this.#room <= 0) break;
       const lengthBefore = this.leftOut.length;
-      const copy = this.copy(value, indent, name);
+      const copy = this.copy(value, labelLength, name);
       const isIncomplete = this.leftOut.length > lengthBefore;
       if (isIncomplete && copied.length > 0) {
-        // The copy is dropped, because it would look as if the service had not given the fields. Its fields then do not count as left out.
+        // The copy is dropped, because it would look as if the service had not given the fields. Its fields then do not count as left out. Its room is
+        // not given back: a copy is incomplete only if no room is left, so nothing more is copied.
         this.leftOut.length = lengthBefore;
         break;
       }
@@ -230,6 +231,7 @@ class RecordCopier {
     const copied = new Map<string, readonly [string, unknown]>();
     // Lists come last, so that a long list leaves room for the fields after it.
     for (const [name, value] of listsLast(fields)) {
+      // A copy of the record by assignment would set the prototype in place of this field. No API is known to have such a field.
       if (name === '__proto__') continue;
       if (this.#room <= 0) {
         if (Array.isArray(value) && value.length > 0) this.#leaveOut(name, value.length, value.length);
@@ -237,8 +239,8 @@ class RecordCopier {
         continue;
       }
       const shownName = this.#copyText(name, longestName);
-      const indent = `${shownName}: `.length;
-      copied.set(name, [shownName, this.copy(value, indent, name)]);
+      const label = `${shownName}: `;
+      copied.set(name, [shownName, this.copy(value, label.length, name)]);
     }
     const inOriginalOrder = Object.keys(fields).map((name) => copied.get(name));
     return Object.fromEntries(inOriginalOrder.filter((entry) => entry !== undefined));

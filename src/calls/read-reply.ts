@@ -59,17 +59,47 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
 
 /** Reads a complete answer with a successful status. The answer may still hold an error, or come from a proxy and not from the API. */
 async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Exchange): Promise<Answer> {
-  const { operation, input } = call;
+  const { operation } = call;
+  const { body, response } = reply;
+  const content = await readContent(call, reply);
+  const answered = { kind: 'read', exchange, answeredAt: isoDate(response.headers.date) } as const;
+  switch (content.kind) {
+    case 'error':
+      return { kind: 'failed', failure: errorInSuccessFailure(call, reply, exchange.requestIds, content.error) };
+    case 'unusable': {
+      // An HTML page comes from a proxy, so the request may not have reached the API. Any other body may hold an error of the operation.
+      const mayHaveFailed = body.kind === 'html' || mayAnswerWithErrors(operation);
+      return { kind: 'unusable', exchange, problem: content.problem, mayHaveFailed };
+    }
+    case 'empty':
+      return { ...answered, record: {}, warnings: [], missingFields: [] };
+    case 'value': {
+      const { value } = content;
+      const createSchema = operation.pages?.page ?? operation.output;
+      const { record, missingFields, warnings } = readRecord(createSchema(), value);
+      const lacksRequired = missingFields.length > 0;
+      const allMissing = fieldsAllMissing(operation, body, value, lacksRequired);
+      return { ...answered, record, missingFields, warnings: [...allMissingWarning(allMissing), ...warnings] };
+    }
+  }
+}
+
+/** The content of an answer with a successful status. */
+type Content =
+  | { readonly kind: 'error'; readonly error: ServiceError }
+  | { readonly kind: 'unusable'; readonly problem: SafeText }
+  /** The operation expects no content. */
+  | { readonly kind: 'empty' }
+  /** The value that the operation extracts from the answer, before it is read by its schema. */
+  | { readonly kind: 'value'; readonly value: unknown };
+
+/** Extracts the operation's value from an answer, unless the answer holds an error or is unusable. */
+async function readContent({ operation, input }: SentCall, reply: AnsweredReply): Promise<Content> {
   const { body } = reply;
   const { status, headers } = reply.response;
-  const failed = (error: ServiceError): Answer => ({
-    kind: 'failed',
-    failure: errorInSuccessFailure(call, reply, exchange.requestIds, error),
-  });
-
   // An error is declared if the body is an error document, or if the operation itself finds an error in it.
   const declared = await declaredError(operation, reply);
-  if (declared !== undefined) return failed(declared);
+  if (declared !== undefined) return { kind: 'error', error: declared };
 
   // `otherFormat` says how the body differs from the expected format. An operation that parses the text of a body itself may read even such a
   // body, unless it is an HTML page.
@@ -78,27 +108,18 @@ async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Excha
   const isReadable = otherFormat === undefined || isParsedByOperation;
   const expectsEmptyBody = operation.answer === 'none';
   const extract = (content: unknown) => operation.extract(content, input, headers, status);
-  const extracted = isReadable && !expectsEmptyBody ? await readBody(operation, reply, extract) : undefined;
-  const lacksAll = !hasExpectedField(operation, extracted);
-  const value = lacksAll && isOtherDocument(operation, body) ? undefined : extracted;
+  const value = isReadable && !expectsEmptyBody ? await readBody(operation, reply, extract) : undefined;
 
-  // An error is apparent if the body is JSON with an error code, and without any expected field. It says more than `otherFormat`.
+  // An error is apparent if the body is JSON with an error code, and no expected field was found in it, also because nothing was extracted. It is
+  // looked for first, because it says more than `otherFormat`.
+  const lacksAll = !hasExpectedField(operation, value);
   const apparent = lacksAll ? apparentError(operation, reply) : undefined;
-  if (apparent !== undefined) return failed(apparent);
+  if (apparent !== undefined) return { kind: 'error', error: apparent };
 
-  const answered = { kind: 'read', exchange, answeredAt: isoDate(headers.date) } as const;
-  if (isReadable && expectsEmptyBody) return { ...answered, record: {}, warnings: [], missingFields: [] };
-  if (value === undefined) {
-    const problem = otherFormat ?? say`it is not an answer to ${own(operation.api)}`;
-    // An HTML page comes from a proxy, so the request may not have reached the API. Any other body may hold an error of the operation.
-    const mayHaveFailed = body.kind === 'html' || mayAnswerWithErrors(operation);
-    return { kind: 'unusable', exchange, problem, mayHaveFailed };
-  }
-
-  const createSchema = operation.pages?.page ?? operation.output;
-  const { record, missingFields, warnings } = readRecord(createSchema(), value);
-  const allMissing = fieldsAllMissing(operation, body, value, missingFields.length > 0);
-  return { ...answered, record, missingFields, warnings: [...allMissingWarning(allMissing), ...warnings] };
+  if (isReadable && expectsEmptyBody) return { kind: 'empty' };
+  if (value === undefined || (lacksAll && isOtherDocument(operation, body)))
+    return { kind: 'unusable', problem: otherFormat ?? say`it is not an answer to ${own(operation.api)}` };
+  return { kind: 'value', value };
 }
 
 /** Maximum number of names in the warning that no expected field is there. */

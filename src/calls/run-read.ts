@@ -45,7 +45,7 @@ export async function runRead(
   /** Returns the companion's record. Undefined if the call has no companion, or if the companion read fails. */
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
-  // The lasting part that an earlier call has kept. Without it, the companion is read at the same time as the pages.
+  // The companion is read at the same time as the pages, unless an earlier call has kept the lasting part of its record.
   const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share: memoryShare, onPage: context.onPage }),
@@ -56,13 +56,15 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  // A kept part about the same thing is all that the operation needs of the companion's record. A kept part about another thing is useless, so the
-  // companion is read now. Without a kept part, the companion was read above.
-  if (kept !== undefined && isOfSameThing(kept, companion, state))
-    return outcomeOfPages(call, pages, reduced, kept.part, context);
-  const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
-  if (companionRecord !== undefined) keepLastingPart(companionRecord, companion, call.input, state, lastingRecords);
-  return outcomeOfPages(call, pages, reduced, companionRecord, context);
+  /** Returns the companion's record, or only its lasting part, which is all that the operation needs of it. */
+  const companionFacts = async () => {
+    if (kept !== undefined && isOfSameThing(kept, companion, state)) return kept.part;
+    // A kept part about another thing is useless, so the companion is read now.
+    const record = kept === undefined ? simultaneousRecord : await readCompanionNow();
+    if (record !== undefined) keepLastingPart(record, companion, call.input, state, lastingRecords);
+    return record;
+  };
+  return outcomeOfPages(call, pages, reduced, await companionFacts(), context);
 }
 
 /**
