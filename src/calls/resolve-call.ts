@@ -7,7 +7,7 @@ import { encodeRequest, type WireRequest } from '../transport/request.js';
 import type { SignedClientOptions } from '../transport/signed-client.js';
 import { textsAt } from '../util/objects.js';
 import { type SafeText, say } from '../util/safe-text.js';
-import type { AccountResolution } from './account.js';
+import type { Account, AccountResolution } from './account.js';
 import { budgetOf } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { type Cloud, regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
@@ -29,55 +29,59 @@ export async function resolveCall(
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
   if (resolution.kind === 'unclear')
     throw unclearAccountRefusal(resolution.problem, requestedOperation, resolution.args, argumentName);
-  const { account, name: accountName, isDefault, args: givenArgs } = resolution;
+  const { account, name: accountName, isDefault, args } = resolution;
   checkPolicy(account.policy, requestedOperation, principal, accountName);
 
   const cloud = await account.cloud();
   // If the account's storage is another product, the operation's list of regions from the API reference does not apply, and is left out.
   const operation = operationForCloud(requestedOperation, cloud);
-  // The arguments are validated, then get the contents of the secret files that they name, and then lose the control arguments.
-  const validArgs = validate(operation, givenArgs, cloud.region, argumentName);
+  // The validated arguments name secret files. `input` has the contents of these files instead, and no control arguments.
+  const validArgs = validate(operation, args, cloud.region, argumentName);
   const withSecrets = await insertSecrets(operation, validArgs, secretFiles, cloud.region);
   const { control, input } = splitControlArguments(withSecrets.input);
   const { nameBySecretPath: secretNames } = withSecrets;
 
+  const { endpoint, request, regionSource } = await resolveRequest(operation, input, cloud, account, accountName);
+  const isOffered = (tool: string) =>
+    operations.some((other) => other.name === tool && isAllowed(account.policy, other, principal));
+  const resolved = { operation, account, accountName, endpoint, input, request, isOffered };
+
+  const { change } = operation;
+  if (change === undefined) return { kind: 'read', ...resolved };
+  const { accessKeyId: keyId } = await endpoint.keys.current();
+  return {
+    kind: 'change',
+    ...resolved,
+    change,
+    verificationHint: change.verificationHint(input, endpoint.region),
+    isDefaultAccount: isDefault,
+    ...(await partsToShow({ operation, input, request, endpoint, secretNames })),
+    keyId,
+    args: repeatableArguments(validArgs, accountName),
+    secretNames,
+    regionSource,
+    budget: budgetOf(cloud, account.budget, principal?.name),
+    followTool: followToolOf(operation, operations, isOffered),
+    control,
+  };
+}
+
+/** Makes the request of a call, and the endpoint that it goes to. @throws Refusal if the policy forbids a region, or the request cannot be encoded */
+async function resolveRequest(
+  operation: Operation,
+  input: ResolvedCall['input'],
+  cloud: Cloud,
+  { policy }: Account,
+  accountName: string | undefined,
+) {
   const apiRequest = await operation.request(input);
   // A global API has one fixed region, in `signing`. For another API, the arguments may request a region, or else the configured one is used.
   const fixedOrRequestedRegion = operation.signing?.region ?? apiRequest.region;
   const region = fixedOrRequestedRegion ?? cloud.region;
-  checkRegions(account.policy, region, input, accountName);
+  checkRegions(policy, region, input, accountName);
   const endpoint = resolveEndpoint(cloud, operation, region);
   const request = wireRequest(operation, apiRequest, endpoint);
-  const isOffered = (tool: string) =>
-    operations.some((other) => other.name === tool && isAllowed(account.policy, other, principal));
-
-  const { change } = operation;
-  if (change === undefined)
-    return { kind: 'read', operation, account, accountName, endpoint, input, request, isOffered };
-
-  const { accessKeyId: keyId } = await endpoint.keys.current();
-  return {
-    kind: 'change',
-    operation,
-    change,
-    verificationHint: change.verificationHint(input, region),
-    account,
-    accountName,
-    isDefaultAccount: isDefault,
-    endpoint,
-    input,
-    request,
-    ...(await partsToShow({ operation, input, request, endpoint, secretNames })),
-    keyId,
-    // For the same call later, for example after a person has agreed on the page. They name secret files, without the contents.
-    args: repeatableArguments(validArgs, accountName),
-    secretNames,
-    regionSource: regionSourceOf(cloud, fixedOrRequestedRegion),
-    budget: budgetOf(cloud, account.budget, principal?.name),
-    isOffered,
-    followTool: followToolOf(operation, operations, isOffered),
-    control,
-  };
+  return { endpoint, request, regionSource: regionSourceOf(cloud, fixedOrRequestedRegion) };
 }
 
 /** Separates the control arguments, which are for this server, from the `input` of the operation. */
@@ -135,11 +139,12 @@ async function requestToShow(
   } catch {
     // The operation may refuse `shownToken`, or the words in place of a secret, for example because it expects base64.
     if (!hasSecrets) return request;
-    // Neither the body nor the query is shown, because both may hold the secret.
-    const hidden = { path: '/', body: plainText('This request is not shown, because it holds a secret.') };
+    // Neither the body nor the query is shown, because both may hold the secret. The path is shown unless it holds the secret.
+    const body = plainText('This request is not shown, because it holds a secret.');
     const pathHasSecret = createRedactor(secretsIn({ operation, input })).finds(request.path);
-    const path = pathHasSecret ? hidden.path : request.path;
-    return { ...encodeRequest(operation.method, hidden, endpoint), path, target: path };
+    const path = pathHasSecret ? '/' : request.path;
+    // The path of `request` has the endpoint's prefix already.
+    return encodeRequest(operation.method, { path, body }, { pathPrefix: '' });
   }
 }
 
@@ -161,7 +166,7 @@ function unclearAccountRefusal(
 }
 
 /**
- * The arguments with which the same change can be called again.
+ * The arguments with which the same change can be called again, for example after a person has agreed on the page.
  * @param validArgs the arguments before `insertSecrets`, which name secret files but do not hold their contents
  */
 function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, account: string | undefined) {

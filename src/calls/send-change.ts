@@ -57,8 +57,9 @@ async function sendWithJournal(
   const time = now();
   const sentAt = time.toISOString();
   const sentCall = { ...call, ifUnknown: stepIfUnknown(call, sentAt) };
-  // If this process was suspended after the decision, somebody may have sent the same change on a new plan, and so long ago that `begin` does not
-  // find it any more. So nothing is sent on a decision that is older than `begin` looks back.
+  // While this process was suspended after the decision, somebody may have sent the same change on a new plan, and `begin` finds no change that is
+  // older than `duplicateWindowMs`. So nothing is sent on a decision that is older than that. The time is taken after `begin`, because this process
+  // may be suspended during `begin` too. The intent then ends as `not sent`.
   const isTooLate = time.getTime() - decidedAt.getTime() > duplicateWindowMs;
   const { result, keyId } = isTooLate ? tooLate(call) : await sendAndRead(sentCall, intent, client, log);
 

@@ -142,7 +142,7 @@ type Issue = z.core.$ZodIssue;
 /** The most allowed values that are listed. Of more values, only the most similar ones are listed. */
 const listedValues = 8;
 
-/** The problems of an issue: a problem for each unknown name, at most `limit`, or one problem. */
+/** The problems of an issue. An issue about unknown names has a problem for each name, at most `limit`. Any other issue has one problem. */
 function problemsOfIssue(issue: Issue, operation: Operation, argumentName: ArgumentName, limit: number): SafeText[] {
   const path = shownPath(issue.path, argumentName);
   if (issue.code !== 'unrecognized_keys') return [describe(issue, path, operation)];
@@ -155,15 +155,15 @@ function problemsOfIssue(issue: Issue, operation: Operation, argumentName: Argum
   const unknown = issue.keys.slice(0, limit).map((key) => {
     const name = clientName(key);
     // The argument may belong inside another one.
-    return { name, suggestion: didYouMean(name, knownNames) ?? pathsOfArgument(schema, name).join(' or ') };
+    const paths = pathsOfArgument(schema, name);
+    const suggestion = didYouMean(name, knownNames) ?? (paths.length > 0 ? paths.join(' or ') : undefined);
+    return { shownName: own(isTopLevel ? name : `${path}.${name}`), suggestion };
   });
-  const firstWithoutSuggestion = unknown.find(({ suggestion }) => suggestion === '');
-  return unknown.map((argument) => {
-    const shownName = own(isTopLevel ? argument.name : `${path}.${argument.name}`);
-    if (argument.suggestion !== '')
-      return say`${shownName}: is not an argument; did you mean ${defined(argument.suggestion)}?`;
-    // The known names are listed once.
-    if (argument !== firstWithoutSuggestion) return say`${shownName}: is not an argument`;
+  // The known names are listed once, with the first unknown name that has no suggestion.
+  const listedAt = unknown.findIndex(({ suggestion }) => suggestion === undefined);
+  return unknown.map(({ shownName, suggestion }, index) => {
+    if (suggestion !== undefined) return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
+    if (index !== listedAt) return say`${shownName}: is not an argument`;
     return say`${shownName}: is not an argument; expected one of: ${defined(knownNames.join(', '))}`;
   });
 }
