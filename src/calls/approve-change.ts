@@ -7,11 +7,11 @@ import type { ConsentClaims } from '../consent/tokens.js';
 import { isTyped, nameToType } from '../consent/typed-name.js';
 import { callAgain, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
-import { textsAt } from '../util/objects.js';
 import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
 import type { ChangeDecision } from './claim-plan.js';
 import type { CallContext, CallDependencies, Click, Question } from './context.js';
 import { ofAnotherCall } from './plan-state.js';
+import { secretsIn } from './resolve-call.js';
 import type { PlannedChange } from './stages.js';
 
 /** A step that leads to a decision in this call, or to a refusal. The other steps answer with the plan or with its state. */
@@ -165,12 +165,11 @@ async function askUser(
 }
 
 /** Shortens a person's reason for declining, and removes the secrets of the call from it. */
-async function redactReason(reason: string | undefined, { operation, input, endpoint }: PlannedChange['call']) {
+async function redactReason(reason: string | undefined, call: PlannedChange['call']) {
   const text = boundedReason(reason);
   if (text === undefined) return undefined;
-  const secrets = (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
-  const keys = await endpoint.keys.current().catch(() => undefined);
-  return createRedactor([...secrets, keys?.secretAccessKey, keys?.sessionToken]).clean(text);
+  const keys = await call.endpoint.keys.current().catch(() => undefined);
+  return createRedactor([...secretsIn(call), keys?.secretAccessKey, keys?.sessionToken]).clean(text);
 }
 
 /** The number of times that a person can type the name of the thing to delete in one call. */

@@ -199,7 +199,7 @@ function shouldWait(
   if (withdraw || planOnly) return false;
   // The call asks how the plan ends.
   if (step.kind === 'status') return true;
-  // The person at the command line decides, whatever happens on the page.
+  // The person at the command line has decided with --yes.
   if (isAgreedByOption(step)) return false;
   // Any other call wants to decide too, but leaves that to a person on the page.
   return waitsOnPage(state, dependencies);
@@ -261,12 +261,12 @@ export async function sendToPage(
   }
   if (isDeclinedByPerson(visit, askedAt, dependencies.now())) throw await declineUnopened(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
-  const state = await waitOnPage(planId, claims, planned, context, dependencies);
+  const state = await awaitDecisionOnPage(planId, claims, planned, context, dependencies);
   return state?.kind === 'ended' ? withPerson(state, context) : outcome;
 }
 
 /** Waits until a person has decided on the page and the plan has ended. Returns the last state, or undefined if the state cannot be read. */
-async function waitOnPage(
+async function awaitDecisionOnPage(
   planId: string,
   claims: ConsentClaims,
   asking: AskingCall,

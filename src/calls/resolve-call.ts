@@ -175,7 +175,7 @@ function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, accou
 }
 
 /** The values of the call's secret arguments. */
-const secretsIn = ({ operation, input }: Pick<ResolvedCall, 'operation' | 'input'>): readonly string[] =>
+export const secretsIn = ({ operation, input }: Pick<ResolvedCall, 'operation' | 'input'>): readonly string[] =>
   (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
 
 /** The options of the client that sends the requests of a call. */

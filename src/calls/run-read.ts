@@ -56,7 +56,7 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  /** Returns the companion's record, or only its lasting part, which is all that the operation needs of it. */
+  /** Returns the kept part if it is about the same thing as the pages, because the operation needs no more. Otherwise returns the companion's record. */
   const companionFacts = async () => {
     if (kept !== undefined && isOfSameThing(kept, companion, state)) return kept.part;
     // A kept part about another thing is useless, so the companion is read now.
