@@ -91,18 +91,19 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
     createSeal(stateKeys, { purpose: 'cloudops reply', associatedData: replyKey, longest: 2 * maximumReply });
   const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
+  /** Removes an announcement from the shared messages, unless a later call waits with the same reply key by then. */
+  const withdraw = async (replyKey: string, announced: ReplyWait['announced']): Promise<void> => {
+    // An announcement that is under way could otherwise arrive after `shared.forget`, and would stay.
+    await announced;
+    if (!receivers.has(replyKey)) await shared?.forget(replyKey);
+  };
+
   const endWait = (replyKey: string, receive: Receive): void => {
     const receiver = receivers.get(replyKey);
-    // If this wait has ended before, the receiver may belong to a later call with the same ID, which goes on waiting.
+    // If this wait has ended before, the receiver may belong to a later call with the same reply key, which goes on waiting.
     if (receiver?.receive !== receive) return;
     receivers.delete(replyKey);
-    const forgetWhenAnnounced = async () => {
-      // An announcement that is under way could otherwise arrive after `shared.forget`, and would stay.
-      await receiver.announced;
-      // By now, a later call with the same ID may wait.
-      if (!receivers.has(replyKey)) await shared?.forget(replyKey);
-    };
-    forgetWhenAnnounced().catch(logFailure);
+    withdraw(replyKey, receiver.announced).catch(logFailure);
   };
 
   /** Gives a message to the call that waits for it. Returns false if no call of this process does. */
@@ -140,7 +141,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
     expect(from: Correspondent, expected: ExpectedReply, receive: Receive): ReplyWait {
       const replyKey = replyKeyOf(from, expected);
       // If the other replicas cannot be told, replies to this process still arrive.
-      const announced = shared?.expect(replyKey).catch(logFailure);
+      const announced = shared?.announce(replyKey).catch(logFailure);
       receivers.set(replyKey, { receive, announced });
       if (shared !== undefined && !isPolling) void poll(shared);
       return { announced, end: () => endWait(replyKey, receive) };

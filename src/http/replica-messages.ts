@@ -7,11 +7,12 @@ import type { Database } from '../journal/postgres-database.js';
  */
 export interface SharedMessages {
   /** Announces that a call waits for the message with this key: until `forget`, or for `keptMinutes`. */
-  expect(key: string): Promise<void>;
+  announce(key: string): Promise<void>;
   /** Stores a message. Drops it if no call waits for it, or if a message with this key came before. */
   put(key: string, message: string): Promise<void>;
   /** Returns the messages that have arrived for these keys. */
   read(keys: readonly string[]): Promise<readonly { readonly key: string; readonly message: string }[]>;
+  /** Removes the announcement, with its message if there is one. */
   forget(key: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -25,13 +26,13 @@ const rows = z.array(z.object({ key: z.string(), message: z.string() }));
 
 /**
  * Keeps the messages in a table next to the journal. Replicas have to poll the table: PostgreSQL notifies only a connection that stays
- * open for this, and behind PgBouncer there is none if it pools transactions. The column `expected` is the time of the last `expect` for a
+ * open for this, and behind PgBouncer there is none if it pools transactions. The column `expected` is the time of the last `announce` for a
  * key. It is set by default when a row is inserted.
  */
 export function createPostgresMessages(database: Database): SharedMessages {
   const { run, close } = database.connect(connections);
   return {
-    expect: (key) =>
+    announce: (key) =>
       run(async ({ client }) => {
         // A replica that was killed has not called `forget`.
         await client.query(`delete from cloudops_messages where expected < now() - interval '${keptMinutes} minutes'`);
@@ -43,7 +44,7 @@ export function createPostgresMessages(database: Database): SharedMessages {
       }),
     put: (key, message) =>
       run(async ({ client }) => {
-        // Changes no row if the message is not expected, or is not the first.
+        // Changes no row if no call waits for the message, or if a message with this key came before.
         await client.query('update cloudops_messages set message = $2 where key = $1 and message is null', [
           key,
           message,

@@ -7,12 +7,12 @@ import type { SharedMessages } from '../../src/http/replica-messages.js';
 const from = { caller: 'alice', session: 's' };
 const expected = { kind: 'answer', id: 'question-1' } as const;
 
-/** A store in which an announcement is under way until `announce` is called. */
+/** A store in which an announcement is under way until `endAnnouncing` is called. */
 function slowStore() {
   const keys = new Set<string>();
   const underWay: (() => void)[] = [];
   const shared: SharedMessages = {
-    expect: (key) =>
+    announce: (key) =>
       new Promise((resolve) => {
         underWay.push(() => {
           keys.add(key);
@@ -24,31 +24,31 @@ function slowStore() {
     forget: async (key) => void keys.delete(key),
     close: async () => undefined,
   };
-  const announce = () => {
+  const endAnnouncing = () => {
     for (const end of underWay.splice(0)) end();
   };
-  return { keys, shared, announce };
+  return { keys, shared, endAnnouncing };
 }
 
 const inboxOf = (shared: SharedMessages) =>
   createInbox({ shared, stateKeys: () => ['k'.repeat(64)], log: () => undefined });
 
 test('a wait that ends while it is announced leaves nothing behind', async () => {
-  const { keys, shared, announce } = slowStore();
+  const { keys, shared, endAnnouncing } = slowStore();
   const wait = inboxOf(shared).expect(from, expected, () => undefined);
   wait.end();
-  announce();
+  endAnnouncing();
   await wait.announced;
   await vi.waitFor(() => expect([...keys]).toEqual([]));
 });
 
 test('a later wait for the same reply stays announced', async () => {
-  const { keys, shared, announce } = slowStore();
+  const { keys, shared, endAnnouncing } = slowStore();
   const inbox = inboxOf(shared);
   const first = inbox.expect(from, expected, () => undefined);
   first.end();
   const second = inbox.expect(from, expected, () => undefined);
-  announce();
+  endAnnouncing();
   await second.announced;
   await new Promise(setImmediate);
   expect(keys.size).toBe(1);

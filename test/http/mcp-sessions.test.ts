@@ -440,7 +440,7 @@ describe('replies that come to another replica', () => {
     const rows = new Map<string, string | undefined>();
     const reads: (readonly string[])[] = [];
     const shared: SharedMessages = {
-      expect: async (key) => void rows.set(key, undefined),
+      announce: async (key) => void rows.set(key, undefined),
       put: async (key, text) => void (rows.has(key) && rows.get(key) === undefined && rows.set(key, text)),
       read: async (keys) => {
         reads.push(keys);
@@ -531,7 +531,7 @@ describe('replies that come to another replica', () => {
   test('are refused for now while what is shared cannot be reached, and answers to the asking replica still arrive', async () => {
     const unreachable = async () => Promise.reject(new Error('unreachable'));
     const down = {
-      expect: unreachable,
+      announce: unreachable,
       put: unreachable,
       read: unreachable,
       forget: unreachable,

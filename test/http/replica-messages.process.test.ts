@@ -26,9 +26,9 @@ describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
   const now = () => new Date();
   const keys = () => postgres.sql(database, 'select key from cloudops_messages order by key').split('\n');
 
-  test('one that is expected reaches the process that waits for it', async () => {
-    await waiting.expect('answer');
-    await waiting.expect('end');
+  test('one that is announced reaches the process that waits for it', async () => {
+    await waiting.announce('answer');
+    await waiting.announce('end');
     expect(await waiting.read(['answer', 'end'])).toEqual([]);
     await other.put('answer', 'sealed');
     expect(await waiting.read(['answer', 'end'])).toEqual([{ key: 'answer', message: 'sealed' }]);
@@ -36,22 +36,22 @@ describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
   });
 
   test('the first counts', async () => {
-    await waiting.expect('answer');
+    await waiting.announce('answer');
     await other.put('answer', 'first');
     await other.put('answer', 'second');
     expect(await waiting.read(['answer'])).toEqual([{ key: 'answer', message: 'first' }]);
   });
 
-  test('a key that is expected anew has no message of before', async () => {
-    await waiting.expect('answer');
+  test('a key that is announced again has no earlier message', async () => {
+    await waiting.announce('answer');
     await other.put('answer', 'first');
-    await waiting.expect('answer');
+    await waiting.announce('answer');
     expect(await waiting.read(['answer'])).toEqual([]);
   });
 
-  test('one that nobody expects is not kept, nor is one that was forgotten', async () => {
-    await waiting.expect('answer');
-    await waiting.expect('end');
+  test('one that was never announced is not kept, nor is one that was forgotten', async () => {
+    await waiting.announce('answer');
+    await waiting.announce('end');
     await other.put('unknown', 'sealed');
     await waiting.forget('answer');
     await other.put('answer', 'sealed');
@@ -60,8 +60,8 @@ describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
   });
 
   test('what a process left behind when it was killed is gone after a quarter of an hour', async () => {
-    await waiting.expect('old');
-    await waiting.expect('older');
+    await waiting.announce('old');
+    await waiting.announce('older');
     const age = (key: string, minutes: number) =>
       postgres.sql(
         database,
@@ -69,20 +69,20 @@ describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
       );
     age('old', 14);
     age('older', 16);
-    await other.expect('new');
+    await other.announce('new');
     expect(keys()).toEqual(['new', 'old']);
   });
 
   test('processes that start together share one table', async () => {
     const url = postgres.url(database);
     const many = Array.from({ length: 10 }, () => createPostgresMessages(openDatabase(url, now)));
-    await Promise.all(many.map((each, index) => each.expect(`key-${index}`)));
+    await Promise.all(many.map((each, index) => each.announce(`key-${index}`)));
     expect(keys()).toHaveLength(10);
     await Promise.all(many.map((each) => each.close()));
   });
 
   test('a database that is down is an error, and no longer one when it is back', async () => {
-    await waiting.expect('answer');
+    await waiting.announce('answer');
     await postgres.stop();
     await expect(other.put('answer', 'sealed')).rejects.toThrow();
     await postgres.start();
