@@ -252,16 +252,15 @@ async function callDecideTool(
   requestContext: ServerContext,
 ): Promise<CallToolResult> {
   const { dependencies, actionTokens, clientFor } = connection;
-  const callContext = callContextOf(
-    connection,
-    clientFor(requestContext),
-    requestContext,
-    progressSender(requestContext),
+  const client = clientFor(requestContext);
+  const callContext = callContextOf(connection, client, requestContext, progressSender(requestContext));
+  const { outcome, call, earlierDecision } = await decide(
+    args,
+    actionTokens,
+    operations,
+    (operation, callArgs, clickContext) => dependencies.call(operation, callArgs, { ...callContext, ...clickContext }),
   );
-  const { outcome, call, earlier } = await decide(args, actionTokens, operations, (operation, callArgs, click) =>
-    dependencies.call(operation, callArgs, { ...callContext, ...click }),
-  );
-  return toolResult(outcome, viewMeta(outcome, call, actionTokens, { earlier }));
+  return toolResult(outcome, viewMeta(outcome, call, actionTokens, { earlierDecision }));
 }
 
 /** Returns the context of a call, without the ways to ask the user. */
@@ -276,12 +275,10 @@ function callContextOf(
   // Since protocol 2026-07-28, each request declares its client in an envelope.
   const isOldProtocol = envelope === undefined;
   return {
-    // `signal` aborts when the client cancels, and `stop` when this server shuts down. `wait` runs the part of a call that waits for a person,
-    // so that the call meanwhile does not count against the limit of concurrent calls. Absent if there is no such limit.
     signal,
     stop,
     wait,
-    // The last page reports no progress, because the answer comes with it, and some clients cannot handle both together.
+    // Not called for the last page, because the answer comes with it, and some clients cannot handle progress and answer together.
     onPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens: consentTokens,

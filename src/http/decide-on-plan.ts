@@ -82,7 +82,7 @@ async function decideOnPlan(
   dependencies: DecisionDependencies,
 ): Promise<ClickResult> {
   const objection = reasonAgainst(plan, user, dependencies.accounts);
-  if (objection !== undefined) return { effect: 'refused', outcome: refusedCall(plan, 'NotAllowed', [objection]) };
+  if (objection !== undefined) return { effect: 'refused', outcome: refusedCall(plan, 'NotAllowed', objection) };
   const prepared = await prepareCall(plan, dependencies);
   if (plan.state === 'decided') return resultOfEarlierDecision(plan, prepared, dependencies);
   if (prepared.kind === 'refused') return prepared;
@@ -92,67 +92,72 @@ async function decideOnPlan(
 }
 
 /**
- * Makes the call of a plan with a click. So policy, scopes and limits are checked again, and the click is refused if the call's request is no
- * longer the one that the person saw. The first click that decides claims the plan, which stores the decision with the plan.
+ * Makes the call of a plan with a click. The call goes through all checks of a normal call, so policy, scopes and limits are checked again. The
+ * click is refused if the call's request is no longer the one that the person saw. The first click that decides is stored with the plan.
  * @param click with the reason for a decline, and with the name that a person types to confirm a deletion
  * @returns undefined if an earlier click has decided the plan
  */
 async function callWithClick(
   plan: FoundPlan,
-  { decision, reason, name: typedName }: DecidingClick,
+  click: DecidingClick,
   { person }: PageUser,
   callOfPlan: CallOfPlan,
   dependencies: DecisionDependencies,
 ): Promise<ClickResult | undefined> {
-  let isPlanClaimed = false;
+  const { decision, reason, name: typedName } = click;
+  let isDecisionStored = false;
   /** The part of the click that a click in a chat does not have. */
   const page = {
     person,
     // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
     repeats: plan.repeats,
+    // Called when the call has stored the decision with the plan.
     onClaim: () => {
-      isPlanClaimed = true;
+      isDecisionStored = true;
     },
   };
   const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: tokenClaimsOf(plan), page } });
   if (outcome.kind === 'succeeded') return { effect: 'counted', outcome };
   // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. Only the compiler needs a result here.
   // The code of the refusal does not matter.
-  if (outcome.kind === 'inputRequired') return { effect: 'refused', outcome: refusedCall(plan, 'TicketRefused', []) };
+  if (outcome.kind === 'inputRequired') return { effect: 'refused', outcome: refusedCall(plan, 'TicketRefused') };
 
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return undefined;
-  // A call that has claimed the plan stores its outcome itself, unless a fault leaves the outcome unknown. So nothing is stored here.
-  if (isPlanClaimed) return { effect: 'counted', outcome };
+  // A call that has stored the decision also stores its outcome, unless a fault leaves the outcome unknown. So nothing is stored here.
+  if (isDecisionStored) return { effect: 'counted', outcome };
   if (temporaryFailures.includes(code)) return { effect: 'not counted', outcome };
+  // Any other failure is a refusal, for example by the policy, and another click would be refused too.
+  return storeRefusal(plan, click, person, outcome, dependencies);
+}
 
-  // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the
-  // refusal as its outcome.
-  const at = dependencies.now().getTime();
+/**
+ * Stores the decision of a click with the plan, and the refusal of the call as the plan's outcome.
+ * @returns undefined if an earlier click has decided the plan
+ */
+async function storeRefusal(
+  plan: FoundPlan,
+  { decision, reason }: DecidingClick,
+  person: string | undefined,
+  refusal: EndedOutcome,
+  dependencies: DecisionDependencies,
+): Promise<ClickResult | undefined> {
+  const { plans, operations, now } = dependencies;
+  const at = now().getTime();
   // A call removes its secrets from the reason, but this call was refused before that. So the reason is kept only if the operation takes no secrets.
-  const takesSecrets = dependencies.operations.some(({ name, secrets }) => name === plan.tool && secrets !== undefined);
+  const takesSecrets = operations.some(({ name, secrets }) => name === plan.tool && secrets !== undefined);
   const storedDecision: PlanDecision =
     decision === 'accept'
       ? { kind: 'accepted', person, at }
       : { kind: 'declined', person, at, reason: takesSecrets ? undefined : boundedReason(reason) };
-  const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
-  return isFirst ? { effect: 'refused', outcome } : undefined;
-}
 
-/** Stores a person's decision on a plan, with the refusal of the call as its outcome. False if an earlier click decided the plan. */
-async function endWithRefusal(
-  plan: FoundPlan,
-  decision: PlanDecision,
-  refusal: EndedOutcome,
-  dependencies: DecisionDependencies,
-): Promise<boolean> {
-  const { plans } = dependencies;
   const claimResult = await plans
-    .claim(plan.nonce, decision)
+    .claim(plan.nonce, storedDecision)
     .catch((error: unknown) => logUnavailable(plan, error, dependencies));
+  if (claimResult === 'taken') return undefined;
   // Stores the outcome for the caller, unless the plan has expired or cannot be written. The person who clicked gets it anyway.
   if (claimResult === 'claimed') await plans.settle(plan.nonce, refusal);
-  return claimResult !== 'taken';
+  return { effect: 'refused', outcome: refusal };
 }
 
 /** The result of a click on a plan that is decided already. */
@@ -167,17 +172,22 @@ async function resultOfEarlierDecision(
   const decidedPlan = storedPlan ?? plan;
   return {
     effect: 'too late',
-    outcome: await lookUp(decidedPlan, prepared),
+    outcome: await lookUp(decidedPlan, prepared, { waits: true }),
     earlierDecision: say`${describeDecision(decidedPlan)} This click sent nothing.`,
   };
 }
 
 /**
- * Returns the outcome of a decided plan. The call of the plan looks for it, and waits if the change is under way. If there can be no such call, or
- * the call finds no outcome, returns the outcome in the stored plan.
- * @param stop aborts if the call must not wait
+ * Returns the outcome of a decided plan. The call of the plan looks for it, and waits for a change that is under way if `waits` is true. If there
+ * can be no such call, or the call finds no outcome, returns the outcome in the stored plan.
  */
-async function lookUp(plan: FoundPlan, prepared: PreparedCall, stop?: AbortSignal): Promise<EndedOutcome> {
+async function lookUp(
+  plan: FoundPlan,
+  prepared: PreparedCall,
+  { waits }: { readonly waits: boolean },
+): Promise<EndedOutcome> {
+  // A call whose `stop` has aborted reads the state of the plan once, and does not wait.
+  const stop = waits ? undefined : AbortSignal.abort();
   const lookedUp =
     prepared.kind === 'ready' ? await prepared.callOfPlan({ look: tokenClaimsOf(plan), stop }) : undefined;
   return lookedUp !== undefined && answersLook(lookedUp) ? lookedUp : outcomeOf(plan);
@@ -191,8 +201,8 @@ function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionD
 }
 
 /** The outcome of a plan's call that is refused. */
-const refusedCall = ({ tool }: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): EndedOutcome =>
-  refusedChange(tool, new Refusal(...refusal));
+const refusedCall = ({ tool }: FoundPlan, code: Refusal['code'], ...problems: readonly SafeText[]): EndedOutcome =>
+  refusedChange(tool, new Refusal(code, problems));
 
 /** Describes the decision on a plan to people: in a sentence, and another with the reason if there is one. */
 function describeDecision({ decision }: FoundPlan): SafeText {
@@ -229,16 +239,16 @@ async function prepareCall(
 ): Promise<PreparedCall> {
   const { tool, args, caller, agent, client } = plan;
   const operation = operations.find(({ name }) => name === tool);
-  const found = await callerOf(plan);
-  if (found?.kind === 'unavailable') {
+  const authentication = await callerOf(plan);
+  if (authentication?.kind === 'unavailable') {
     const outcome = undecided(tool, words('the caller of this change cannot be verified now'));
     return { kind: 'refused', effect: 'not counted', outcome };
   }
-  const principal = found?.kind === 'authenticated' ? found.principal : undefined;
+  const principal = authentication?.kind === 'authenticated' ? authentication.principal : undefined;
   const isCallerGone = caller !== undefined && principal === undefined;
   if (operation === undefined || isCallerGone) {
     const problem = say`the caller, or the tool, does not exist here any more`;
-    return { kind: 'refused', effect: 'refused', outcome: refusedCall(plan, 'NotAllowed', [problem]) };
+    return { kind: 'refused', effect: 'refused', outcome: refusedCall(plan, 'NotAllowed', problem) };
   }
 
   const tokens = createConsentTokens(stateKeys, caller ?? '', now);
@@ -265,7 +275,7 @@ const undecided = (tool: string, reason: SafeText): EndedOutcome =>
 export function undecidedClick(reason: SafeText): object {
   const outcome = undecided(decideTool, reason);
   const call = { tool: decideTool, args: {} };
-  return { content: [], _meta: viewMeta(outcome, call, { seal: () => '' }, { onPage: true }) };
+  return { content: [], _meta: viewMeta(outcome, call, { seal: () => '' }, { onDecisionPage: true }) };
 }
 
 /**
@@ -288,7 +298,7 @@ export function relatedTexts(
 
 /**
  * The content of the change view: a waiting plan, with its buttons if the person may decide, or the outcome above a decided plan.
- * @param related sentences about other plans for the same thing, which a decision is not bound to
+ * @param related sentences about other plans for the same thing. They are no part of the plan, so a click is valid even if they have changed
  */
 export async function shownPlan(
   plan: FoundPlan,
@@ -299,18 +309,21 @@ export async function shownPlan(
   const { state, outcome, decision } = plan;
   if (state === 'waiting') {
     const mayDecide = reasonAgainst(plan, user, dependencies.accounts) === undefined;
-    return resultOf(waitingOutcome(plan, mayDecide, related), plan);
+    return resultOf(waitingOutcome(plan, { mayDecide, related }), plan);
   }
-  if (outcome !== undefined || decision?.kind !== 'accepted')
-    return resultOf(outcomeOf(plan), plan, describeDecision(plan));
-
-  // A server that was killed has not stored the outcome with the plan, but the journal may have the outcome.
-  const prepared = await prepareCall(plan, dependencies);
-  return resultOf(await lookUp(plan, prepared, AbortSignal.abort()), plan, describeDecision(plan));
+  // An accepted plan has no outcome while its change is under way, or if its server was killed. Then the journal may have the outcome.
+  const needsJournal = decision?.kind === 'accepted' && outcome === undefined;
+  const shownOutcome = needsJournal
+    ? await lookUp(plan, await prepareCall(plan, dependencies), { waits: false })
+    : outcomeOf(plan);
+  return resultOf(shownOutcome, plan, describeDecision(plan));
 }
 
 /** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket (see `resultOf`). */
-function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): EndedOutcome {
+function waitingOutcome(
+  stored: FoundPlan,
+  { mayDecide, related = [] }: { readonly mayDecide: boolean; readonly related?: readonly SafeText[] },
+): EndedOutcome {
   const { plan, accept, typedName, issuedAt, expiresAt, digest, nonce } = stored;
   return {
     kind: 'succeeded',
@@ -334,8 +347,8 @@ function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly
 function resultOf(outcome: EndedOutcome, stored: FoundPlan, decision?: SafeText): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const metaOf = (shown: EndedOutcome) =>
-    viewMeta(shown, stored, { seal: () => stored.nonce }, { onPage: true, earlier: decision });
-  const planMeta = metaOf(waitingOutcome(stored, false));
+    viewMeta(shown, stored, { seal: () => stored.nonce }, { onDecisionPage: true, earlierDecision: decision });
+  const planMeta = metaOf(waitingOutcome(stored, { mayDecide: false }));
   // If both have the same field, the outcome's field counts.
   return { content: [], structuredContent, _meta: { ...planMeta, ...metaOf(outcome) } };
 }
@@ -362,8 +375,8 @@ const isDeciding = (click: PlanClick): click is DecidingClick => click.decision 
 export const readClick = (params: unknown): PlanClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
 /**
- * Carries out a click. Returns the new content of the change view: the plan for `look`, and otherwise the outcome, with a description of the
- * decision on the plan if there is one to show.
+ * Carries out a click. Returns the new content of the change view: the plan if the click only looks, and otherwise the outcome, with a
+ * description of the decision on the plan if there is one to show.
  */
 export async function answerClick(
   plan: FoundPlan,
@@ -376,8 +389,8 @@ export async function answerClick(
 
   const { effect, outcome, earlierDecision } = await decideOnPlan(plan, click, user, dependencies);
   const { tool, nonce, caller } = plan;
-  // Every click is logged. The log may have the nonce, with which the plan's address ends, because a click also needs a session, or the local
-  // page.
+  // Every click that decides is logged. The nonce is the end of the plan's address. It may be in the log, because nobody can click with the address
+  // alone: a click also needs a session, or comes from the local page.
   log('info', 'decision', {
     tool,
     plan: nonce,

@@ -13,7 +13,7 @@ interface ClickResult {
   /** The call that made the plan. If no plan is known, the call of `decide_change` itself. */
   readonly call: Pick<ActionToken, 'tool' | 'args'>;
   /** A sentence for the person, set if an earlier click decided on the plan. */
-  readonly earlier?: SafeText;
+  readonly earlierDecision?: SafeText;
 }
 
 type ClickContext = Pick<CallContext, 'click' | 'look'>;
@@ -62,7 +62,7 @@ export async function decide(
 
   // The click failed or came too late, perhaps after an earlier click decided on the plan. Then the outcome of that decision replaces the failure.
   const state = await callPlanned({ look: claims });
-  return replacesFailure(state.outcome) ? { ...state, earlier: earlierClickText } : result;
+  return replacesFailure(state.outcome) ? { ...state, earlierDecision: earlierClickText } : result;
 }
 
 const earlierClickText = words('An earlier click decided this. This one sent nothing.');

@@ -32,20 +32,17 @@ import { packParts } from './pack-parts.js';
 /** The circumstances in which a view shows a result. */
 interface Showing {
   /** True on the page for decisions, which is then the only place to decide. */
-  readonly onPage?: boolean;
-  /** The earlier decision in a sentence, if the plan was decided before. */
-  readonly earlier?: SafeText | undefined;
+  readonly onDecisionPage?: boolean;
+  /** The earlier decision in a sentence, if the plan was decided before this call. */
+  readonly earlierDecision?: SafeText | undefined;
 }
 
-/**
- * Returns the `_meta` of a result: the data for views, which models do not read. `onPage` is true on the page for decisions. `earlier` is a
- * sentence about the earlier decision, if the plan was decided before this call.
- */
+/** Returns the `_meta` of a result: the data for views, which models do not read. */
 export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<ActionToken, 'tool' | 'args'>,
   tokens: Pick<ActionTokens, 'seal'>,
-  { onPage = false, earlier }: Showing = {},
+  { onDecisionPage = false, earlierDecision }: Showing = {},
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
     const packedParts = packParts(outcome.view.parts);
@@ -53,22 +50,30 @@ export function viewMeta(
     return packedParts === undefined ? {} : { [partsKey]: packedParts };
   }
 
-  const proposed = proposedChange(outcome, call, tokens, onPage);
+  const proposed = proposedChange(outcome, call, tokens, onDecisionPage);
   if (proposed !== undefined) return { [changeKey]: proposed };
 
   if (outcome.kind === 'failed' && isRefusedRead(outcome.failure)) {
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
   }
 
-  const ownOutcome = changeOutcome(outcome);
+  const described = changeOutcome(outcome);
   // Undefined for a result that views do not show, such as a read that succeeded.
-  if (ownOutcome === undefined) return {};
-  const shownOutcome = outcome.isOfPlan === true ? { ...ownOutcome, isOfPlan: true } : ownOutcome;
-  if (earlier === undefined) return { [outcomeKey]: shownOutcome };
-  // The usual sentence says that the user declined. But another person may have declined, as `earlier` says, so the sentence leaves that out.
-  const sentence = shownOutcome.kind === 'declined' ? 'Nothing was sent.' : shownOutcome.sentence;
-  return { [outcomeKey]: { ...shownOutcome, sentence, earlier: timedText(earlier) } };
+  if (described === undefined) return {};
+  // `isOfPlan` tells the view that the plan has ended with this outcome, so that the view does not take it for the refusal of a click.
+  const shown: ChangeOutcome = outcome.isOfPlan === true ? { ...described, isOfPlan: true } : described;
+  return { [outcomeKey]: earlierDecision === undefined ? shown : withEarlier(shown, earlierDecision) };
 }
+
+/**
+ * Adds the earlier decision to an outcome. If the outcome is that the user declined, replaces its sentence, which says so, because another person
+ * may have declined.
+ */
+const withEarlier = (outcome: ChangeOutcome, earlierDecision: SafeText): ChangeOutcome => ({
+  ...outcome,
+  sentence: outcome.kind === 'declined' ? 'Nothing was sent.' : outcome.sentence,
+  earlier: timedText(earlierDecision),
+});
 
 /** Converts safe texts to plain text for a view. */
 const plainTexts = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
@@ -84,28 +89,28 @@ const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened 
 
 /**
  * Returns the data of a plan for the change view; undefined for any other result. `tool` and `args` are of the call that made the plan.
- * @param onPage true on the page for decisions, false in a chat
+ * @param onDecisionPage false in a chat
  */
 function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
   tokens: Pick<ActionTokens, 'seal'>,
-  onPage: boolean,
+  onDecisionPage: boolean,
 ): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
 
   const { plan } = outcome.success;
   const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
-  const { accept, issuedAt, claims, typedName } = outcome.view;
+  const { accept: acceptLabel, issuedAt, claims, typedName } = outcome.view;
   // In a chat, a plan has no `expiresAt`. It can be decided for as long as its ticket is valid.
   const expiresAt = outcome.view.expiresAt ?? issuedAt + tokenLifetimeMs;
-  // The change in one sentence, in which long names are cut. `inFull(shortened)` gives these names in full.
-  const shortened = fitted(plan.summary);
-  // A click sends the ticket back, which makes the planned call again. Control arguments such as `planOnly` are left out, because the click
-  // itself is the decision. Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
+  // A click sends the ticket back, and this server then makes the planned call again. Control arguments such as `planOnly` are left out, because
+  // the click itself is the decision. Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
   const changeArgs = repeatableArgs(args);
   const ticket = claims && tokens.seal({ tool, args: changeArgs, claims: { ...claims, issuedAt } });
+  // The change in one sentence, in which long names are cut. `inFull(shortened)` gives these names in full.
+  const shortened = fitted(plan.summary);
 
   return {
     sentence: shortened.line.text,
@@ -132,13 +137,13 @@ function proposedChange(
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
     // The labels of the two buttons.
-    accept: accept.text,
+    accept: acceptLabel.text,
     decline: 'Do nothing',
     ...(typedName !== undefined && { typedName }),
     // On the page, a person can decide, but only the caller can make a new plan.
-    canPlanAgain: !onPage,
+    canPlanAgain: !onDecisionPage,
     // The page takes the clicks itself, so nobody there needs another way to decide.
-    otherWays: onPage ? [] : plainTexts(waysToDecide(tool, outcome)),
+    otherWays: onDecisionPage ? [] : plainTexts(waysToDecide(tool, outcome)),
     ...(ticket !== undefined && { ticket }),
   };
 }
@@ -195,7 +200,7 @@ const consentText = (consent: SafeText) =>
     ? words('You agreed to it.')
     : say`${asSentence(consent)}.`;
 
-/** Returns the outcome of a failed change for people. Undefined for a read, and if the state of a plan could not be read. */
+/** Returns the outcome of a failed change for people. Undefined if `kindOf` returns undefined. */
 function failedOutcome(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = kindOf(failure);
@@ -204,7 +209,7 @@ function failedOutcome(failure: Failure): ChangeOutcome | undefined {
   if (kind === 'declined')
     return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
 
-  // A code is one word. `own` puts any other code in quotation marks, because the service's code comes from outside.
+  // The service's code comes from outside, so `own` puts it in quotation marks unless it is a plain word.
   const shownCode = own(serviceSays?.code ?? code);
   return {
     kind,

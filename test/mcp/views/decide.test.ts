@@ -32,17 +32,17 @@ test.each([
 ] as const)(
   'an expired plan whose state may not be read any more (%s) is expired, and not decided by an earlier click',
   async (code) => {
-    const { outcome, earlier } = await clickLate(code);
+    const { outcome, earlierDecision } = await clickLate(code);
     expect(outcome).toMatchObject({ failure: { code: 'TicketExpired' } });
-    expect(earlier).toBeUndefined();
+    expect(earlierDecision).toBeUndefined();
   },
 );
 
 test.each(['Declined', 'NotAllowed', 'KeysUnavailable'] as const)(
   'an expired plan that ended in time with %s has that outcome',
   async (code) => {
-    const { outcome, earlier } = await clickLate(code, { isOfPlan: true });
+    const { outcome, earlierDecision } = await clickLate(code, { isOfPlan: true });
     expect(outcome).toMatchObject({ failure: { code } });
-    expect(earlier?.text).toContain('An earlier click');
+    expect(earlierDecision?.text).toContain('An earlier click');
   },
 );
