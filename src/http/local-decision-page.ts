@@ -25,6 +25,8 @@ interface LocalPageOptions extends Omit<DecisionDependencies, 'callerOf'> {
 /** The person at this machine. Over stdio, neither callers nor the people who decide have names. */
 const personHere: PageUser = { person: undefined, mayApprove: false, scopes: undefined };
 
+/** The longest time that a browser needs to start (milliseconds). */
+const startMs = 15_000;
 /** The tab counts as closed if it has not polled for this time (milliseconds). */
 const goneMs = 5_000;
 /** Time after which a poll of the tab is answered, even if there is no other plan (milliseconds). The tab then polls again. */
@@ -42,10 +44,7 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
   // A click makes the call of the plan in the name of its caller. Over stdio, callers have no names.
   const dependencies: DecisionDependencies = { ...options, callerOf: async () => undefined };
   const { plans, now, log } = dependencies;
-  /** Number of polls that wait for their answer. */
-  let openPolls = 0;
-  /** Between two polls, and while the browser starts, the tab counts as open until this time (milliseconds since 1970). */
-  let tabIsOpenUntil = 0;
+  const tab = createTabWatch(now);
   /** Redirects the browser to the page, so that no command line has the secret address. Undefined if `open` needed no file. */
   let redirectFile: Awaited<ReturnType<LocalPageOptions['open']>>;
 
@@ -71,28 +70,27 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
       log('error', 'journal', { error: reasonOf(error) });
       return undecidedClick(words('the plans cannot be read now'));
     }
-    // The plan has expired. By this status, the page knows that the click decided nothing.
+    // The plan has expired. By status 404, the page knows that the click decided nothing.
     if (plan === undefined) throw notFound();
     return answerClick(plan, click, personHere, dependencies);
   };
 
-  /** Answers a poll of the tab as soon as the oldest waiting plan is not the plan in the tab, or else after `longestPollMs`. */
+  /** Answers a poll of the tab as soon as the oldest waiting plan is not the plan in the tab, or after `longestPollMs`. */
   const waitForOtherPlan = async (params: unknown, gone: AbortSignal) => {
     // Undefined if the tab shows no plan.
     const shownNonce = textAt(params, 'shown');
-    openPolls += 1;
+    const endPoll = tab.startPoll();
     try {
       for (let waited = 0; waited < longestPollMs && !gone.aborted; waited += pauseMs) {
         const plan = oldestWaiting(await plans.list());
-        // Tells the tab that another plan waits. If no plan waits, the tab keeps what it shows.
-        if (plan !== undefined && plan.nonce !== shownNonce) return { waits: true };
+        // If no plan waits, the tab keeps what it shows.
+        if (plan !== undefined && plan.nonce !== shownNonce) return { otherPlanWaits: true };
         await delay(pauseMs, undefined, { ref: false });
       }
       // The tab polls again.
-      return { waits: false };
+      return { otherPlanWaits: false };
     } finally {
-      openPolls -= 1;
-      tabIsOpenUntil = now().getTime() + goneMs;
+      endPoll();
     }
   };
 
@@ -108,14 +106,14 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
   return {
     /** Opens a tab for the waiting plans. If a tab is open, does nothing, because that tab will show them. Rejects if `open` rejects. */
     async show(): Promise<void> {
-      if (openPolls > 0 || now().getTime() < tabIsOpenUntil) return;
+      if (tab.isOpen()) return;
       // The file of an earlier tab is still there if that tab never loaded. It is no error if the file has been removed.
       await redirectFile?.remove();
       // The tab cannot poll before the browser has started.
-      tabIsOpenUntil = now().getTime() + startMs + goneMs;
+      tab.countAsOpenFor(startMs + goneMs);
       redirectFile = await open(page.url).catch((error: unknown) => {
         // No tab will come, so the next plan tries again.
-        tabIsOpenUntil = 0;
+        tab.countAsOpenFor(0);
         throw error;
       });
     },
@@ -126,5 +124,25 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
   };
 }
 
-/** The longest time that a browser needs to start (milliseconds). */
-const startMs = 15_000;
+/** Knows whether the tab is open: during each poll, and for a time after it or after the start of the browser. */
+function createTabWatch(now: () => Date) {
+  let openPolls = 0;
+  /** Milliseconds since 1970. */
+  let countsAsOpenUntil = 0;
+  const countAsOpenFor = (milliseconds: number): void => {
+    countsAsOpenUntil = now().getTime() + milliseconds;
+  };
+  return {
+    isOpen: () => openPolls > 0 || now().getTime() < countsAsOpenUntil,
+    countAsOpenFor,
+    /** Returns the function to call when the poll is answered. */
+    startPoll: () => {
+      openPolls += 1;
+      return () => {
+        openPolls -= 1;
+        // Until its next poll.
+        countAsOpenFor(goneMs);
+      };
+    },
+  };
+}

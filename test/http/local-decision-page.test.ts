@@ -159,7 +159,7 @@ test('one tab shows one plan after the other; a new one is opened only when it i
   const first = (await post('call')).body;
   const next = post('next', { shown: first.shown });
   await click(first.shown, 'accept');
-  expect((await next).body).toEqual({ waits: true });
+  expect((await next).body).toEqual({ otherPlanWaits: true });
   const second = (await post('call')).body;
   expect(second.shown).not.toBe(first.shown);
   const tab = new AbortController();

@@ -69,7 +69,7 @@ class HostPage {
   async #waitForNextPlan(shown: string | undefined): Promise<void> {
     let hasNextPlan = false;
     // The process answers each request after a while even if there is no plan, so the page asks until there is.
-    while (!hasNextPlan) hasNextPlan = (await ask('next', { shown })).waits === true;
+    while (!hasNextPlan) hasNextPlan = (await ask('next', { shown })).otherPlanWaits === true;
     if (shown === undefined) return location.reload();
     const button = element('button', { type: 'button' }, 'Show the next change');
     button.addEventListener('click', () => location.reload());
