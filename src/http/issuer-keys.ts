@@ -55,8 +55,7 @@ export interface IssuerKeysOptions {
 
 /**
  * Creates `IssuerKeys`. `joseCache` holds the keys, and makes concurrent callers wait for the same fetch. `source` fetches the keys, with a
- * pause after each attempt. After a failed attempt, `source` returns the last good keys. `joseCache` takes these for new, so only `source`
- * knows their age.
+ * pause after each attempt. After a failed attempt, `source` returns the last good keys. Only `source` knows their age.
  */
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   /** Names of keys that the last fetch did not find. Each new fetch clears the names. */
@@ -74,7 +73,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 
   /**
    * Fetches the keys again, or joins a fetch under way, and waits until new keys or the last good keys are in the cache. In the pause after a
-   * success, `source.fetchKeys` waits for the end of the pause first.
+   * success, `source.fetchKeys` waits for the end of the pause first. In the pause after a failure, it returns the last good keys at once.
    * @throws IssuerProblem if there are no good keys, or if too many requests wait
    */
   const reloadAndWait = async (): Promise<void> => {
@@ -82,16 +81,16 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
     await joseCache.reload().finally(leave);
   };
-  // `source` logs the problem.
-  const reloadInBackground = () => joseCache.reload().catch(() => undefined);
+  /** Fetches the keys again. Never rejects, because `source` logs the problem. */
+  const tryReload = () => joseCache.reload().catch(() => undefined);
 
-  // The last good keys, which `source` returns after a failed attempt, are `fresh` for `freshMs` whatever their age.
+  // jose counts the age from the last reload, even if that reload got only the last good keys, which may be much older.
   const isCacheOld = () => !joseCache.fresh || source.isLastGoodTooOld();
 
   /** Begins to fetch the keys again if they are too old or the last attempt failed, but not in the pause after an attempt. */
   const reloadInBackgroundIfDue = (): void => {
     const isDue = isCacheOld() || source.lastProblem() !== undefined;
-    if (isDue && source.pauseLeft() === 0) void reloadInBackground();
+    if (isDue && source.pauseLeft() === 0) void tryReload();
   };
 
   /**
@@ -109,8 +108,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 
   return {
     /**
-     * Finds the key of a token in the cache, or fetches the keys again, because the issuer may have added the key. There is a pause after each
-     * fetch. `unknownKeys` has the names of keys that the last fetch did not find, until the next fetch.
+     * Finds the key of a token in the cache, or fetches the keys again, because the issuer may have added the key. `unknownKeys` has the names of
+     * keys that the last fetch did not find, so that such a key is refused at once in the pause after that fetch.
      */
     async keyOf(header, token) {
       if (isCacheOld()) await reloadAndWait();
@@ -118,10 +117,10 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const knownKey = await cachedKey(header, token);
       if (knownKey !== undefined) return knownKey;
 
-      // A key that the last fetch did not find is refused during the pause. After the pause, the issuer is asked for it again.
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
 
+      // Also after the reload above, because that may have joined a fetch that began before the issuer added the key.
       await reloadAndWait();
       const newKey = await cachedKey(header, token);
       if (newKey !== undefined) return newKey;
@@ -134,7 +133,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
       throw new errors.JWKSNoMatchingKey();
     },
-    fetch: reloadInBackground,
+    fetch: tryReload,
     reachable: source.reachable,
     areGood: () => {
       reloadInBackgroundIfDue();
@@ -171,8 +170,8 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
     onAttempt();
   };
 
-  /** Fetches the keys once. Never rejects. Resolves with the problem, or with undefined after a success. */
-  const attempt = async (): Promise<IssuerProblem | undefined> => {
+  /** Fetches the keys once. Never rejects. Afterwards, `lastAttempt` has the problem if there is one. */
+  const attempt = async (): Promise<void> => {
     let problem: IssuerProblem | undefined;
     try {
       const keys = await findKeys(issuer, httpClient);
@@ -181,16 +180,6 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
       problem = error instanceof IssuerProblem ? error : new IssuerProblem(words('its keys cannot be read'));
     }
     endAttempt(problem);
-    return problem;
-  };
-
-  /**
-   * Fetches the keys once, at the end of the pause if there is one. In a pause, only `keyOf` needs a fetch, for a key that it did not find. The
-   * issuer may just have added this key.
-   */
-  const attemptAfterPause = async (): Promise<IssuerProblem | undefined> => {
-    if (pauseLeft() > 0) await sleep(pauseLeft());
-    return attempt();
   };
 
   return {
@@ -199,12 +188,15 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
      * @throws IssuerProblem if there are no good keys, or if they are too old
      */
     async fetchKeys(): Promise<KeySet> {
-      // In the pause after a failed attempt, the issuer is not asked again.
-      const earlierProblem = pauseLeft() > 0 ? lastAttempt?.problem : undefined;
-      const problem = earlierProblem ?? (await attemptAfterPause());
+      const isPauseAfterFailure = pauseLeft() > 0 && lastAttempt?.problem !== undefined;
+      if (!isPauseAfterFailure) {
+        // In the pause after a success, the caller needs a key that the issuer may have added since. So this waits for the end of the pause.
+        if (pauseLeft() > 0) await sleep(pauseLeft());
+        await attempt();
+      }
       if (lastGood !== undefined && !isLastGoodTooOld()) return lastGood.keys;
-      // A success would have renewed `lastGood`, so the last attempt has failed, and `problem` is defined.
-      throw problem;
+      // A success would have renewed `lastGood`, so the last attempt has failed, and has a problem.
+      throw lastAttempt?.problem;
     },
     /** Milliseconds until the next attempt may begin. */
     pauseLeft,
