@@ -89,8 +89,8 @@ type AuthenticateByFile = Authenticate & {
   /** Finds a caller by name. */
   readonly callerNamed: (name: string) => Promise<Authentication>;
   /**
-   * True if the last attempt to read the file succeeded. Also begins to read the file again if that is due, because a server that is not ready
-   * gets no requests, which would read it.
+   * Returns true if the last read of the file succeeded. Also begins the next read if it is due, because a server that is not ready gets no
+   * requests, which would read the file.
    */
   readonly isReadable: () => boolean;
 };
@@ -112,18 +112,17 @@ interface Contents {
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
   const { tokens: firstTokens } = parseTokens(text);
-  let contents = Promise.resolve<Contents>({ text, tokens: firstTokens, lastGood: firstTokens });
+  let contents: Contents = { text, tokens: firstTokens, lastGood: firstTokens };
   let readAt = now().getTime();
-  let isReadable = true;
+  /** Resolves when the last read has ended. */
+  let reading = Promise.resolve();
 
   /** Reads the file again. Logs a problem only once, and nothing if the text has not changed. */
   const readAgain = async (previous: Contents): Promise<Contents> => {
     let newText: string;
     try {
       newText = await read();
-      isReadable = true;
     } catch (error) {
-      isReadable = false;
       if (previous.text !== undefined)
         log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
       return { text: undefined, tokens: [], lastGood: previous.lastGood };
@@ -146,8 +145,11 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     // Absolute, because the clock may have been set back.
     if (Math.abs(currentTime - readAt) >= rereadAfterMs) {
       readAt = currentTime;
-      contents = contents.then(readAgain);
+      reading = reading.then(async () => {
+        contents = await readAgain(contents);
+      });
     }
+    await reading;
     return contents;
   };
 
@@ -173,11 +175,11 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
       tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest))[0];
     return ownerOf(withDigest, 'unknown token');
   };
-  const checkReadable = () => {
+  const isReadable = () => {
     void currentContents();
-    return isReadable;
+    return contents.text !== undefined;
   };
-  return Object.assign(authenticate, { callerNamed, isReadable: checkReadable });
+  return Object.assign(authenticate, { callerNamed, isReadable });
 }
 
 /** The tokens that are in both versions of a file, each with the scopes that it has in both. */
