@@ -35,7 +35,7 @@ const eventStream = {
  * Serves a request of a protocol before 2026-07-28. The answer is JSON. It becomes a stream of events if a notification or a question
  * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used: it streams every answer,
  * which takes a quarter of the CPU time of a call, and it keeps sessions in one process.
- * @param create makes the SDK server, which must wait for people by `wait`. During the wait, a cancellation from the client is received
+ * @param create makes the SDK server, which must wait for people with `wait`. During the wait, a cancellation from the client is received
  */
 export async function serveLegacyRequest(
   create: (wait: Wait) => Server,
@@ -44,21 +44,12 @@ export async function serveLegacyRequest(
   response: ServerResponse,
   conversation: Conversation,
 ): Promise<void> {
-  const wait: Wait = async (work) => {
-    // The client's cancellation of this request comes with another HTTP request. Undefined without a session, because then no cancellation can
-    // be matched. `transport` is created below, before any call begins.
-    const cancellation = conversation.expect?.({ kind: 'cancellation', id: message.id }, (notification) => {
-      transport.onmessage?.(notification);
-      // A cancelled request gets no result. The line `: cancelled`, which clients ignore, makes the answer a stream of events even if no event was
-      // sent before.
-      writeEvent(response, ': cancelled\n\n');
-      response.end();
-    });
-    await cancellation?.announced;
-    return work().finally(cancellation?.end);
+  /** Aborts the call. Runs only while the call waits for a person, so `transport` below exists. */
+  const cancel = (cancellation: JSONRPCMessage): void => {
+    transport.onmessage?.(cancellation);
+    endWithoutResult(response);
   };
-
-  const server = create(wait);
+  const server = create(waitUntilCancelled(message.id, conversation, cancel));
   const transport = createTransport(message, response, server, conversation);
   const closed = whenClosed(incoming, response);
   const keepAlive = setInterval(() => writeEvent(response, ': keepalive\n\n'), keepAliveMs);
@@ -72,6 +63,26 @@ export async function serveLegacyRequest(
     // Ends the waits for answers to questions, and cancels the call if it still runs because its client has gone before the answer.
     await server.close();
   }
+}
+
+/** Returns the function that waits for people, and during the wait receives the client's cancellation of the request with this ID. */
+const waitUntilCancelled =
+  (id: RequestId, { expect }: Conversation, cancel: (cancellation: JSONRPCMessage) => void): Wait =>
+  async (work) => {
+    // The cancellation comes with another HTTP request. Without a session, it cannot be matched to this one.
+    const cancellation = expect?.({ kind: 'cancellation', id }, cancel);
+    // The work asks a question only when the other replicas know that this process waits for a cancellation, so that none of them drops it.
+    await cancellation?.announced;
+    return work().finally(cancellation?.end);
+  };
+
+/**
+ * Ends the answer to a cancelled request, which gets no result. The line `: cancelled`, which clients ignore, makes the answer a stream of events
+ * even if no event was sent before.
+ */
+function endWithoutResult(response: ServerResponse): void {
+  writeEvent(response, ': cancelled\n\n');
+  response.end();
 }
 
 /**
@@ -104,9 +115,9 @@ function createTransport(
       if (!('method' in sent)) return sendResult(sent);
       // Only messages that belong to this request can be sent, because there is no other connection to the client.
       if (options?.relatedRequestId !== request.id) return;
-      // A message with an ID is a question, and any other is a notification.
-      if ('id' in sent) sendEvent(await questions.expectAnswer(sent, (answer) => transport.onmessage?.(answer)));
-      else sendEvent(questions.withIdForClient(sent));
+      // A message with an ID is a question, and any other is a notification. The notification that cancels a question contains the question's ID.
+      if ('id' in sent) sendEvent(await questions.register(sent, (answer) => transport.onmessage?.(answer)));
+      else sendEvent(questions.withQuestionIdForClient(sent));
     },
     close: async () => {
       questions.end();
@@ -132,8 +143,8 @@ function createQuestions({ expect, newId }: Conversation) {
   const questions = new Map<RequestId, { readonly idForClient: string; endWait(): void }>();
 
   return {
-    /** Starts to wait for the answer. Calls `receive` with it when it comes. Returns the question to send, with its ID for the client. */
-    async expectAnswer(question: JSONRPCRequest, receive: (answer: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
+    /** Returns the question to send, with its ID for the client, and waits for the answer, with which `receive` is called. */
+    async register(question: JSONRPCRequest, receive: (answer: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
       const idForClient = newId();
       // The SDK server knows only `question.id`, so the answer gets that ID back.
@@ -144,8 +155,8 @@ function createQuestions({ expect, newId }: Conversation) {
       await announced;
       return { ...question, id: idForClient };
     },
-    /** Writes the ID for the client into a notification that cancels a question. Returns other notifications unchanged. */
-    withIdForClient(notification: JSONRPCNotification): JSONRPCNotification {
+    /** Writes the question's ID for the client into a notification that cancels a question. Returns other notifications unchanged. */
+    withQuestionIdForClient(notification: JSONRPCNotification): JSONRPCNotification {
       const cancelledId = cancelledIn(notification);
       const asked = cancelledId === undefined ? undefined : questions.get(cancelledId);
       if (asked === undefined) return notification;
