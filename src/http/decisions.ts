@@ -78,7 +78,7 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
   pages.use(requireSession(options, sessionCookie, noteRefusal));
   pages.post('/decisions/sign-out', requireForm, async (context) => {
     const form = await readForm(context.env.incoming);
-    checkProof(context.get('session'), form.get('csrf') ?? undefined);
+    checkProof(context.var.session, form.get('csrf') ?? undefined);
     sessionCookie.clear(context);
     return context.redirect('/decisions', 303);
   });
@@ -114,8 +114,8 @@ const requireSession =
       return next();
     }
 
-    // A POST gets no redirect, because it comes from the script of the page around the view, which cannot show another page. The form that signs
-    // out is a POST too, and gets the error because a person without a session is signed out already.
+    // A POST gets no redirect, because it comes from the script of the page around the view, which cannot show another page. The sign-out form is a
+    // POST too. For it, the error does no harm, because a person without a session is signed out already.
     if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
     sessionCookie.clear(context);
     return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
@@ -146,19 +146,19 @@ const requirePlan =
       return unreadableAnswer(context, error, options);
     }
     // A plan that does not exist and a plan that the person may not see get the same answer, so that nobody learns which plans others have.
-    if (plan === undefined || !isVisible(plan, context.get('session'), options))
+    if (plan === undefined || !isVisible(plan, context.var.session, options))
       return context.html(problemPage(words('No such plan'), goneText), 404);
     context.set('plan', plan);
     return next();
   };
 
-/** Creates middleware that reads the plans that the person may see. Sets `visiblePlans`. */
-const readVisiblePlans =
+/** Creates middleware that sets `visiblePlans`, the plans that the person may see. */
+const setVisiblePlans =
   (options: DecisionsOptions): Middleware =>
   async (context, next) => {
     try {
       const all = await options.plans.list();
-      const visible = all.filter((plan) => isVisible(plan, context.get('session'), options));
+      const visible = all.filter((plan) => isVisible(plan, context.var.session, options));
       context.set('visiblePlans', visible);
     } catch (error) {
       return unreadableAnswer(context, error, options);
@@ -197,21 +197,23 @@ function addSignInRoutes(
 
 function addListRoute(pages: Pages, options: DecisionsOptions): void {
   const { accounts, now } = options;
-  pages.on('GET', ['/decisions', '/decisions/'], readVisiblePlans(options), (context) => {
+  pages.on('GET', ['/decisions', '/decisions/'], setVisiblePlans(options), (context) => {
     const { session, visiblePlans: plans } = context.var;
     const filter = filterIn((name) => context.req.query(name));
     return context.html(listPage(session, { plans, accountsAreNamed: accounts.areNamed, filter, now: now() }));
   });
 }
 
-/** Adds the page of a plan, the link to the next plan, and the requests of the page. All need the plan that `requirePlan` sets. */
+/**
+ * Adds the page of a plan, the link to the next plan (`/next`), and the requests of the page: for the plan (`/call`), and for a click (`/tool`).
+ * All need the plan that `requirePlan` sets.
+ */
 function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
   const { accounts, publicUrl } = options;
   const readBody = createBodyReader(maximumBody, maximumBodies);
-  const readPlans = readVisiblePlans(options);
-  const canDecide = (plan: FoundPlan, session: DecisionSession) => reasonAgainst(plan, session, accounts) === undefined;
 
-  pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
+  pages.get(planPath, (context) => context.redirect(`/decisions/${context.var.plan.nonce}/`, 303));
+
   const requireRightToDecide: Middleware = async (context, next) => {
     const { session, plan } = context.var;
     const reason = reasonAgainst(plan, session, accounts);
@@ -220,25 +222,27 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
     return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
   };
   pages.get(`${planPath}/`, requireRightToDecide, hostHeaders('same-origin'), async (context) =>
-    context.html(withSession(await readView('page'), context.get('session'), context.get('plan'))),
+    context.html(withSession(await readView('page'), context.var.session, context.var.plan)),
   );
-  pages.get(`${planPath}/next`, readPlans, (context) => {
+  pages.get(`${planPath}/next`, setVisiblePlans(options), (context) => {
     const { session, plan, visiblePlans } = context.var;
     const position = visiblePlans.findIndex(({ nonce }) => nonce === plan.nonce);
     // From this plan to newer plans, and after the newest plan to the oldest.
     const others = [...visiblePlans.slice(position + 1), ...visiblePlans.slice(0, position)];
-    const next = others.find((other) => other.state === 'waiting' && canDecide(other, session));
+    const next = others.find(
+      (other) => other.state === 'waiting' && reasonAgainst(other, session, accounts) === undefined,
+    );
     return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.nonce}/`, 303);
   });
 
   pages.post(`${planPath}/*`, requireJson, async (context, next) => {
     // Hono's `csrf` does not check the origin of JSON requests.
     if (context.req.header('origin') !== publicUrl) throw otherSite();
-    checkProof(context.get('session'), context.req.header('x-csrf-token'));
+    checkProof(context.var.session, context.req.header('x-csrf-token'));
     await next();
   });
   // The page asks for what it shows: the note above the view, and the tool result that the view shows.
-  pages.post(`${planPath}/call`, readPlans, async (context) => {
+  pages.post(`${planPath}/call`, setVisiblePlans(options), async (context) => {
     const { session, plan, visiblePlans } = context.var;
     const related = relatedTexts(plan, visiblePlans, options);
     return context.json({ note: noteOf(plan), result: await shownPlan(plan, session, options, related) });

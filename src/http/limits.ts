@@ -67,7 +67,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
     receive: createCallerCounter(limits.callsOfCaller),
     /** Waits for a place for a call. @throws HttpError if the caller has too many calls, if too many calls wait, or after `waitMs` */
     async take(caller: string | undefined): Promise<Place> {
-      // A call that waits for its place counts as well.
+      // A call that waits for its place counts as well. `waitOutside` replaces `uncountCall` when it takes a place again.
       let uncountCall = countCall(caller);
       try {
         await places.take();
@@ -76,7 +76,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         throw error;
       }
 
-      // Called at the end of the call, and by `waitOutside`, which takes the place back before it returns. So no place is given up twice.
+      // Called at the end of the call, and by `waitOutside`, which takes a place again before it returns. So no place is given up twice.
       const leave = () => {
         uncountCall();
         places.leave();
@@ -86,7 +86,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         leave,
         /** Gives up the place while `work` asks a question and waits for the person's answer. */
         async waitOutside(work) {
-          // Counted before `leave`, because `countQuestion` throws if too many questions are open. Then the call keeps its place.
+          // The question is counted before `leave`, because `countQuestion` throws if too many questions are open. Then the call keeps its place.
           const endQuestion = countQuestion(caller);
           leave();
           try {

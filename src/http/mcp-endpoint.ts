@@ -51,9 +51,8 @@ interface Exchange {
 
 /**
  * Serves requests to `/mcp`. The state of a session is in its ID, so this process keeps no sessions. The token is checked first, because each
- * caller has limits of their own. Then the checks run from cheap to expensive: method, rate, content type, number of the caller's messages that
- * are being received, size, number of the caller's calls and of all calls, JSON, scope. Then the SDK answers. Only a short message is parsed
- * earlier, because it may be a client's reply to a question.
+ * caller has limits of their own. Then the checks run from cheap to expensive: `checkHead`, the limits on messages that are being received, and
+ * in `createCallServer`, the limits on calls, JSON and scope. Then the SDK answers.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, newId, log, now } = options;
@@ -89,12 +88,12 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
 
-    // A long message is never a reply, and is parsed later, when its call has a place.
+    // Only a short message is parsed before its call has a place, because it may be a client's reply to a question.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
     // A reply goes to the call of the session that waits for it. Without a session, no call can wait, so the SDK gets the reply, like any message.
     if (session !== undefined && reply !== undefined) {
-      // A reply takes no place among the calls, because it would wait for a place, or be refused, while other calls have all places.
+      // A reply takes no place among the calls. Otherwise, if other calls had all places, it would be refused, and the user's answer would be lost.
       await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
         throw unavailable('reply', 'The reply cannot be passed on now.', { retryAfterSeconds: 1 });
       });

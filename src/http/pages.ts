@@ -7,7 +7,7 @@ import { HttpError, webHeaders } from './http-helpers.js';
 
 /** Functions for all pages for people: decisions, sign-in, and the page of one view. The pages run on Hono, behind Node's server. */
 
-/** Gives handlers Node's request and response. They read bodies from `incoming` with our readers, which limit the size. */
+/** Gives handlers Node's request and response. */
 export interface PageEnv {
   readonly Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
 }
@@ -45,6 +45,7 @@ export async function servePages<Env extends PageEnv>(
 ): Promise<void> {
   const { method = '', url = '' } = incoming;
   if (!['GET', 'HEAD', 'POST'].includes(method)) throw notFound();
+  // Without the body: handlers read it from `incoming`, with our readers, which limit its size.
   const request = new Request(new URL(url, origin), { method, headers: webHeaders(incoming) });
   const response = await pages.fetch(request, { incoming, outgoing });
   const body = Buffer.from(await response.arrayBuffer());
