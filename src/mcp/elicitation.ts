@@ -35,9 +35,10 @@ const answerMs = 10 * 60 * 1000;
 const progressMs = 10_000;
 
 /**
- * Returns the way to ask the client's user, with the user's answer if the call brings it (`resumedReply`); undefined if the client cannot show
- * forms. In protocols before 2026-07-28, `ask` sends the question to the client during the call. Since 2026-07-28, `ask` returns `later`: the
- * caller ends the call with the question as its result, and the client makes the same call a second time with the answer.
+ * Returns the way to ask the client's user in a form; undefined if the client cannot show forms.
+ * - In protocols before 2026-07-28, `ask` sends the question to the client during the call, and returns the user's reply.
+ * - Since 2026-07-28, `ask` returns `later`: the caller ends the call with the question as its result, and the client makes the same call a
+ *   second time. `resumedReply` is the reply that the second call brings.
  * @param onWaiting called every ten seconds while a question waits for its answer
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
@@ -57,19 +58,26 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   }
 
   const ask: Elicitor['ask'] = async () => 'later';
-  const resumed = resumedAnswer(context, 'question');
+  const resumed = resumedAnswer(context, formUse);
   if (resumed === undefined) return { ask };
   const { answer, claims } = resumed;
   // The second call needs `ask` too, to ask again if the user did not type `nameToType`.
   return { ask, resumedReply: { claims, read: (acceptLabel, nameToType) => replyOf(answer, acceptLabel, nameToType) } };
 }
 
+/** The `use` of the claims that the client gets with a form. */
+const formUse = 'question';
+/** The `use` of the claims that the client gets with a URL. They only name the plan, and give no right to carry it out. */
+const urlUse = 'handle';
+
 /**
  * Returns the answer that a second call brings, and the claims that this server gave to the client with the form or the URL. Undefined for a first
- * call, and if the answer is to the other of the two.
- * @param use `question` for a form; `handle` for a URL, whose claims only name the plan, and give no right to carry it out
+ * call, and if the claims have another `use`.
  */
-function resumedAnswer({ mcpReq: { inputResponses, requestState } }: ServerContext, use: 'question' | 'handle') {
+function resumedAnswer(
+  { mcpReq: { inputResponses, requestState } }: ServerContext,
+  use: typeof formUse | typeof urlUse,
+) {
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
   return answer.kind === 'elicit' && claims?.use === use ? { answer, claims } : undefined;
@@ -97,10 +105,11 @@ async function sendQuestion(
 }
 
 /**
- * Returns the way to send the client's user to a URL, where the user decides on a plan, with the user's answer if the call brings it
- * (`resumedReply`); undefined if the client cannot open URLs. The client and its model may read the URL, so its page must ask people to sign in.
- * In protocols before 2026-07-28, `send` sends the URL during the call, and returns the answer (`Visit`). Since 2026-07-28, `send` returns
- * `later`: the caller ends the call with the URL as its result, and the client makes the same call a second time with the answer.
+ * Returns the way to send the client's user to a URL, at which the user decides on a plan; undefined if the client cannot open URLs. The client and
+ * its model may read the URL, so its page must ask people to sign in.
+ * - In protocols before 2026-07-28, `send` sends the URL to the client during the call, and returns the user's reply (`Visit`).
+ * - Since 2026-07-28, `send` returns `later`: the caller ends the call with the URL as its result, and the client makes the same call a second
+ *   time. `resumedReply` is the reply that the second call brings.
  * @param onWaiting called every ten seconds while the request to open the URL waits for its answer
  */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
@@ -117,13 +126,13 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
   }
 
   const send: Guide['send'] = async () => 'later';
-  const resumed = resumedAnswer(context, 'handle');
+  const resumed = resumedAnswer(context, urlUse);
   return resumed === undefined
     ? { send }
     : { send, resumedReply: { claims: resumed.claims, visit: visitOf(resumed.answer) } };
 }
 
-/** Reads the answer of a client to a URL. */
+/** Returns the user's reply in the answer of a client to a URL. */
 function visitOf({ action }: { action: string }): Visit {
   if (action === 'accept') return 'opened';
   return action === 'decline' ? 'declined' : 'cancelled';
@@ -135,7 +144,7 @@ const answerSchema = lazy(() => {
   return z.object({ decision: z.string(), name: text, reason: text });
 });
 
-/** Reads the answer of a client to a form. An answer with neither the accepting nor the declining label counts as `notChosen`. */
+/** Returns the user's reply in the answer of a client to a form. An answer with neither of the two labels counts as `notChosen`. */
 function replyOf(
   { action, content }: { action: string; content?: unknown },
   acceptLabel: string,

@@ -31,7 +31,7 @@ const namesOf = (operations: readonly Operation[]) => operations.map(({ name }) 
 /** Returns the paragraph about the operations that only read. */
 function readText(reading: readonly Operation[], offered: readonly Operation[]): string {
   const names = namesOf(reading);
-  return [`${listText(names)} only ${verb(names, 'read')}.`, ...instructionsOf(reading, offered)].join(' ');
+  return [`${listText(names)} only ${verb(names, 'read')}.`, ...addedSentences(reading, offered)].join(' ');
 }
 
 /** Returns the paragraphs about the operations that change something (`changing`). `offered` are all operations that the caller may use. */
@@ -45,18 +45,18 @@ function changeTexts(
   const overview = sentences(
     `${listText(names)} ${verb(names, 'change')} things.`,
     costly.length > 0 && `${listText(costly)} ${verb(costly, 'cost')} money.`,
-    ...instructionsOf(changing, offered),
+    ...addedSentences(changing, offered),
     ...consentTexts(accounts),
   );
-  // Changes that go on in the cloud after the answer, and whose progress no read follows.
+  // The changes that go on in the cloud after the answer, and for which no operation reads the progress.
   const unfollowed = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
 
-  return sentences(
+  return [
     overview.join(' '),
     'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
     'If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
-    unfollowed.length > 0 && unfollowedText(unfollowed, { areAll: unfollowed.length === changing.length }),
-  );
+    ...(unfollowed.length > 0 ? [unfollowedText(unfollowed, { areAll: unfollowed.length === changing.length })] : []),
+  ];
 }
 
 function whyNoChanges({ all, areNamed }: Accounts): string {
@@ -65,7 +65,7 @@ function whyNoChanges({ all, areNamed }: Accounts): string {
   return 'The tools that change something are not available here: CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 }
 
-/** Returns the text about the changes that no read follows. `areAll` is true if no read follows any change. The text then names no tools. */
+/** Returns the text about the changes whose progress cannot be read. `areAll` is true if these are all changes. The text then names no tools. */
 function unfollowedText(names: readonly string[], { areAll }: { readonly areAll: boolean }): string {
   const subject = areAll ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
   return `${subject} is not finished when it is accepted. No read of its progress is declared: do not call the same tool again to check.`;
@@ -97,7 +97,7 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
  * Returns the sentences that the operations add to the instructions. Skips a sentence if the tool that it names in `unless` is offered, such
  * as the sentence that upload IDs cannot be listed, if a tool that lists them is offered.
  */
-const instructionsOf = (operations: readonly Operation[], offered: readonly Operation[]): string[] =>
+const addedSentences = (operations: readonly Operation[], offered: readonly Operation[]): string[] =>
   operations
     .flatMap(({ instructions = [] }) => instructions)
     .filter(({ unless }) => !offered.some(({ name }) => name === unless))

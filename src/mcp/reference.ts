@@ -54,18 +54,13 @@ interface NamedList {
 
 /** Returns a row for each argument of an operation, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  // `namedListOf(schema)` returns the allowed values as a list, which the rules name as A, B and so on. Undefined if there are no allowed values,
-  // or if they are few enough for a row.
   const namedListOf = createNamedLists();
   const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input())).map(({ path, field, isRequired }) => {
-    // The schema of the items of an array; undefined if the argument is no array.
+    // The strings in an array have no row of their own, so the row of the array also has their rules and allowed values.
     const items = itemsOf(field);
-    // Texts in an array have no row, so the row of the array also has their rules. Objects in an array have rows for their fields.
-    const textItems = items?.type === 'string' ? items : undefined;
-    // Of an array, only the texts in it can have allowed values, and not the array itself.
-    const namedList = namedListOf(textItems ?? field);
-    const schemasOfRow = textItems === undefined ? [field] : [field, textItems];
+    const schemasOfRow = items?.type === 'string' ? [field, items] : [field];
+    const namedList = schemasOfRow.map(namedListOf).find((list) => list !== undefined);
     const rules = schemasOfRow.flatMap((schema) => rulesOf(schema, namedList));
 
     return {
@@ -79,7 +74,10 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
   });
 }
 
-/** Returns a function that names lists of more than `maximumInlineValues` allowed values A, B and so on. The same values get the same name. */
+/**
+ * Returns a function that returns the allowed values of a schema as a list with the name A, B and so on. The same values get the same list.
+ * Undefined for a schema with at most `maximumInlineValues` allowed values, or with none.
+ */
 function createNamedLists(): (schema: JsonSchema) => NamedList | undefined {
   const lists = new Map<string, NamedList>();
   return ({ enum: allowed }) => {

@@ -53,19 +53,8 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.maxItems;
     }
 
-    // Some hosts refuse an enumeration of numbers, so bounds and a description replace it. `oneOfNumbers` puts a schema around the literal with
-    // the numbers, and zod calls this function for both. Only the outer schema is changed, because its description replaces that of the literal.
-    const isLiteral = zodSchema._zod.def.type === 'literal';
-    if (!isLiteral && jsonSchema.enum?.every(Number.isInteger)) {
-      describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
-    }
-    // If another field already shows the same values, `oneOfListed` sets `listed` to a text that names that field, such as `See workstation.`
-    // The text then takes the place of the values.
-    if (typeof jsonSchema.listed === 'string') {
-      addDescription(jsonSchema, jsonSchema.listed);
-      delete jsonSchema.listed;
-      delete jsonSchema.enum;
-    }
+    replaceNumbers(zodSchema, jsonSchema);
+    replaceListedValues(jsonSchema);
     // The pattern that zod makes for CIDR blocks has 200 characters, and hosts need neither the pattern nor the format.
     if (jsonSchema.format === 'cidrv4') {
       delete jsonSchema.format;
@@ -102,13 +91,30 @@ function joinDigits(values: readonly string[]): string {
   return [...groups].map(([stem, digits]) => stem.replace(/#$/, digits.join('/'))).join(', ');
 }
 
-/** Describes the allowed values of a whole number by bounds and in words, in place of an enumeration. */
-function describeNumbers(jsonSchema: z.core.JSONSchema.BaseSchema, values: readonly number[]): void {
+/**
+ * Replaces an enumeration of whole numbers by bounds and a description, because some hosts refuse it. `oneOfNumbers` puts a schema around the
+ * literal with the numbers, and zod hands over both. Only the outer schema is changed, because its description replaces that of the literal.
+ */
+function replaceNumbers(zodSchema: z.core.$ZodTypes, jsonSchema: z.core.JSONSchema.BaseSchema): void {
+  const isLiteral = zodSchema._zod.def.type === 'literal';
+  if (isLiteral || !jsonSchema.enum?.every(Number.isInteger)) return;
+  const values = jsonSchema.enum.map(Number);
   delete jsonSchema.enum;
   jsonSchema.type = 'integer';
   jsonSchema.minimum = Math.min(...values);
   jsonSchema.maximum = Math.max(...values);
   if (values.length > 1) addDescription(jsonSchema, `${listText(values, 'or')}.`);
+}
+
+/**
+ * Replaces allowed values that another field already shows. For these, `oneOfListed` has set `listed` to a text that names that field, such as
+ * `See workstation.`
+ */
+function replaceListedValues(jsonSchema: z.core.JSONSchema.BaseSchema): void {
+  if (typeof jsonSchema.listed !== 'string') return;
+  addDescription(jsonSchema, jsonSchema.listed);
+  delete jsonSchema.listed;
+  delete jsonSchema.enum;
 }
 
 function addDescription(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void {
