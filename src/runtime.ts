@@ -267,7 +267,7 @@ function openLazily(options: CallStackOptions): CallStack {
       try {
         callStack = await start();
       } catch (error) {
-        // Mostly, files of this server are missing, so the refusal tells people to start it again. Nothing was sent.
+        // Nothing was sent. Mostly, an update has removed files of this running server, so the refusal tells people to start it again.
         const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
         const isChange = effect !== 'read';
