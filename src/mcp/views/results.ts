@@ -200,7 +200,7 @@ const consentText = (consent: SafeText) =>
     ? words('You agreed to it.')
     : say`${asSentence(consent)}.`;
 
-/** Returns the outcome of a failed change for people. Undefined if `kindOf` returns undefined. */
+/** Returns the outcome of a failed change for people. Undefined for a failure that has no kind of outcome (`kindOf`). */
 function failedOutcome(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = kindOf(failure);
