@@ -46,11 +46,16 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   };
   return {
     finds,
-    // All texts are first searched together. They are searched one by one only if they hold a secret, which hardly any data does. Between
-    // two texts, the line feed keeps a backslash at the end of the first text from being decoded.
-    clean: (data) => (finds([...textsOf(data)].join('\n\0')) ? (removeSecrets(data) as typeof data) : data),
+    // All texts are first searched together. They are searched one by one only if they hold a secret, which hardly any data does.
+    clean: (data) => (finds([...textsOf(data)].join(textSeparator)) ? (removeSecrets(data) as typeof data) : data),
   };
 }
+
+/**
+ * Stands between two texts that are searched together. The line feed keeps a backslash at the end of the first text from being decoded.
+ * `normalise` then removes the line feed as white space. The null character stays, so that nothing is found across two texts.
+ */
+const textSeparator = '\n\0';
 
 /**
  * Returns a function that tells if a text shares a run of 16 characters with a secret. It cuts the text into pieces at 0, 8, 16 …, and looks

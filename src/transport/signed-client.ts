@@ -100,26 +100,10 @@ function createCallClient(
   // The limit aborts requests. The deadline, which is the same time, shows if a pause before a retry would end too late.
   const limit = timeLimit(timeoutMs, signal);
   const deadline = now().getTime() + timeoutMs;
-  /** All credentials used so far, because a service may repeat a secret of an earlier attempt. */
-  const usedCredentials = new Set<Credentials>();
-  /** Removes the secrets in the arguments of the call and in `usedCredentials`, so that an answer is searched only once. */
-  let redactor: Redactor | undefined;
-  /** Added to this machine's time when requests are signed. Set after the service has refused a request because of the time. */
+  const redactorWith = createCallRedactors(secretArguments, redactorOfCredentials);
+
+  /** The service's time minus this machine's time. 0 until `adoptServiceTime` finds a difference. */
   let offsetMs = 0;
-  /** True after the keys were renewed, which a call does at most once. */
-  let hasRenewed = false;
-
-  /** Returns the redactor of the call, which removes the secrets of these credentials and of all that were used before. */
-  const redactorWith = (credentials: Credentials): Redactor => {
-    if (redactor !== undefined && usedCredentials.has(credentials)) return redactor;
-    usedCredentials.add(credentials);
-    const hasOtherSecrets = secretArguments.length > 0 || usedCredentials.size > 1;
-    redactor = hasOtherSecrets
-      ? createRedactor([...secretArguments, ...[...usedCredentials].flatMap(secretsOf)])
-      : redactorOfCredentials(credentials);
-    return redactor;
-  };
-
   /** Signs a request for one attempt, and logs the texts that were signed. */
   const signAttempt = async (request: WireRequest): Promise<SignedAttempt> => {
     const credentials = await keys.current();
@@ -135,6 +119,14 @@ function createCallClient(
     // Other secrets are removed line by line, so that the log lacks only the lines that hold one, such as a query with a secret argument.
     log('debug', 'signed', { canonicalRequest: clean(withoutToken.split('\n')).join('\n'), stringToSign });
     return { headers, credentials };
+  };
+
+  /** If the service refused a request because of the time, signs by the service's time from now on, and returns true. At most once in a call. */
+  const adoptServiceTime = (reply: AttemptReply): boolean => {
+    if (offsetMs !== 0) return false;
+    const newOffset = clockOffset(reply, now());
+    offsetMs = newOffset ?? 0;
+    return newOffset !== undefined;
   };
 
   /** Sends a signed request once. Returns the reply without secrets. */
@@ -158,6 +150,8 @@ function createCallClient(
     return reply;
   };
 
+  /** True after the keys were renewed, which a call does at most once. */
+  let hasRenewed = false;
   /** Resolves with true if the service refused the keys as expired or unknown, and there are others now. Such a request was not carried out. */
   const renewKeys = async (reply: AttemptReply, refused: Credentials): Promise<boolean> => {
     if (hasRenewed || limit.signal.aborted || !refusesKeys(reply)) return false;
@@ -169,56 +163,76 @@ function createCallClient(
   /** Returns the pause before the next attempt in milliseconds; undefined if there is no next attempt. */
   const pauseAfter = (reply: AttemptReply, attemptsBefore: number): number | undefined => {
     if (attemptsBefore + 1 >= maximumAttempts || limit.signal.aborted) return undefined;
-
-    // After a refusal because of the time, the next attempt is signed with the service's time, without a pause.
-    const newOffset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;
-    if (newOffset !== undefined) {
-      offsetMs = newOffset;
-      return now().getTime() < deadline ? 0 : undefined;
-    }
-
-    const pauseMs = retryDelay(reply, repeatable, attemptsBefore, now(), random);
+    // With the service's time, the request is repeated at once.
+    const pauseMs = adoptServiceTime(reply) ? 0 : retryDelay(reply, repeatable, attemptsBefore, now(), random);
     return pauseMs !== undefined && now().getTime() + pauseMs < deadline ? pauseMs : undefined;
   };
 
-  /** Signs and sends a request once, and adds the attempt to `attempts`. @throws NotSent if it could not be signed */
-  const attemptOnce = async (request: WireRequest, attempts: Attempt[]): Promise<FinalReply> => {
+  /**
+   * Signs and sends a request once, and adds the attempt to `attempts`.
+   * @returns the reply, and the pause before the next attempt (milliseconds), which is undefined if there is no next attempt
+   * @throws NotSent if the request could not be signed
+   */
+  const attemptOnce = async (request: WireRequest, attempts: Attempt[]) => {
     const signed = await signAttempt(request).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
     const { credentials } = signed;
-    const reply = await sendOnce(request, signed, attempts.length);
+    const attemptReply = await sendOnce(request, signed, attempts.length);
     // With new keys, the request is repeated at once.
-    const hasNewKeys = await renewKeys(reply, credentials);
-    const pauseMs = hasNewKeys ? 0 : pauseAfter(reply, attempts.length);
+    const hasNewKeys = await renewKeys(attemptReply, credentials);
+    const pauseMs = hasNewKeys ? 0 : pauseAfter(attemptReply, attempts.length);
 
-    const result = describeReply(reply);
+    const result = describeReply(attemptReply);
     const attempt: Attempt = pauseMs === undefined ? { result } : { result, waitedMs: pauseMs };
     attempts.push(attempt);
     log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...attempt });
-    return { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
+    const reply: FinalReply = { ...attemptReply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
+    return { reply, pauseMs };
   };
 
   const send = async (request: WireRequest): Promise<FinalReply> => {
     const attempts: Attempt[] = [];
-    let lastReply = await attemptOnce(request, attempts);
-    for (let pauseMs = attempts[0]?.waitedMs; pauseMs !== undefined; pauseMs = attempts.at(-1)?.waitedMs) {
+    let last = await attemptOnce(request, attempts);
+    while (last.pauseMs !== undefined) {
       onRetry?.(attempts);
-      await sleep(pauseMs, limit.signal);
+      await sleep(last.pauseMs, limit.signal);
       // This process may have been suspended in the pause, which timers do not count. Somebody may have sent the same change since.
-      if (now().getTime() >= deadline) return lastReply;
+      if (now().getTime() >= deadline) return last.reply;
       try {
-        lastReply = await attemptOnce(request, attempts);
+        last = await attemptOnce(request, attempts);
       } catch (error) {
         // This attempt was not sent, so the reply to the attempt before it is the last.
-        if (error instanceof NotSent) return lastReply;
+        if (error instanceof NotSent) return last.reply;
         throw error;
       }
     }
-    return lastReply;
+    return last.reply;
   };
 
   return { send, [Symbol.dispose]: limit[Symbol.dispose] };
+}
+
+/** Returns the redactor of a call, which removes the secrets of these credentials and of all that the call used before. */
+type RedactorWith = (credentials: Credentials) => Redactor;
+
+/** Creates the redactors of a call. Each removes all secrets by itself, so that an answer is searched once and not once for each secret. */
+function createCallRedactors(
+  secretArguments: SignedClientOptions['secretArguments'],
+  redactorOfCredentials: (credentials: Credentials) => Redactor,
+): RedactorWith {
+  /** All credentials used so far, because a service may repeat a secret of an earlier attempt. */
+  const usedCredentials = new Set<Credentials>();
+  let redactor: Redactor | undefined;
+  return (credentials) => {
+    if (redactor !== undefined && usedCredentials.has(credentials)) return redactor;
+    usedCredentials.add(credentials);
+    const hasOtherSecrets = secretArguments.length > 0 || usedCredentials.size > 1;
+    redactor = hasOtherSecrets
+      ? createRedactor([...secretArguments, ...[...usedCredentials].flatMap(secretsOf)])
+      : redactorOfCredentials(credentials);
+    return redactor;
+  };
 }
 
 function withoutSecrets(reply: AttemptReply, { clean }: Redactor): AttemptReply {
