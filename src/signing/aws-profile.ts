@@ -154,13 +154,14 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
   // Only AWS's own tools can get keys by a role or a sign-in. Keys in such a profile are not used, because they may be meant only for getting
   // the keys of the role.
   const needsAwsTools = Object.keys(settings).some((setting) => roleOrSignIn.test(setting));
-  // The message has the command twice: as the JSON list for the variable (`say` puts the name in quotation marks), and as people type it,
-  // here without the profile.
-  if (needsAwsTools)
+  if (needsAwsTools) {
+    // The message has the command twice: as the JSON list for the setting, in which `say` puts the profile's name in quotation marks, and as
+    // people know the command.
     throw new KeysUnavailable(
       say`the profile ${name} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
       words('Set CLOUDOPS_CREDENTIAL_PROCESS, or give the account keys of its own.'),
     );
+  }
 
   // Keys in the profile have priority over `credential_process`. An ID without its secret, or a secret without its ID, counts as no keys.
   if (accessKeyId !== undefined && secretAccessKey !== undefined) {

@@ -42,46 +42,32 @@ export async function runProgram([file = '', ...args]: readonly string[], option
     // `spawn` throws if the file name or an argument is invalid on this system, for example if it has a null character.
     return failed(words('cannot be started'));
   }
-  return outcomeOf(child, options);
+  return waitForEnd(child, options);
 }
 
 const hasGroups = process.platform !== 'win32';
 
 const stopped = failed(words('was stopped, because this server ends'));
 
-/** How long the output of a program may stay open after the program's end (milliseconds). A process that it started may keep it open. */
+/** How long the output of a program may stay open after the program's end (milliseconds). */
 const heldOutputMs = 500;
 
 /**
- * Waits for the end of a running program. Kills the program after `limitMs`, at `stop` or after too much output. A process that the program
- * started may keep the output open, so the rest of the output is awaited for `heldOutputMs` only.
+ * Waits for the end of a running program, and returns its outcome. Kills the program after `limitMs`, at `stop` or after too much output.
+ *
+ * The program has ended at the child's event `exit`. Its output has ended at the event `close`, which usually follows at once. But processes
+ * that the program started may keep the output open. After `heldOutputMs`, they are killed, and the output so far counts as complete.
  */
-function outcomeOf(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOptions): Promise<ProgramResult> {
+function waitForEnd(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOptions): Promise<ProgramResult> {
   return new Promise((resolve) => {
-    /** Runs from the end of the program to the end of its output. */
-    let outputTimer: NodeJS.Timeout | undefined;
     const kill = () => killAll(child);
-    // Called twice for a killed program: in `killAndFinish`, and at the child's `close`. Only the first result counts.
-    const finish = (result: ProgramResult) => {
-      clearTimeout(limitTimer);
-      clearTimeout(outputTimer);
-      stop?.removeEventListener('abort', onStop);
-      process.off('exit', kill);
-      resolve(result);
-    };
-    const killAndFinish = (result: ProgramResult) => {
-      kill();
-      // A process that left the group may hold the other end of the pipe, and an open pipe would keep this process from ending.
-      child.stdout?.destroy();
-      finish(result);
-    };
-    const killAndFail = (problem: SafeText) => killAndFinish(failed(problem));
-
-    const limitTimer = setTimeout(() => killAndFail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
-    const onStop = () => killAndFinish(stopped);
-    stop?.addEventListener('abort', onStop);
     // A program with its own process group would outlive this process, so it is killed when this process exits.
     process.once('exit', kill);
+    const onStop = () => killAndFinish(stopped);
+    stop?.addEventListener('abort', onStop);
+    const limitTimer = setTimeout(() => killAndFail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
+    /** Runs from `exit` to `close`. */
+    let outputTimer: NodeJS.Timeout | undefined;
 
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -90,21 +76,35 @@ function outcomeOf(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOpt
       chunks.push(chunk);
       if (bytes > maximumOutputBytes) killAndFail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
     });
-
-    // The program could not be started, so there is no process to kill. Of the error, only the code is shown (by `own`, without quotation
-    // marks), because the message has the program's arguments.
-    child.once('error', (error) => finish(failed(say`cannot be started (${own(codeOf(error))})`)));
-
     const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
       if (code === 0) return { kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') };
       return failed(signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`);
     };
-    // At the child's `exit`, the program has ended. At its `close`, which usually follows at once, the output has ended, too. If processes
-    // that the program started keep the output open for `heldOutputMs`, they are killed, and the output so far counts as complete.
+
+    // The program could not be started, so there is no process to kill. Of the error, only the code is shown (by `own`, without quotation
+    // marks), because the message has the program's arguments.
+    child.once('error', (error) => finish(failed(say`cannot be started (${own(codeOf(error))})`)));
     child.once('exit', (code, signal) => {
       outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
     });
     child.once('close', (code, signal) => finish(resultOf(code, signal)));
+
+    const killAndFail = (problem: SafeText) => killAndFinish(failed(problem));
+    const killAndFinish = (result: ProgramResult) => {
+      kill();
+      // A process that left the group may hold the other end of the pipe, and an open pipe would keep this process from ending.
+      child.stdout?.destroy();
+      finish(result);
+    };
+    // Called twice for a killed program: in `killAndFinish`, and at `close`. Only the first result counts. The second call clears the timer that
+    // `exit` has started in between.
+    const finish = (result: ProgramResult) => {
+      clearTimeout(limitTimer);
+      clearTimeout(outputTimer);
+      stop?.removeEventListener('abort', onStop);
+      process.off('exit', kill);
+      resolve(result);
+    };
   });
 }
 

@@ -53,7 +53,7 @@ export class FileWatcher<Value> {
   #readFingerprint: string | undefined;
   /** The latest fingerprint, and the time at which it was seen first (milliseconds). */
   #lastSeen: { readonly fingerprint: string; readonly since: number } | undefined;
-  /** The error to throw while there is no value. Until a read fails, the only reason is that files changed during each read. */
+  /** The error to throw while there is no value. It begins with the only reason until a read fails: files changed during each read. */
   #problem = new KeysUnavailable(words('a file was written while it was read'), words('Try again.'));
   #lastRefresh: Promise<unknown> = Promise.resolve();
   #settling: Promise<void> | undefined;
@@ -138,19 +138,18 @@ export class FileWatcher<Value> {
       (error: unknown) => ({ problem: error instanceof KeysUnavailable ? error : unreadableKeys(error) }),
     );
     const wasWritten = (await this.#filesState()).fingerprint !== fingerprint;
-    // Files that were written during the read do not count as read, so the next call reads them again.
-    if (!wasWritten) this.#readFingerprint = fingerprint;
+    // A later success need not clear the problem, because callers get it only while there is no value.
+    if ('problem' in result) this.#problem = result.problem;
+    // A value from files that were written during the read may be a mixture of old and new, so it is dropped. These files do not count as read,
+    // so the next call reads them again. Until then, callers get the earlier value, or `#problem` if there is none.
+    if (wasWritten) return;
 
+    this.#readFingerprint = fingerprint;
     if ('problem' in result) {
-      // A later success need not clear the problem, because callers get it only while there is no value.
-      this.#problem = result.problem;
-      if (!wasWritten) log('error', 'keys', { problem: result.problem.shown, files: paths });
-      return;
+      log('error', 'keys', { problem: result.problem.shown, files: paths });
+    } else if (!isDeepStrictEqual(result.value, this.#value)) {
+      this.#value = result.value;
+      log('info', 'keys', { read: paths });
     }
-
-    // A value from files that were written during the read may be a mixture of old and new. Callers get the earlier value or `#problem`.
-    if (wasWritten || isDeepStrictEqual(result.value, this.#value)) return;
-    this.#value = result.value;
-    log('info', 'keys', { read: paths });
   }
 }
