@@ -110,7 +110,8 @@ export const listMultipartUploads = defineOperation({
     if (page === undefined) return undefined;
 
     const { uploads = [], encodingType } = page;
-    // Always a list, unless the answer has an unknown element <Uploads>. Then the check against the schema of a page warns about it.
+    // Always a list, unless the answer has an element <Uploads>, which the API does not know and which would be read under this name. Then the
+    // check against the schema of a page warns about it.
     if (!Array.isArray(uploads)) return page;
     return {
       ...page,

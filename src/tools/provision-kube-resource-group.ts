@@ -227,8 +227,8 @@ export const provisionKubeResourceGroup = defineOperation({
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
       const servers = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
 
-      // Looks in the unchecked arguments, because an invalid key is not a missing key. They have the key's name if any argument is invalid, because
-      // only a valid call gets the key in place of its name.
+      // Looks in `given`, which has invalid arguments too, because an invalid key is not a missing key. It has the key in a valid call, in which the
+      // key has replaced its name. In an invalid call, it has what the caller gave: the key or its name.
       const hasKey = ['serviceAccountKey', 'serviceAccountKeyName'].some(
         (name) => valueAt(given, `externalCloudConfig.${name}`) !== undefined,
       );
