@@ -24,7 +24,7 @@ interface ConnectionTimes {
 const maximumConnections = 32;
 /** Only this number of the last parts is examined, which is five rounds of a client with `maximumConnections` connections. */
 const examinedParts = 160;
-/** A client may begin some parts a little out of order. So an order fits even if it needs up to this many times as many connections. */
+/** An order fits even if it needs up to this many times as many connections as there are. */
 const orderTolerance = 1.5;
 /** A shorter time of a part counts as `shortestMs`. Some services give times in whole seconds, so a very short time is mostly rounding. */
 const shortestMs = 100;
@@ -38,10 +38,7 @@ export const beginOf = ({ count, arrivals, startedAt }: ConnectionTimes, index: 
   index < count ? startedAt : arrivals[index - count]?.uploadedAt;
 
 /**
- * Finds out how many connections a client uses. With n connections, the first n parts began with the upload. Each later part began when the
- * part n places before it in the order of arrival had arrived, because that freed a connection. The result is the smallest number for which
- * all parts then took about the same time for their size. With too small a number, parts that arrived together would have taken no time at
- * all. With too large a number, the first parts would have taken much less time than later ones.
+ * Finds out how a client uploads, from the order and the times of its parts.
  * @param all parts in the order of their arrival, with known times
  * @param uploadStart the start of the upload, if known
  * @returns `startedAt` as undefined if the start is unknown, wrong or of no use
@@ -59,8 +56,22 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   const neededIfAscending = leastNeeded(numbers);
   const neededIfDescending = leastNeeded(numbers.map((number) => -number));
   // Either order may be that of the client, so only the smaller number is certain.
-  const needed = Math.min(neededIfAscending, neededIfDescending);
+  const count = likelyCount(arrivals, Math.min(neededIfAscending, neededIfDescending), startedAt);
 
+  // A client may begin some parts a little out of order, so an order fits even if it needs a few more connections than there are.
+  const fits = (needed: number) => needed <= orderTolerance * count;
+  const order = { ascending: fits(neededIfAscending), descending: fits(neededIfDescending) };
+  return { count, order, arrivals, startedAt, partSize: median(arrivals.map(({ size }) => size)) };
+}
+
+/**
+ * Returns the number of connections that explains the times of the arrivals. With n connections, the first n parts began with the upload. Each
+ * later part began when the part n places before it in the order of arrival had arrived, because that freed a connection. The result is the
+ * smallest number for which all parts then took about the same time for their size. With too small a number, parts that arrived together
+ * would have taken no time at all. With too large a number, the first parts would have taken much less time than later ones.
+ * @param needed the least number of connections that explains the order of the arrivals
+ */
+function likelyCount(arrivals: readonly UploadPart[], needed: number, startedAt: number | undefined): number {
   const candidates = possibleCounts(arrivals, needed, startedAt).map((count) => ({
     count,
     // The time of a part is the sum of `count` waits between arrivals. Such a sum is more even than single waits, by the root of `count`.
@@ -68,17 +79,13 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
     unevenness: Math.sqrt(count) * unevennessOf({ count, arrivals, startedAt }),
   }));
   const leastUnevenness = Math.min(...candidates.map(({ unevenness }) => unevenness));
-  // If the start is unknown, the first parts have no times, so too large a number looks even too. The larger `doubtfulFactor` then makes a
-  // smaller number acceptable.
+  // If the start is unknown, the first parts have no times, so with too large a number the times are even, too. The larger `doubtfulFactor` then
+  // makes a smaller number acceptable.
   const factor = startedAt === undefined ? tuned.doubtfulFactor : tuned.sureFactor;
   const acceptedUnevenness = Math.max(tuned.evenEnough, factor * leastUnevenness);
   // The candidates are sorted by `count`, so this is the smallest number that explains the times well enough. There is always one, because
   // the least uneven candidate is accepted. The default is for the compiler.
-  const count = candidates.find(({ unevenness }) => unevenness <= acceptedUnevenness)?.count ?? 1;
-
-  const acceptedNeed = orderTolerance * count;
-  const order = { ascending: neededIfAscending <= acceptedNeed, descending: neededIfDescending <= acceptedNeed };
-  return { count, order, arrivals, startedAt, partSize: median(arrivals.map(({ size }) => size)) };
+  return candidates.find(({ unevenness }) => unevenness <= acceptedUnevenness)?.count ?? 1;
 }
 
 /**

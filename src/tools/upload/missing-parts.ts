@@ -5,7 +5,7 @@ import { countOf, gapsBetween, joinRanges, type Range, rangesOf } from './part.j
 /** The numbers of the missing parts, grouped by the reason why they are missing. Each list is sorted. */
 export interface MissingParts {
   readonly inFlight: readonly Range[];
-  /** Parts that are no longer expected, because almost two rounds of later parts have arrived. The client left them out, or they failed. */
+  /** Parts that are no longer expected, because so many later parts have arrived (`isPassed`). The client left them out, or they failed. */
   readonly passedOver: readonly Range[];
   readonly toCome: readonly Range[];
   /** Number of parts in flight. It may be known even if `inFlight` is empty, because nothing shows which parts they are. */
@@ -71,8 +71,11 @@ function lastPartOf({ numbers, connectionCount, missingCount }: Numbering): numb
   return Math.max(highest, firstNumber + stepOf(numbers) * (numbers.length + missingCount - 1));
 }
 
-/** True if a missing part is no longer expected, because almost two rounds of later parts have arrived. `laterParts` is their number. */
-const isPassed = (laterParts: number, connectionCount: number) => laterParts >= 2 * connectionCount - 1;
+/**
+ * True if a missing part is no longer expected, because it would have taken more than twice as long as other parts. In twice the time of a
+ * part, each of the other connections sends only two of the `laterParts`.
+ */
+const isPassed = (laterParts: number, connectionCount: number) => laterParts > 2 * (connectionCount - 1);
 
 /** The usual difference between consecutive part numbers, which is the median difference; 1 for fewer than three parts. */
 export const stepOf = (numbers: readonly number[]): number =>
@@ -95,14 +98,12 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
     // The part directly above the gap is stored. Gaps ascend, so the search for its index goes on where the last search ended.
     indexAbove = numbers.indexOf(gap.to + 1, indexAbove);
     const partsAbove = numbers.length - indexAbove;
-    // If almost two rounds (a round is a part from each connection) of parts above the gap have arrived, parts of the gap that were begun
-    // before them would have arrived too.
     if (isPassed(partsAbove, connectionCount)) {
       passedOver.push(gap);
       continue;
     }
 
-    // The connections send one part each, and these parts are `step` apart.
+    // The connections send one part each, and these parts are `step` apart. So a wider gap cannot be in flight as a whole.
     const gapWidth = gap.to - gap.from + 1;
     if (gapWidth > step * connectionCount) return undefined;
 
@@ -120,6 +121,9 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
  * Groups the missing parts within `bounds`, if the client begins parts in the order of their numbers. Then its connections may be sending
  * three kinds of missing parts: those in gaps between stored parts (`begun`), the next parts above the highest stored part (`next`) and, if
  * none is missing there, failed parts again (`retried`). Returns undefined if the gaps contradict this order.
+ *
+ * Example: with four connections and the stored parts 1, 2, 4 and 5 of 9, part 3 is begun, and 6 to 8 are next, one on each of the other
+ * connections. 9 comes later.
  * @param bounds from part 1 to the part of `lastPartOf`. If the client begins with the highest number, all numbers are negated, so that they rise
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
@@ -137,23 +141,20 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
   // counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
   if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
 
-  // The other missing parts are above the highest stored part. If there are fewer numbers above it, the rest was passed over.
+  // The missing parts that are not in `begun` are above the highest stored part. If there are fewer numbers above it, the rest failed.
   const otherMissing = Math.max(0, missingCount - begun.length);
   const numbersAbove = Math.max(0, Math.floor((bounds.to - highest) / step));
   const missingAbove = Math.min(otherMissing, numbersAbove);
+
   const nextCount = Math.min(missingAbove, connectionCount - begun.length);
   const next = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));
   // Nothing is stored above the next parts, so a single range has all later numbers, even if the client counts in twos.
   const firstLater = highest + step * nextCount + 1;
   const later = firstLater > bounds.to ? [] : [{ from: firstLater, to: bounds.to }];
 
-  // If no part is missing above the highest stored part, all other missing parts failed, and the client may be sending them again. If there
-  // are exactly as many gaps of one part, these are the failed parts, because a wider gap of failed parts would make `otherMissing` larger. The
-  // wider gaps are then numbers that the client never uses.
-  const singleParts = passedOver.filter(isSinglePart);
-  const areFailedKnown = missingAbove === 0 && singleParts.length === otherMissing;
-  const retried = areFailedKnown ? singleParts : [];
-  const notRetried = areFailedKnown ? passedOver.filter((gap) => !isSinglePart(gap)) : passedOver;
+  // The client sends failed parts again when it has begun all others.
+  const retried = new Set(missingAbove === 0 ? failedParts(passedOver, otherMissing) : []);
+  const notRetried = passedOver.filter((gap) => !retried.has(gap));
 
   const onConnections = [...retried, ...rangesOf(begun), ...rangesOf(next)].sort((a, b) => a.from - b.from);
   if (isSending) return { inFlight: joinRanges(onConnections), passedOver: notRetried, toCome: later };
@@ -161,4 +162,12 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
   return { inFlight: [], passedOver: notRetried, toCome: joinRanges([...onConnections, ...later]) };
 }
 
-const isSinglePart = ({ from, to }: Range) => from === to;
+/**
+ * The failed parts among the gaps that were passed over, if `failedCount` shows which they are. The other gaps are numbers that the client
+ * never uses. Parts fail singly, and unused numbers are mostly in a row. So if there are exactly `failedCount` gaps of one part, these parts
+ * failed. Otherwise, nothing shows which parts failed.
+ */
+function failedParts(passedOver: readonly Range[], failedCount: number): readonly Range[] {
+  const singleParts = passedOver.filter(({ from, to }) => from === to);
+  return singleParts.length === failedCount ? singleParts : [];
+}

@@ -54,8 +54,8 @@ export type Pace =
 
 interface Observed {
   readonly connections: Connections;
-  /** Time of the service's answer, corrected by `lostMs`. Like the times in `connections`, it stands still in a pause. */
-  readonly now: number;
+  /** Time of the service's answer, corrected by `lostMs`. Like the times in `connections`, it is by a clock that stands still in a pause. */
+  readonly activeNow: number;
   readonly pause: Pause | undefined;
 }
 
@@ -127,32 +127,34 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
   const pause = pauseIn(arrivals, startedAt);
   const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
   const connections = connectionsOf(activeArrivals, startedAt);
-  const observed = { connections, now: activeTime(serviceNow, pause), pause };
+  const observed = { connections, activeNow: activeTime(serviceNow, pause), pause };
 
-  // An effort is the time that a part took for its size, so it needs the begin of the part. If the start of the upload is unknown, so are the
-  // begins of the first parts, one for each connection (the first round). The efforts of later parts then count only if the waits between
-  // parts and since the last part show that there was a second round. Without one, the later parts may belong to the first round too.
   const efforts = effortsOf(connections);
-  const isStartUnknown = connections.startedAt === undefined;
-  const mayBeOneRound = isStartUnknown && isMaybeOneRound(connections, idleMs);
-  const isRateUnknown = efforts.length === 0 || mayBeOneRound;
-  if (isRateUnknown) {
-    // Without a rate, nothing shows how long a silence is usual. So the upload is called stopped only after a very long one.
-    if (idleMs > promised.stoppedWithoutRateMs) return { kind: 'stopped', ...observed };
-    return { kind: 'unclear', why: 'one round', ...observed };
-  }
-
-  // If the start is known, the first parts have efforts. But while the first round arrives, it may still get more parts, so neither the
-  // number of connections nor the rate is certain. If the start is unknown, `mayBeOneRound` has excluded a single round, so the first round
-  // has ended, and `firstRoundEndsAt` is past.
-  const firstRoundEndsAt = firstRoundEnd(connections);
-  if (observed.now < firstRoundEndsAt) {
-    // An infinite time means that only another part can end the first round.
-    const dueAt = Number.isFinite(firstRoundEndsAt) ? firstRoundEndsAt : undefined;
-    return { kind: 'unclear', why: 'begun', dueAt, ...observed };
+  // All parts are empty, or they are a single round whose begin is unknown.
+  if (efforts.length === 0) return paceWithoutRate(observed, idleMs);
+  if (connections.startedAt === undefined) {
+    // If the start of the upload is unknown, so are the begins of the first parts, one for each connection (the first round). The efforts of
+    // later parts then count only if the waits between parts and since the last part show that there was a second round. Without a second
+    // round, the later parts may belong to the first round, too.
+    if (isMaybeOneRound(connections, idleMs)) return paceWithoutRate(observed, idleMs);
+  } else {
+    // If the start is known, the first parts have efforts. But while the first round arrives, it may still get more parts, so neither the
+    // number of connections nor the rate is certain.
+    const firstRoundEndsAt = firstRoundEnd(connections, connections.startedAt);
+    if (observed.activeNow < firstRoundEndsAt) {
+      // An infinite time means that only another part can end the first round.
+      const dueAt = Number.isFinite(firstRoundEndsAt) ? firstRoundEndsAt : undefined;
+      return { kind: 'unclear', why: 'begun', dueAt, ...observed };
+    }
   }
   return paceOfEfforts(efforts, observed, idleMs);
 }
+
+/** The pace if no rate is known. Nothing then shows how long a silence is usual, so the upload is called stopped only after a very long silence. */
+const paceWithoutRate = (observed: Observed, idleMs: number): Pace =>
+  idleMs > promised.stoppedWithoutRateMs
+    ? { kind: 'stopped', ...observed }
+    : { kind: 'unclear', why: 'one round', ...observed };
 
 /** Drops the first arrival if it is short, because some clients send the short last part first. Its time says little about the others. */
 function withoutShortFirstPart(arrivals: readonly UploadPart[]): readonly UploadPart[] {
@@ -200,10 +202,9 @@ const serviceTime = (time: number, pause: Pause | undefined) =>
 
 /** The pace of an upload after its first round, by the efforts (time and size) of its parts. `idleMs` is the time since the last part. */
 function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs: number): Pace {
-  const { connections, now } = observed;
+  const { connections, activeNow } = observed;
   const { count: connectionCount } = connections;
 
-  // In the first round, clients also prepare, such as opening connections. So its efforts are dropped after a second round.
   const relevantEfforts = withoutFirstRound(allEfforts, connectionCount);
   const changeIndex = indexOfChange(relevantEfforts, connectionCount);
   // Only efforts since the last change of speed show how fast the upload is now. Without a change, all efforts do.
@@ -217,16 +218,16 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   const overdue = overdueEfforts(observed, msPerByteOf(sinceChange));
   const rate = rateOf([...sinceChange, ...overdue], connectionCount);
 
-  // The rate is unclear if no part arrives and most connections are late. Otherwise, the parts that arrive still show the rate. The next part
-  // is late if even the connection that sent the last part should have sent another since then.
+  // True if even the connection that sent the last part should have sent another part since then.
   const isNextPartLate = idleMs > usualPartMs;
   const areMostOverdue = overdue.length > connectionCount / 2;
+  // The rate is unclear if no part arrives and most connections are late. Otherwise, the parts that arrive still show the rate.
   if (isNextPartLate && areMostOverdue) {
     // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least. The range
     // of the rate has to allow both. `slowest` is in milliseconds per byte, so the larger number is the slower rate.
     const slowest = Math.max(rate.slowest, msPerByteOf(overdue));
     // This time is past. It tells users for how long the part has been late.
-    const nextPartDueAt = now - idleMs + usualPartMs;
+    const nextPartDueAt = activeNow - idleMs + usualPartMs;
     return { kind: 'unclear', why: 'late', dueAt: nextPartDueAt, rate: { ...rate, slowest }, ...observed };
   }
 
@@ -277,12 +278,12 @@ function isRegular(waits: readonly number[]): boolean {
 }
 
 /**
- * When the first round is over if no further part comes; `Infinity` if only another part can end it. If it is over already, or its start is
- * unknown, this is the time of the last part, which is past.
+ * When the first round is over if no further part comes; `Infinity` if only another part can end it. If it is over already, this is the time
+ * of the last part, which is past.
  */
-function firstRoundEnd({ count, arrivals, startedAt }: Connections): number {
+function firstRoundEnd({ count, arrivals }: Connections, startedAt: number): number {
   const last = arrivals.at(-1)?.uploadedAt ?? 0;
-  if (startedAt === undefined || arrivals.length > count) return last;
+  if (arrivals.length > count) return last;
   // A single part with a high number says little, because it may be the short last part, or parts may arrive in any order.
   if (arrivals.length === 1 && (arrivals[0]?.partNumber ?? 0) > 2) return Number.POSITIVE_INFINITY;
   // At this time, the silence since the last part is the share `firstRoundSilence` of the whole time since the start.
@@ -304,11 +305,11 @@ function withoutFirstRound(efforts: readonly Effort[], connectionCount: number):
 }
 
 /** The efforts of the overdue parts in flight, as if each had the usual size and arrived now. The real efforts will be larger. */
-function overdueEfforts({ connections, now }: Observed, usualMsPerByte: number): Effort[] {
+function overdueEfforts({ connections, activeNow }: Observed, usualMsPerByte: number): Effort[] {
   const { partSize: size } = connections;
   const overdueAfterMs = Math.max(roundingMs, tuned.overdueFactor * usualMsPerByte * size);
-  const msInFlight = lastFreedTimes(connections).map((freedAt) => now - freedAt);
-  return msInFlight.filter((ms) => ms > overdueAfterMs).map((ms) => ({ ms, size, endedAt: now }));
+  const msInFlight = lastFreedTimes(connections).map((freedAt) => activeNow - freedAt);
+  return msInFlight.filter((ms) => ms > overdueAfterMs).map((ms) => ({ ms, size, endedAt: activeNow }));
 }
 
 /**
@@ -414,7 +415,7 @@ export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: num
  * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, as the likely number and a range, or undefined if
  * the end is too close to say. Some of these bytes are already sent, in parts that are in flight.
  */
-export function secondsLeft({ connections, now }: Observed, rate: Rate, bytesLeft: number) {
+export function secondsLeft({ connections, activeNow }: Observed, rate: Rate, bytesLeft: number) {
   const { count, partSize, startedAt } = connections;
   // A round is one part from each connection.
   const roundSize = count * partSize;
@@ -425,14 +426,14 @@ export function secondsLeft({ connections, now }: Observed, rate: Rate, bytesLef
   if (!isCountCertain && mayAllBeInFlight) return undefined;
 
   // Each connection has sent bytes at its rate since it last became free: at most one part, because after a part it becomes free again. In the
-  // last round, a connection that becomes free gets no new part, and the others get its bandwidth. So the bytes that count for it may be more
-  // than a part.
+  // last round, a connection that becomes free gets no new part. The other connections get its bandwidth and send the rest faster. So the
+  // bytes that a free connection would have sent count, too, up to all bytes that are left.
   const isLastRound = bytesLeft <= roundSize;
   const mostBytesPerConnection = isLastRound ? bytesLeft : partSize;
   const secondsAt = (millisecondsPerByte: number) => {
     let sentBytes = 0;
     for (const freedAt of lastFreedTimes(connections)) {
-      const bytesOfConnection = (now - freedAt) / millisecondsPerByte;
+      const bytesOfConnection = (activeNow - freedAt) / millisecondsPerByte;
       sentBytes += Math.min(mostBytesPerConnection, bytesOfConnection);
     }
     const secondsForRest = (bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count);

@@ -179,14 +179,15 @@ const isKnownSize = (bytes: number) => bytes >= 0;
 
 /**
  * Measures the progress towards the expectation. Parts that are too small do not count, because they have to be sent again.
- * - If nothing is expected, or if the stored parts contradict the expectation, the result has only `tooSmall`.
+ * - If the stored parts contradict the expectation, or if nothing is expected, the result has only `tooSmall`.
  * - If the size of a part is unknown, the result has only `missingCount` and `tooSmall`, and this part is not in `tooSmall`.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
-  // With a contradicted expectation, it is unknown how many parts are missing.
-  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
-  const missingCount = countMissing(parts, expectation);
+  const isWrong = isContradicted(parts, expectation);
+  // From a wrong expectation, the number of missing parts does not follow.
+  const missingCount = isWrong ? undefined : countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
+  if (isWrong) return { tooSmall };
   if (!isKnownSize(bytesOf(parts))) return { missingCount, tooSmall };
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
@@ -200,12 +201,17 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
     return { percent, remainingBytes, remainingParts, missingCount, likelyBytesLeft: remainingBytes, tooSmall };
   }
 
-  if (expectedParts === undefined) return { tooSmall };
   // If only a number of parts is expected, `remainingBytes` is unknown, and `likelyBytesLeft` is an estimate.
-  const remainingParts = expectedParts - usableParts;
-  const averageSize = bytesOf(parts) / Math.max(1, parts.length);
-  const likelyBytesLeft = Math.round(remainingParts * averageSize);
-  return { percent: percentOf(usableParts, expectedParts), remainingParts, missingCount, likelyBytesLeft, tooSmall };
+  if (expectedParts !== undefined) {
+    const percent = percentOf(usableParts, expectedParts);
+    const remainingParts = expectedParts - usableParts;
+    const averageSize = bytesOf(parts) / Math.max(1, parts.length);
+    const likelyBytesLeft = Math.round(remainingParts * averageSize);
+    return { percent, remainingParts, missingCount, likelyBytesLeft, tooSmall };
+  }
+
+  // Nothing is expected.
+  return { tooSmall };
 }
 
 /** True if there are more parts or bytes than expected. A high part number alone is no contradiction, because clients may count in tens. */
@@ -222,7 +228,7 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
 /**
  * The parts that are too small. Only the last part of an upload may be small. The highest stored part may be the last, unless more parts are
  * missing than there are free numbers below it, because then some are missing above it.
- * @param missingCount if it is unknown, the highest stored part may be the last
+ * @param missingCount undefined if it is unknown. The highest stored part may then be the last
  */
 function smallParts(parts: readonly UploadPart[], missingCount = 0): readonly UploadPart[] {
   const freeNumbersBelow = (parts.at(-1)?.partNumber ?? 0) - parts.length;
@@ -259,16 +265,16 @@ function missingByPace(
 
   const { count: connectionCount, order, partSize } = pace.connections;
   // Without the exact number of missing parts, an estimate from the bytes shows whether this is the last round, and how many parts above the
-  // highest stored part may be in flight.
+  // highest stored part may be in flight. 0 stands for an unknown number.
   const estimatedCount = likelyBytesLeft === undefined ? 0 : Math.ceil(likelyBytesLeft / partSize);
   const missingCount = exactCount ?? estimatedCount;
   const { isSending, inFlightSeconds } = activityOf(pace, missingCount);
   const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
   if (exactCount !== undefined) return { ...missing, inFlightSeconds };
 
-  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part. As
-  // this part is stored, no range crosses it, and the end of a range tells its side. Parts in flight are named above it too, because the client
-  // sends the next numbers.
+  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part. That
+  // part is stored, so no range of missing parts crosses it, and a range that ends below it is below it as a whole. Parts in flight are named
+  // above it, too, because the client sends the next numbers.
   const highest = numbers.at(-1) ?? 0;
   const toCome = missing.toCome.filter(({ to }) => to < highest);
   return { ...missing, toCome, inFlightSeconds };
@@ -284,16 +290,18 @@ function activityOf(pace: ObservedPace, missingCount: number) {
   // is the last round.
   if (pace.kind === 'live' && !pace.isEven) return { isSending: false };
 
-  const { connections, now } = pace;
+  const { connections, activeNow } = pace;
   // In the last round, there are enough connections to send all missing parts at once.
   const isLastRound = missingCount > 0 && missingCount <= connections.count;
-  // Of the parts in flight, the oldest is expected to arrive next, after the parts in `arrivals`. Its begin may be unknown.
-  const oldestBegin = beginOf(connections, connections.arrivals.length);
-  const oldestMs = oldestBegin === undefined ? undefined : now - oldestBegin;
+  // Of the parts in flight, the oldest is expected to arrive next, after the parts in `arrivals`.
+  const nextArrivalIndex = connections.arrivals.length;
+  const oldestBegin = beginOf(connections, nextArrivalIndex);
+  const oldestMs = oldestBegin === undefined ? undefined : activeNow - oldestBegin;
 
   if (pace.kind === 'live') {
     // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
     const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * connections.partSize;
+    // The comparison with undefined is for the compiler: with the pace `live`, the begin is known.
     const isInTime = oldestMs !== undefined && oldestMs < overdueAfterMs;
     return { isSending: isLastRound || isInTime };
   }
@@ -340,7 +348,7 @@ function uploadTimes(parts: readonly UploadPart[], checkedAt: string | undefined
 function rateFields(pace: Pace, likelyBytesLeft: number | undefined) {
   if (pace.kind === 'unknown') return {};
   // Only the pace `live` always has a rate.
-  const { connections, now, rate } = pace;
+  const { connections, activeNow, rate } = pace;
   const uploadBytesPerSecond = rate && bytesPerSecond(rate.millisecondsPerByte, connections.count);
 
   if (pace.kind === 'stopped') {
@@ -355,7 +363,7 @@ function rateFields(pace: Pace, likelyBytesLeft: number | undefined) {
   const left = rate && likelyBytesLeft !== undefined ? secondsLeft(pace, rate, likelyBytesLeft) : undefined;
   if (pace.kind === 'unclear') {
     // The time until a rate is known. Negative if the part that was to show the rate is late.
-    const rateDueInSeconds = pace.dueAt === undefined ? undefined : Math.round((pace.dueAt - now) / 1000);
+    const rateDueInSeconds = pace.dueAt === undefined ? undefined : Math.round((pace.dueAt - activeNow) / 1000);
     // A rate that the pace has is too uncertain to be shown, and only serves for the range of the time left.
     return { noRate: pace.why, rateInSeconds: rateDueInSeconds, secondsLeft: left?.range };
   }
