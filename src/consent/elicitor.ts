@@ -71,22 +71,23 @@ export async function unlessStopped<Result>(
   // A signal that has aborted before calls no listener.
   if (signal?.aborted) abort();
 
-  let endWait: () => void = () => {};
-  /** Rejects when `stop` aborts, which calls `endWait`. */
+  /** Rejects `stopping`, which ends the wait. */
+  let rejectStopping: () => void = () => {};
   const stopping = new Promise<never>((_, reject) => {
-    endWait = () => reject(new Refusal('Stopping', []));
+    rejectStopping = () => reject(new Refusal('Stopping', []));
   });
-  stop?.addEventListener('abort', endWait);
+  stop?.addEventListener('abort', rejectStopping);
 
   try {
     return await Promise.race([stopping, work(workController.signal)]);
   } finally {
-    // The option `signal` of `addEventListener` would not do: after a garbage collection, it removes only the last listener (Node.js issue
-    // 63954). All others would stay on `stop` as long as the process runs, and keep the results of their work in memory.
+    // The listeners are removed one by one, because the option `signal` of `addEventListener` removes only the last listener after a garbage
+    // collection (Node.js issue 63954). All others would stay on `stop` as long as the process runs, and keep the results of their work in memory.
     signal?.removeEventListener('abort', abort);
-    stop?.removeEventListener('abort', endWait);
-    // On shutdown or after an error, parts of the work may still run. They are aborted only after the wait, so that their error cannot replace
-    // the first. The reason is a text, because the default reason is an error, whose stack each call would have to make.
+    stop?.removeEventListener('abort', rejectStopping);
+    // On shutdown or after an error, parts of the work may still run. They are aborted only after the wait, so that the error of an aborted part
+    // cannot replace the error that ended the wait. The reason is a text, because the default reason is an error, whose stack each call would
+    // have to make.
     workController.abort('the work has ended');
   }
 }

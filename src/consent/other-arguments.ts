@@ -27,24 +27,27 @@ export function otherArguments(
   longest: number,
 ): OtherArguments {
   const isNamed = (path: string) => named.some((name) => path === name || path.startsWith(`${name}.`));
-  // The path of a leaf has the index of its entry (`pools[2].name`), and a path in `named` has none (`pools[].name`). Without arguments, the
-  // only leaf is `input` itself, and has no path.
-  const leaves = [...leavesOf(input)].filter(([path]) => path !== '' && !isNamed(path.replace(/\[\d+\]/g, '[]')));
-  // A list whose only entry is a plain value is not among these lists. It is shown like that value.
+  // Without arguments, the only leaf is `input` itself, and has no path.
+  const leaves = [...leavesOf(input)].filter(([path]) => path !== '' && !isNamed(withoutIndexes(path)));
   const lists = outerListsIn(input);
 
   const listTexts: SafeText[] = [];
   for (const [listPath, { length }] of lists) {
-    const leavesOfList = leaves.filter(([path]) => path.startsWith(`${listPath}[`));
+    const leavesOfList = leaves.filter((leaf) => isInList(leaf, listPath));
     // If no leaf is left, the headline or the consequences name everything in the list.
     if (leavesOfList.length > 0) listTexts.push(...textsOfList(listPath, length, leavesOfList, longest));
   }
 
-  const outsideLists = leaves.filter(([path]) => !lists.some(([listPath]) => path.startsWith(`${listPath}[`)));
-  // Leaves out the index of a list's only entry: `zones "a"` in place of `zones[0] "a"`.
+  const outsideLists = leaves.filter((leaf) => !lists.some(([listPath]) => isInList(leaf, listPath)));
+  // A list whose only entry is a plain value is not in `lists`. It is shown like that value, without the index: `zones "a"`, not `zones[0] "a"`.
   const fields = outsideLists.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
   return { fields: groupedTexts(fields, longest), lists: listTexts };
 }
+
+/** The path of a leaf as `named` has it: `pools[].name` for `pools[2].name`. */
+const withoutIndexes = (path: string) => path.replace(/\[\d+\]/g, '[]');
+
+const isInList = ([path]: Leaf, listPath: string) => path.startsWith(`${listPath}[`);
 
 /**
  * Describes the entries of a list, as many as `longest` characters hold.

@@ -150,14 +150,18 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
     [profile.dateHeader]: 'the time of sending',
     authorization: `signed as ${keyId} for service ${service} in ${region}`,
   };
-  // The value of JSON or of a form, or else the text, such as XML.
-  const shownBody = body && (content?.kind === 'form' ? content.value : (parseJson(body) ?? body));
   return {
     method,
     url: origin + target,
     headers,
-    ...(shownBody !== undefined && { body: withReadableMarks(call, shownBody) }),
+    ...(body !== undefined && { body: withReadableSecretMarks(call, bodyValue(body, content)) }),
   };
+}
+
+/** The value of a body that is JSON or a form, or else its text, such as XML. */
+function bodyValue(body: string, content: WireRequest['content']): unknown {
+  if (body !== '' && content?.kind === 'form') return content.value;
+  return parseJson(body) ?? body;
 }
 
 /** Describes the destination of a change. An account with a name comes before the region, and the key ID of an account without one comes last. */
@@ -351,7 +355,7 @@ function secretMarks({ operation, input, secretNames = {} }: SecretsOfCall): Rea
  * Makes the words in place of secrets readable again. If a request has a secret in base64 or percent-encoded, the words in its place are encoded
  * too, and would look like the secret.
  */
-function withReadableMarks(call: SecretsOfCall, body: unknown): unknown {
+function withReadableSecretMarks(call: SecretsOfCall, body: unknown): unknown {
   const readable = new Map<string, string>();
   for (const mark of secretMarks(call).values()) {
     const encoded = Buffer.from(mark).toString('base64');

@@ -31,11 +31,12 @@ const longestAccount = 'account '.length + 24;
  * @returns undefined if the question is longer than `limits.characters`
  */
 export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits): SafeText | undefined {
-  // The destination with the source of each value, such as `given`. It is often longer than a line that no client cuts.
-  const wholeDestination = say`${sentence(join(plan.where, ', '))}.`;
-  const fitsLine = wholeDestination.text.length <= limits.lineLength;
+  // If the destination with the source of each value (such as `given`) is too long for a line, the first lines have it without the sources, and
+  // the line `Where` below has the sources.
+  const destination = say`${sentence(join(plan.where, ', '))}.`;
+  const fitsLine = destination.text.length <= limits.lineLength;
   // Two or three lines: the headline, the cautions (the alert, the risks and other plans) if there are any, and the destination.
-  const firstLines = [...decisionLines(plan, call, limits), fitsLine ? wholeDestination : whereLine(call, limits)];
+  const firstLines = [...decisionLines(plan, call, limits), fitsLine ? destination : whereLine(call, limits)];
 
   // The cautions have these sentences already, so they are left out of the consequences.
   const risks = riskSentencesOf(plan);
@@ -46,11 +47,11 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
 
   const laterLines = [
     // The line `In full: …` with everything that the headline omits. There is no such line if it omits nothing.
-    ...wholeNames(inFull(shortHeadline(call, limits))),
+    ...withUncutNames(inFull(shortHeadline(call, limits))),
     ...(plan.found === undefined ? [] : [plan.found]),
-    ...wholeNames(plan.consequences.filter((consequence) => !isRisk(consequence))),
-    ...wholeNames(titled('Where', fitsLine ? [] : plan.where)),
-    ...wholeNames(titled('Also', [...also.lists, ...also.fields])),
+    ...withUncutNames(plan.consequences.filter((consequence) => !isRisk(consequence))),
+    ...withUncutNames(titled('Where', fitsLine ? [] : plan.where)),
+    ...withUncutNames(titled('Also', [...also.lists, ...also.fields])),
     ...titled('Defaults', defaults),
     ...plan.warnings,
     ...titled('Not checked', plan.notChecked),
@@ -58,16 +59,16 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
 
   // One or more, because `limits.lines` is greater than three.
   const linesLeft = limits.lines - firstLines.length;
-  // The lines that do not fit become one last line, so that nothing is left out.
-  const wholeLines = laterLines.length <= linesLeft ? laterLines.length : linesLeft - 1;
-  const rest = laterLines.slice(wholeLines);
-  const lastLine = rest.length === 0 ? [] : [join(rest, ' ')];
-  const question = join([...firstLines, ...laterLines.slice(0, wholeLines), ...lastLine], '\n');
+  const question = join([...firstLines, ...joinOverflow(laterLines, linesLeft)], '\n');
   return question.text.length <= limits.characters ? question : undefined;
 }
 
-/** Shows each value and each name in full, even if its text would cut it. */
-const wholeNames = (texts: readonly SafeText[]): SafeText[] =>
+/** Joins the lines from number `most` on to one last line, so that there are at most `most` lines, and nothing is left out. */
+const joinOverflow = (lines: readonly SafeText[], most: number): readonly SafeText[] =>
+  lines.length <= most ? lines : [...lines.slice(0, most - 1), join(lines.slice(most - 1), ' ')];
+
+/** Shows each value and each name in full, even if its text would cut it. This is for the lines that say what would be sent. */
+const withUncutNames = (texts: readonly SafeText[]): SafeText[] =>
   texts.map((text) => shortNames(text, Number.POSITIVE_INFINITY));
 
 /** A sentence of a title and its values, such as `Defaults: size 10, zone "a".` Empty without values. */

@@ -30,17 +30,18 @@ export function refusalFailure(
   { isChange }: { readonly isChange: boolean },
 ): Failure {
   const usual = refusals[code];
-  const { reason = words(usual.reason), ...fields } = more;
-  const mayHaveSentBefore = aboutEarlierCalls.includes(code);
-  const result = words(mayHaveSentBefore ? 'failed' : 'was not sent');
+  const { reason = words(usual.reason), ...replacedFields } = more;
+  // An earlier call may have carried out the plan, so "was not sent" might be wrong.
+  const mayHaveBeenSent = aboutEarlierCalls.includes(code);
+  const result = words(mayHaveBeenSent ? 'failed' : 'was not sent');
   return {
     summary: typeof tool === 'string' ? summaryOf(tool, result, reason) : say`${tool} ${result}: ${reason}.`,
     code,
     problems,
-    ...(isChange && !mayHaveSentBefore && { mayHaveHappened: false }),
+    ...(isChange && !mayHaveBeenSent && { mayHaveHappened: false }),
     next: usual.next,
     requestIds: {},
-    ...fields,
+    ...replacedFields,
   };
 }
 
@@ -50,7 +51,7 @@ export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => (
   failure: refusalFailure(tool, refusal, { isChange: true }),
 });
 
-/** Refusals about a plan that an earlier call may have carried out. Such a call "failed", because "was not sent" might be wrong. */
+/** Refusals about a plan that an earlier call may have carried out. */
 const aboutEarlierCalls: readonly RefusalCode[] = ['AlreadyDecided', 'StateUnavailable'];
 
 /** The summary of a refusal. People in a view get only the reason, because they see the change there and do not know the tool's name. */

@@ -55,7 +55,11 @@ export function createRefusals(
   const persistence = createPersistence();
   /** Declined changes that the journal does not have yet, by nonce, or by ID without a nonce. */
   const unwritten = new Map<string, Intent>();
-  /** The changes whose questions were dismissed, oldest first. Only this process knows that they were not declined. */
+  /**
+   * The changes whose questions were dismissed, oldest first. The journal has them as declined, and only this process knows better. `againstPlanId`
+   * subtracts their number from that of the refused changes. So a change that `refusedDigests` does not count must not be here, because it
+   * would hide that a person declined the same change another time.
+   */
   let dismissed: readonly Intent[] = [];
   /** Keys, by `clientKey`, of the clients in which a program has answered in place of the user. */
   let answeringClients: readonly string[] = [];
@@ -101,7 +105,8 @@ export function createRefusals(
     const refusal = await againstAsking(change);
     if (refusal !== undefined) return refusal;
 
-    // `dismissed` is counted first. A question that is dismissed after that counts as declined, which is safe.
+    // `dismissed` is counted before the digests. A question that is dismissed in between counts as declined, which is safe. In the other order,
+    // its change would be subtracted although it was not counted.
     const since = countsSince();
     const timesDismissed = dismissed.filter(
       ({ caller, digest, time }) => caller === change.caller && digest === change.digest && Date.parse(time) >= since,
@@ -109,13 +114,12 @@ export function createRefusals(
     // Without a client, because the user may have declined this change in another client.
     const digests = await refusedDigests(change.caller);
     if (digests === undefined) return unreadable();
-    const timesRefused = digests.filter((digest) => digest === change.digest).length;
-    const timesDeclined = timesRefused - timesDismissed;
-    if (timesDeclined > 0) return declinedRecently();
+    const timesDeclinedOrDismissed = digests.filter((digest) => digest === change.digest).length;
+    if (timesDeclinedOrDismissed > timesDismissed) return declinedRecently();
 
     // A claim stores the decision before the journal gets it. If the server is killed in between, only the plan has the decision.
     try {
-      const plansOfCaller = await plans.list(change);
+      const plansOfCaller = await plans.list({ caller: change.caller });
       return plansOfCaller.some((plan) => isStoredRefusal(plan, change, since)) ? declinedRecently() : undefined;
     } catch (error) {
       log('error', 'journal', { error: reasonOf(error) });
@@ -139,7 +143,7 @@ export function createRefusals(
     try {
       await persistence.write(async () => {
         // The failed write may have succeeded after all, and spent the nonce. Then the retry ends as `not sent`, and its result `false` is ignored.
-        // It needs an ID of its own, because PostgreSQL would write this ending over the `declined` of an entry with the same ID.
+        // The retry needs an ID of its own, because with the same ID, PostgreSQL would replace the `declined` of the first write by `not sent`.
         await journal.decline({ ...intent, id: newId() });
       });
       unwritten.delete(key);
@@ -155,15 +159,16 @@ export function createRefusals(
    */
   const decline: Refusals['decline'] = async (intent, isDismissed = false) => {
     const key = intent.nonce ?? intent.id;
-    // A change that was declined earlier with this nonce is not written yet. An intent without a nonce is never `spent`, because its ID is new.
+    // An earlier decline has spent this nonce, although the journal does not have it yet. The key of an intent without a nonce is its ID, which is
+    // new, so such an intent is never `spent`.
     if (unwritten.has(key)) return 'spent';
 
-    // A program has answered in place of the user, so its client gets no more questions. `refusedDigests` leaves this change out.
+    // A program has answered in place of the user, so its client gets no more questions.
     if (intent.consent === 'program')
       answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
 
-    // `refusedDigests` leaves out a change that no person refused, so `dismissed` must not have it either. No `await` may come between adding to
-    // `dismissed` and to `unwritten`, because a concurrent `againstPlanId` compares how often a change is in each.
+    // `refusedDigests` does not count a change that no person refused, so it must not be in `dismissed`. No `await` may come between adding to
+    // `dismissed` and to `unwritten`, because a concurrent `againstPlanId` would find the change in only one of them.
     const countsAsDismissed = isDismissed && !notRefusedByPerson.includes(intent.consent);
     if (countsAsDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
     unwritten.set(key, intent);
@@ -172,7 +177,7 @@ export function createRefusals(
       const isFirstUse = await journal.decline(intent);
       unwritten.delete(key);
       if (isFirstUse) return 'declined';
-      // The journal does not count a change whose nonce was used before, so `dismissed` must not count it either.
+      // The journal does not count a change whose nonce was used before, so it must not be in `dismissed` either.
       dismissed = dismissed.filter((other) => other !== intent);
       return 'spent';
     } catch (error) {
@@ -185,7 +190,7 @@ export function createRefusals(
   return {
     decline,
     isAnsweredByProgram: (callerAndClient) => answeringClients.includes(clientKey(callerAndClient)),
-    // When too many changes are unwritten, every nonce counts as spent, so that no consent counts: see `mostUnwritten`.
+    // When `mostUnwritten` changes are unwritten, every nonce counts as spent, so that every consent is refused.
     isSpent: (nonce) => unwritten.has(nonce) || unwritten.size >= mostUnwritten,
     againstAsking,
     againstPlanId,
