@@ -42,9 +42,11 @@ export type DatedChange = RecordedChange & { readonly endedAt?: number | undefin
  * Joins intents with their endings. An ending without its intent before it is left out. The changes are in the order of their intents, because
  * of two changes that ask for the same, only the one whose intent comes first may be sent.
  *
- * If an intent comes twice, its last place counts. An intent is written again if another process rotated the file during the write. Then
- * some processes see only the second copy, in the new file, and all must agree on the order. At worst, neither of two equal changes A and B
- * is sent: B is not, because its writer reads `A B`, and A is not, because its writer reads `A B A`, which counts as `B A`.
+ * An intent is written again if another process rotated the file during the write. Some processes then see only the second copy, in the new
+ * file, and all must agree on the order. So if an intent comes twice, its last place counts. At worst, neither of two equal changes A and B
+ * is sent:
+ * 1. The intents A and B are written. The process of B reads `A B` and does not send B, because A is first.
+ * 2. A is written again. The process of A reads `A B A`, which counts as `B A`, and does not send A, because B is first now.
  */
 export function changesOf(entries: readonly Entry[]): RecordedChange[] {
   const changes = new Map<string, RecordedChange>();

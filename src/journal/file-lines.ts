@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 
 /** Bytes of a read that most often finds all lines that are wanted, such as one new entry. */
 const smallChunkBytes = 64 * 1024;
-/** Bytes of the further reads of `linesAfter`. Not more, because other work gets its turn between them. */
+/** Bytes of the further reads of `linesAfter`, except within a very long line. Not more, because other work gets its turn between them. */
 const largeChunkBytes = 256 * 1024;
 const newline = 0x0a;
 
@@ -45,8 +45,10 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
         last: lastLineOf(bytes.subarray(0, endOfLines)),
       };
     }
-    // Each read copies the incomplete line. A chunk is twice as long, so that only a few reads copy a very long line.
-    if (bytesRead === chunkBytes) chunkBytes = Math.max(largeChunkBytes, 2 * incomplete.length);
+    // After a full read, more bytes are likely to follow, so the next chunk is large. It is at least twice as long as the incomplete line, which
+    // each read copies, so that a very long line needs only a few reads.
+    const isFull = bytesRead === chunkBytes;
+    if (isFull) chunkBytes = Math.max(largeChunkBytes, 2 * incomplete.length);
   }
 }
 

@@ -20,16 +20,16 @@ interface Rest {
 /** Follows a journal in a file that other processes also write and rotate. */
 export class FileTail {
   readonly #path: string;
-  readonly #checkPlace: () => Promise<void>;
+  readonly #checkDisk: () => Promise<void>;
   /** How far the journal was read. Undefined before the first line was read. */
   #position: Position | undefined;
   /** True once `read` was called. */
   #isStarted = false;
 
-  /** @param checkPlace called after the file was opened, and before it is read. Throws if the path may lead to another disk now */
-  constructor(path: string, checkPlace: () => Promise<void> = async () => undefined) {
+  /** @param checkDisk called after the file was opened, and before it is read. Throws if the path may lead to another disk now */
+  constructor(path: string, checkDisk: () => Promise<void> = async () => undefined) {
     this.#path = path;
-    this.#checkPlace = checkPlace;
+    this.#checkDisk = checkDisk;
   }
 
   /** False if the path now leads to another journal than before, or to no file. True before the first entry was read. */
@@ -47,22 +47,22 @@ export class FileTail {
    */
   async *read(since: number, onRestart?: () => void): AsyncGenerator<Lines['lines']> {
     const lastPosition = this.#position;
-    // Undefined if there is no file. Another process may rename the file while it is open here: see `#readRotatedBefore`.
+    // Undefined if there is no file.
     await using current = await openJournalFile(this.#path);
-    await this.#checkPlace();
+    await this.#checkDisk();
     // Usually, the last read ended in this file, which has only grown since.
     if (current !== undefined && lastPosition !== undefined && (await canContinue(current, lastPosition))) {
       yield* this.#readFile(current, lastPosition.offset);
       return;
     }
 
-    // The file of the last read may have been renamed. If its rest is not found, all files are read again.
-    let rotated = lastPosition && (await this.#rotatedSince(lastPosition));
-    if (rotated === undefined) {
+    // The file of the last read may have been renamed. If this is the first read, or if the rest of that file is not found, all files are read.
+    let unreadFiles = lastPosition && (await this.#rotatedSince(lastPosition));
+    if (unreadFiles === undefined) {
       this.#forgetReads(onRestart);
-      rotated = (await rotatedFiles(this.#path, since)).map(wholeFile);
+      unreadFiles = (await rotatedFiles(this.#path, since)).map(wholeFile);
     }
-    yield* this.#readRotatedBefore(current, rotated);
+    yield* this.#readRotatedBefore(current, unreadFiles);
     // The current file comes last, from its start, because the last read ended in another file or in content that is gone.
     if (current !== undefined) yield* this.#readFile(current, 0);
   }
@@ -86,11 +86,14 @@ export class FileTail {
     }
   }
 
-  /** Yields the lines of rotated files, oldest first, up to `current`, which another process may rename meanwhile. */
+  /**
+   * Yields the lines of rotated files, oldest first. If another process has renamed `current` since it was opened, `current` is one of these
+   * files. It is left out here, because the caller reads it next.
+   */
   async *#readRotatedBefore(current: FileHandle | undefined, rotated: readonly Rest[]): AsyncGenerator<Lines['lines']> {
     const currentStats = await current?.stat();
     for (const { path, offset } of rotated) {
-      // This is `current`, which was renamed after it was opened. The caller reads it next.
+      // This is `current`. All files after it are newer.
       if (currentStats !== undefined && (await isFile(path, currentStats))) return;
       await using file = await openRotatedFile(path);
       if (file !== undefined) yield* this.#readFile(file, offset);

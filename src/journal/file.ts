@@ -26,7 +26,8 @@ const loadReading = () => import('./file-read.js');
 /**
  * A journal of JSON lines. Each entry is appended in one write and flushed to disk before its change is sent, so the order of the
  * lines decides which of several processes may send. There is no lock that a process could leave behind.
- * @param uptime milliseconds of a monotonic clock. By default the wall clock, with which a jump of this server's clock is not noticed
+ * @param uptime milliseconds of a monotonic clock, by which a jump of this server's clock is noticed. Tests use the default, the wall clock,
+ * by which no jump is noticed
  */
 export function createFileJournal(
   path: string,
@@ -64,6 +65,7 @@ export function createFileJournal(
    * @throws OtherVersion from `window.related` if the file has recent entries of another version
    */
   const decide = async (intent: Intent, { allowRepeat, budget }: BeginOptions): Promise<BeginResult> => {
+    const { budget: budgetKey } = intent;
     const time = now().getTime();
     const window = await fileWindow.refresh();
     warnOfClock(window.offsetMs(time));
@@ -71,7 +73,6 @@ export function createFileJournal(
     const position = window.positionOf(intent);
     const result = findConflict(window.related(intent, time, position), intent, allowRepeat, time);
     if (result.kind !== 'begun' || budget === undefined) return result;
-    const { budget: budgetKey } = intent;
     return findOverspending(window.spent(budgetKey, time, position), budget, time);
   };
 
@@ -98,7 +99,7 @@ export function createFileJournal(
     const ending = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
     await write([{ intent }, { ending }]);
 
-    // The file has the entries now. If a line below throws, the caller declines the change again with another ID.
+    // If a line below throws, the entries stay in the file. Nothing has to be undone, because the caller declines the change again with another ID.
     const window = await fileWindow.refresh();
     const earlier = window.related(intent, now().getTime(), window.positionOf(intent));
     const isSpent = isNonceSpent(earlier, intent.nonce);

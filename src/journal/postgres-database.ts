@@ -103,8 +103,9 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
         await client.query(commit);
         client.release();
       });
-      // Throws if the commit fails in this time.
-      if (await isDoneInTime(committed, limits.answerMs)) return result;
+      // False if the commit still waits after `answerMs`. Throws if it fails before.
+      const isConfirmed = await isConfirmedInTime(committed, limits.answerMs);
+      if (isConfirmed) return result;
 
       // The commit goes on, and releases its connection only when it is confirmed or fails.
       unconfirmed += 1;
@@ -155,7 +156,8 @@ async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
 
 /**
  * Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed. Closing rolls back the
- * transaction, unless the step was a commit that the database has carried out.
+ * transaction, unless the step was a commit that the database has carried out. The next connection may lead to another database, so its
+ * tables are checked again.
  */
 async function closeOnError<Result>(
   client: pg.PoolClient,
@@ -201,7 +203,7 @@ async function begin(
  * Resolves with true when the commit is confirmed, or with false after `answerMs`.
  * @throws the error of the commit
  */
-async function isDoneInTime(committed: Promise<void>, answerMs: number): Promise<boolean> {
+async function isConfirmedInTime(committed: Promise<void>, answerMs: number): Promise<boolean> {
   const waiting = new AbortController();
   const late = delay(answerMs, false, { signal: waiting.signal, ref: false }).catch(() => false);
   return Promise.race([committed.then(() => true), late]).finally(() => waiting.abort());

@@ -146,11 +146,10 @@ async function lockAndCompare(
   intent: Intent,
   { allowRepeat, budget }: BeginOptions,
 ): Promise<BeginResult> {
+  const { budget: budgetKey } = intent;
   const earlier = await lockRelated(transaction, intent);
   const result = findConflict(earlier, intent, allowRepeat, transaction.databaseNow);
   if (result.kind !== 'begun' || budget === undefined) return result;
-
-  const { budget: budgetKey } = intent;
   const spent = await selectSpent(transaction, budgetKey, budget);
   return findOverspending(spent, budget, transaction.databaseNow);
 }
@@ -274,6 +273,8 @@ async function insert({ client, databaseNow }: Transaction, intent: Intent, endi
 
 /**
  * Writes the ending of an intent. Resolves with false if the intent keeps the ending that it has.
+ * @param onlyUnfinished true to replace no ending. By default, a known outcome replaces any ending, and `unknown` replaces only `unknown`,
+ * because a server writes it for another server that only seems to be gone
  * @throws Permanent if the intent is not in the journal
  */
 async function update(
@@ -281,8 +282,7 @@ async function update(
   ending: Ending,
   { onlyUnfinished = false } = {},
 ): Promise<boolean> {
-  // `unknown` replaces no known outcome, because a server writes it for another server that only seems to be gone. A change that was not sent
-  // gives its nonce back, as in `insert`.
+  // A change that was not sent gives its nonce back, as in `insert`. In the condition, $2 is the new outcome, and $5 is `onlyUnfinished`.
   const { rowCount } = await client.query(
     `update cloudops_mutations set
        outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end

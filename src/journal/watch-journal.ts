@@ -11,16 +11,13 @@ const succeedingMs = 30_000;
 
 /** The state of a journal, for readiness and metrics. */
 interface JournalWatch {
-  /**
-   * True from the first successful check on, even if later checks fail, because calls that only read the cloud need no journal. But false
-   * while the journal has recent entries of another version of this server, so that a rolling update to this version waits.
-   */
+  /** True from the first successful check on. But false while the journal has recent entries of another version of this server. */
   isReady(): boolean;
   /** The result of the last check. A problem means that changes are refused. */
   lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };
   /** True if the last check succeeded. False before the first check. */
   lastCheckSucceeded(): boolean;
-  /** Checks the journal at once, because a call could not use it. Does nothing if the last check has failed, because the next check is near. */
+  /** Checks the journal at once, because a call could not use it. Does nothing if the last check has failed. */
   checkNow(): void;
   stop(): void;
 }
@@ -65,6 +62,8 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
   void check();
   return {
     isReady: () => {
+      // A rolling update to this version waits until the servers of the other version have stopped writing. Other failures of later checks do not
+      // count, because calls that only read the cloud need no journal.
       const isOtherVersion = last?.kind === 'failed' && last.error instanceof OtherVersion;
       return hasEverSucceeded && !isOtherVersion;
     },
@@ -72,6 +71,7 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
       last?.kind === 'failed' ? { problem: problemOf(last.error), warnings: [] } : { warnings: last?.warnings ?? [] },
     lastCheckSucceeded: () => last?.kind === 'succeeded',
     checkNow: () => {
+      // After a failed check, the next check is near anyway.
       if (last?.kind === 'succeeded' && !isChecking && !isStopped) void check();
     },
     stop: () => {

@@ -78,7 +78,7 @@ export class JournalWindow {
     const change = this.#unsettled.get(ending.id);
     if (change === undefined) {
       // The change is settled already, or its intent is older than the window. `addUnfinished`, which adds older intents, skips the intents
-      // with an ending here.
+      // whose endings are in `#orphanEndings`.
       this.#orphanEndings?.add(ending.id);
       return;
     }
@@ -89,8 +89,8 @@ export class JournalWindow {
     change.lastTime = time;
     if (settles(ending.outcome)) this.#unsettled.delete(ending.id);
     this.#updateIndexes(change);
-    // After a second ending, the change is in `#ended` twice, at both places with the later time. `prune` stops at the first change that is recent,
-    // so it may keep some older changes a little longer, which does no harm.
+    // After a second ending, the same object is in `#ended` twice, so both places have the later time. `prune` stops at the first change that is
+    // recent, so it may keep some older changes a little longer, which does no harm.
     this.#ended.push(change);
   }
 
