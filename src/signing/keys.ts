@@ -29,6 +29,9 @@ export class KeysUnavailable extends ShownError {
   }
 }
 
+/** Matches an access key ID or a session token that can be sent in a header. */
+export const keyText = /^[\x21-\x7e]+$/;
+
 /** The error for a file of keys that cannot be read. */
 export const unreadableKeys = (error: unknown): KeysUnavailable =>
   new KeysUnavailable(

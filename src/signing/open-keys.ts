@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../util/log.js';
 import { words } from '../util/safe-text.js';
 import { filesOfProfiles, openProfile, type ProfileFacts, parserOfProfiles } from './aws-profile.js';
-import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable, unreadableKeys } from './keys.js';
+import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable, keyText, unreadableKeys } from './keys.js';
 import { createProcessKeys } from './process-keys.js';
 import { runProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
@@ -117,8 +117,6 @@ function wholeCredentials({
   sessionToken,
 }: KeyOrFileSettings['credentials']): Credentials | undefined {
   if (!accessKeyId || !secretAccessKey) return undefined;
-  if (!isHeaderText(accessKeyId) || (sessionToken !== undefined && !isHeaderText(sessionToken))) return undefined;
+  if (!keyText.test(accessKeyId) || (sessionToken !== undefined && !keyText.test(sessionToken))) return undefined;
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
 }
-
-const isHeaderText = (text: string) => /^[\x21-\x7e]+$/.test(text);

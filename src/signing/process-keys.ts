@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Log } from '../util/log.js';
 import { lazy, parseJson } from '../util/objects.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
-import { areSameKeys, type KeySource, KeysUnavailable } from './keys.js';
+import { areSameKeys, type KeySource, KeysUnavailable, keyText } from './keys.js';
 import type { RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
 
@@ -19,8 +19,6 @@ interface ProcessKeysOptions {
 const minuteMs = 60_000;
 /** In this time before the keys expire, a call starts the program again without waiting for it (milliseconds). */
 const earlyMs = 5 * minuteMs;
-
-const headerText = /^[\x21-\x7e]+$/;
 
 /** A reason for missing keys, and the step that makes keys available. */
 interface Failure {
@@ -43,9 +41,9 @@ const runByHand = words('Run the program by hand: it has to print the keys as JS
 const outputSchema = lazy(() =>
   z.object({
     Version: z.literal(1),
-    AccessKeyId: z.string().regex(headerText),
+    AccessKeyId: z.string().regex(keyText),
     SecretAccessKey: z.string().min(1),
-    SessionToken: z.string().regex(headerText).nullish(),
+    SessionToken: z.string().regex(keyText).nullish(),
     Expiration: z.iso.datetime({ offset: true }).nullish(),
   }),
 );
