@@ -85,8 +85,8 @@ export const stepOf = (numbers: readonly number[]): number =>
 
 /**
  * Divides the gaps, which are the missing numbers between `lowest` and the stored part `highest`, into two lists: `begun`, which connections
- * may be sending, and `passedOver`, which are not expected, because the client left them behind or does not use them. Returns undefined if
- * a gap is too wide for all of its parts to be in flight, because then the client does not begin parts in the order of their numbers.
+ * may be sending, and `passedOver`, which are not expected, because they failed, or because the client does not use them. Returns undefined
+ * if the gaps show that the client does not begin parts in the order of their numbers.
  */
 function divideGaps(lowest: number, highest: number, { numbers, connectionCount }: Numbering) {
   // The distance between numbers that the client uses: usually 1, or 2 if it counts in twos.
@@ -114,6 +114,9 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
       else passedOver.push({ from: number, to: number });
     }
   }
+  // With more begun parts than connections, or more numbers passed over than stored, parts are not begun in this order. A client that
+  // counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
+  if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
   return { passedOver, begun };
 }
 
@@ -135,11 +138,7 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
 
   const gaps = divideGaps(bounds.from, highest, numbering);
   if (gaps === undefined) return undefined;
-  // The numbers passed over are failed parts, or numbers that the client does not use.
   const { begun, passedOver } = gaps;
-  // With more begun parts than connections, or more numbers passed over than stored, parts are not begun in this order. A client that
-  // counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
-  if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
 
   // The missing parts that are not in `begun` are above the highest stored part. If there are fewer numbers above it, the rest failed.
   const otherMissing = Math.max(0, missingCount - begun.length);
@@ -152,7 +151,7 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
   const firstLater = highest + step * nextCount + 1;
   const later = firstLater > bounds.to ? [] : [{ from: firstLater, to: bounds.to }];
 
-  // The client sends failed parts again when it has begun all others.
+  // The client sends failed parts again when it has begun all others: part 3 if 1, 2 and 4 to 9 of 9 parts are stored.
   const retried = new Set(missingAbove === 0 ? failedParts(passedOver, otherMissing) : []);
   const notRetried = passedOver.filter((gap) => !retried.has(gap));
 

@@ -245,11 +245,16 @@ export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Uploa
   });
 }
 
-const shownUploadOf = ({ initiator, ...upload }: OpenUpload, checkedAt: string | undefined, isNamed: boolean) =>
+/** The upload as the summary shows it. The initiator is named only if uploads have several (`hasSeveralInitiators`). */
+const shownUploadOf = (
+  { initiator, ...upload }: OpenUpload,
+  checkedAt: string | undefined,
+  hasSeveralInitiators: boolean,
+) =>
   withoutUndefined({
     ...upload,
-    ageHours: hoursOf({ ...upload, initiator }, checkedAt),
-    initiator: isNamed ? initiator : undefined,
+    ageHours: hoursOf(upload, checkedAt),
+    initiator: hasSeveralInitiators ? initiator : undefined,
   });
 
 /** Age of an upload in whole hours; undefined if it is unknown. */

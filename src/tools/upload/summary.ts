@@ -293,23 +293,21 @@ function activityOf(pace: ObservedPace, missingCount: number) {
   const { connections, activeNow } = pace;
   // In the last round, there are enough connections to send all missing parts at once.
   const isLastRound = missingCount > 0 && missingCount <= connections.count;
-  // Of the parts in flight, the oldest is expected to arrive next, after the parts in `arrivals`.
+  // Of the parts in flight, the oldest is expected to arrive next, after the parts in `arrivals`. Its begin is known if the pace has a rate, and is
+  // not used otherwise, so the default is for the compiler.
   const nextArrivalIndex = connections.arrivals.length;
-  const oldestBegin = beginOf(connections, nextArrivalIndex);
-  const oldestMs = oldestBegin === undefined ? undefined : activeNow - oldestBegin;
+  const oldestMs = activeNow - (beginOf(connections, nextArrivalIndex) ?? activeNow);
 
   if (pace.kind === 'live') {
     // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
     const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * connections.partSize;
-    // The comparison with undefined is for the compiler: with the pace `live`, the begin is known.
-    const isInTime = oldestMs !== undefined && oldestMs < overdueAfterMs;
-    return { isSending: isLastRound || isInTime };
+    return { isSending: isLastRound || oldestMs < overdueAfterMs };
   }
 
   // With the pace `stopped` or `unclear`, nothing is known to be in flight, except late parts of the last round, which the upload needs.
   const isLate = isLastRound && pace.kind === 'unclear' && pace.why === 'late';
   if (!isLate) return { isSending: false };
-  return { isSending: true, inFlightSeconds: oldestMs === undefined ? undefined : Math.round(oldestMs / 1000) };
+  return { isSending: true, inFlightSeconds: Math.round(oldestMs / 1000) };
 }
 
 /** The percentage that is reached when the parts in flight have arrived. Undefined if they add less than `muchInFlight` percent. */
