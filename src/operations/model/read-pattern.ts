@@ -22,8 +22,9 @@ export function readPattern(pattern: string): ReadPattern {
   const hasModifiers = tokens.some(({ text, quantifier }) => text === '(' && quantifier !== '');
   if (expression === undefined || hasModifiers) return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
 
+  const { alternatives } = takeAlternatives(tokens);
   // A match may begin at each position in a text, and after its end.
-  const isFast = (length: number) => takeAlternatives([...tokens], length, length + 1, false).steps <= maximumSteps;
+  const isFast = (length: number) => costOfAlternatives(alternatives, length, length + 1, false).steps <= maximumSteps;
   if (!isFast(usualLength)) return { kind: 'unchecked', reason: 'matching it can take very long' };
   const longest = longestWhere(isFast);
   return { kind: 'checked', allows: (text) => text.length > longest || expression.test(text) };
@@ -49,8 +50,20 @@ function expressionOf(pattern: string): RegExp | undefined {
   }
 }
 
-/** The beginning or end of a group, or a part of a pattern without inner parts, such as a class. */
-export interface Token {
+/** A part of a pattern: a group, or a single token, such as a class, an escape or a character. */
+export type PatternPart = Group | ({ readonly kind: 'single' } & Token);
+
+type Alternative = readonly PatternPart[];
+
+interface Group {
+  /** `lookahead` and `lookbehind` are assertions, which match no text. */
+  readonly kind: 'group' | 'lookahead' | 'lookbehind';
+  readonly alternatives: readonly Alternative[];
+  readonly quantifier: string;
+}
+
+/** The beginning or end of a group, the `|` between alternatives, or a part of a pattern without inner parts, such as a class. */
+interface Token {
   readonly text: string;
   /** The quantifier after the token, such as `*` or `{2,}`. Empty if there is none. The quantifier of a group is at its end. */
   readonly quantifier: string;
@@ -62,8 +75,37 @@ export interface Token {
 const quantifiedToken =
   /(\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|c[A-Za-z]|k<[^>]*>|.)|\((?:\?(?::|<?[=!]|<[^>]*>))?|[\s\S])([*+?]|\{\d+(?:,\d*)?\})?\??/gu;
 
+/** Parses a pattern that JavaScript can read. */
+export const alternativesOf = (pattern: string): readonly Alternative[] =>
+  takeAlternatives(tokensOf(pattern)).alternatives;
+
+/** Parses the alternatives of a group, or of the whole pattern. Removes their tokens, and the end of the group, from `tokens`. */
+function takeAlternatives(tokens: Token[]): Omit<Group, 'kind'> {
+  let parts: PatternPart[] = [];
+  const alternatives = [parts];
+  for (let token = tokens.shift(); token !== undefined; token = tokens.shift()) {
+    const { text, quantifier } = token;
+    if (text === ')') return { alternatives, quantifier };
+    if (text === '|') {
+      parts = [];
+      alternatives.push(parts);
+    } else if (text.startsWith('(')) {
+      parts.push({ kind: groupKind(text), ...takeAlternatives(tokens) });
+    } else {
+      parts.push({ kind: 'single', ...token });
+    }
+  }
+  return { alternatives, quantifier: '' };
+}
+
+/** @param beginning of the group: `(`, `(?:`, `(?<name>`, `(?=`, `(?!`, `(?<=` or `(?<!` */
+function groupKind(beginning: string): Group['kind'] {
+  if (!/[=!]$/.test(beginning)) return 'group';
+  return beginning.startsWith('(?<') ? 'lookbehind' : 'lookahead';
+}
+
 /** Splits a pattern that JavaScript can read into its tokens. */
-export function tokensOf(pattern: string): Token[] {
+function tokensOf(pattern: string): Token[] {
   // Lookbehind matches backwards, so there the next token is no delimiter.
   const looksBehind = /\(\?<[=!]/.test(pattern);
   const tokens = [...pattern.matchAll(quantifiedToken)].map(([, text = '', quantifier = '']) => ({ text, quantifier }));
@@ -108,43 +150,41 @@ const choice = (first: Cost, second: Cost): Cost => ({
 });
 
 /**
- * Removes the tokens of a group, with its end, or of the whole pattern from `tokens`, and returns the cost of matching them.
+ * Returns the cost of matching alternatives, which are tried one after the other.
  * @param length of the text
- * @param starts number of positions in the text at which an alternative is tried. An alternative that begins with `^` goes on at a single position
- * @param isBackwards true in a lookbehind such as `(?<=ab)`, of which the last part is matched first
+ * @param starts number of positions in the text at which each alternative is tried: all for the whole pattern, and one for a group
+ * @param isBackwards true in a lookbehind
  */
-function takeAlternatives(tokens: Token[], length: number, starts: number, isBackwards: boolean): Cost {
-  const costOfStarting = (first: Token | undefined): Cost => ({
-    ways: first?.text === '^' ? 1 : starts,
-    steps: starts,
+function costOfAlternatives(
+  alternatives: readonly Alternative[],
+  length: number,
+  starts: number,
+  isBackwards: boolean,
+): Cost {
+  const costs = alternatives.map((parts) => {
+    const [first] = parts;
+    // An alternative that begins with `^` is tried at all positions as well, but only the first position lets it go on.
+    const isAtStart = first?.kind === 'single' && first.text === '^';
+    const start: Cost = { ways: isAtStart ? 1 : starts, steps: starts };
+    const costsOfParts = [start, ...parts.map((part) => costOfPart(part, length, isBackwards))];
+    // In a lookbehind such as `(?<=ab)`, the last part is matched first.
+    if (isBackwards) costsOfParts.reverse();
+    return costsOfParts.reduce(sequence);
   });
-  let earlierAlternatives: Cost = { ways: 0, steps: 0 };
-  let alternative = costOfStarting(tokens[0]);
-  for (let token = tokens.shift(); token !== undefined; token = tokens.shift()) {
-    if (token.text === ')') return repeated(choice(earlierAlternatives, alternative), token.quantifier, length);
-    if (token.text === '|') {
-      earlierAlternatives = choice(earlierAlternatives, alternative);
-      alternative = costOfStarting(tokens[0]);
-    } else {
-      const part = takePart(token, tokens, length, isBackwards);
-      alternative = isBackwards ? sequence(part, alternative) : sequence(alternative, part);
-    }
-  }
-  return choice(earlierAlternatives, alternative);
+  return costs.reduce(choice);
 }
 
-/** Returns the cost of a part that begins with the token `first`. The other tokens of a group are removed from `tokens`. */
-function takePart(first: Token, tokens: Token[], length: number, isBackwards: boolean): Cost {
-  const { text, quantifier, isDelimited } = first;
-  if (text.startsWith('(')) {
-    const isAssertion = /^\(\?<?[=!]/.test(text);
-    const group = takeAlternatives(tokens, length, 1, isAssertion ? text.startsWith('(?<') : isBackwards);
-    // After an assertion such as `(?=a*)` has matched, no other way to match it is tried.
-    return isAssertion ? { ...group, ways: 1 } : group;
+function costOfPart(part: PatternPart, length: number, isBackwards: boolean): Cost {
+  if (part.kind === 'single') {
+    // A reference such as `\1` is compared with the text of a group.
+    const steps = isReference(part.text) ? length : 1;
+    const cost = repeated({ ways: 1, steps }, part.quantifier, length);
+    return part.isDelimited ? { ways: 1, steps: cost.steps + cost.ways } : cost;
   }
-  // A reference such as `\1` is compared with the text of a group.
-  const cost = repeated({ ways: 1, steps: isReference(text) ? length : 1 }, quantifier, length);
-  return isDelimited ? { ways: 1, steps: cost.steps + cost.ways } : cost;
+  const isInLookbehind = part.kind === 'group' ? isBackwards : part.kind === 'lookbehind';
+  const cost = repeated(costOfAlternatives(part.alternatives, length, 1, isInLookbehind), part.quantifier, length);
+  // After an assertion such as `(?=a*)` has matched, no other way to match it is tried.
+  return part.kind === 'group' ? cost : { ...cost, ways: 1 };
 }
 
 /** Returns the cost of a part with a quantifier. */
