@@ -21,8 +21,7 @@ export const escapeQuoted = (text: string): string => escapeInvisible(text.repla
 export const escapeInvisible = (line: string): string => line.replace(everyInvisible, escapeCharacter);
 
 /** Quotes a name, such as an error code, unless it is a plain word. */
-export const quoteName = (text: string, limit = 100): string =>
-  /^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, limit);
+export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));
 
 /** Matches control, formatting (bidirectional, zero-width), unassigned and private characters, unpaired surrogates, and odd spaces. */
 export const everyInvisible = /[\p{C}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/gu;

@@ -41,7 +41,10 @@ export const isSafeText = (value: unknown): value is SafeText => value instanceo
 
 export type Part =
   | { readonly kind: 'words'; readonly text: string }
-  /** A value from outside, shown in quotation marks with at most `limit` characters. `shortNames` sets `longest` to show fewer. */
+  /**
+   * A value from outside in quotation marks, of which `quote` shows at most `limit` characters. If `shortNames` has set `longest`, it replaces
+   * `limit`, and `shortQuotation` shows less.
+   */
   | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
   /** A word without quotation marks, such as the name of a tool. It is quoted if it is not a plain word. */
   | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
@@ -76,10 +79,12 @@ function renderPart(part: Part): string {
     case 'words':
       return part.text;
     case 'quoted':
-      // If `shortNames` has set `longest`, it replaces the value's own limit, and `shortQuotation` quotes less of a longer value.
-      return shortQuotation(quote(part.value, part.longest ?? part.limit), part.value, part.longest);
-    case 'name':
-      return shortQuotation(quoteName(part.name, part.longest), part.name, part.longest);
+      return part.longest === undefined ? quote(part.value, part.limit) : shortQuotation(part.value, part.longest);
+    case 'name': {
+      const name = quoteName(part.name);
+      // A name without quotation marks stays whole.
+      return part.longest === undefined || name === part.name ? name : shortQuotation(part.name, part.longest);
+    }
     case 'argument':
       // Not shortened, not even by `shortNames`, because the beginning of a path would name another argument: `a.b` of `a.b.c`.
       return quoteName(part.path);
@@ -95,15 +100,14 @@ function renderPart(part: Part): string {
 }
 
 /**
- * Returns the quotation if at most `longest` characters are between its marks, or if `longest` is undefined. Otherwise, quotes the beginning
- * of the value, because cutting the quotation could split an escape sequence. A name without quotation marks stays whole.
- * @param quotation `value` in quotation marks, or a name that needs none
+ * Quotes a value. If it needs more than `longest` characters between the quotation marks, with its escape sequences, quotes its first
+ * `longest - 1` characters and an ellipsis. Cutting the escaped value instead could split an escape sequence.
  */
-function shortQuotation(quotation: string, value: string, longest: number | undefined): string {
-  if (longest === undefined || !quotation.startsWith('"')) return quotation;
+function shortQuotation(value: string, longest: number): string {
   // Only the beginning is split, because a value may have megabytes. A character has one or two units of UTF-16.
   const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
-  if (characters.join('').length <= longest) return quotation;
+  const escaped = characters.join('');
+  if (escaped.length <= longest) return `"${escaped}"`;
   return `"${characters.slice(0, longest - 1).join('')}…"`;
 }
 
