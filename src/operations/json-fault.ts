@@ -3,7 +3,9 @@ const string = String.raw`"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4
 const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`;
 const tokens = {
   space: '',
-  bracket: '[[{]',
+  opener: '[[{]',
+  ']': ']',
+  '}': '}',
   comma: ',',
   name: `${string}${space}:`,
   value: `${string}|${number}|true|false|null`,
@@ -17,7 +19,7 @@ export function jsonFault(text: string): string {
   const scan: Scan = { text, index: 0, closers: [], isAfterValue: false };
   take(scan, 'space');
   let missing: string | undefined;
-  while (missing === undefined) missing = missingAt(scan);
+  while (missing === undefined) missing = readStep(scan);
   return `${missing} is missing at ${scan.index < text.length ? placeIn(text, scan.index) : 'the end'}`;
 }
 
@@ -32,31 +34,33 @@ interface Scan {
   /** Index of the next token. */
   index: number;
   /** The brackets that close the open lists and objects, the inner one last. */
-  closers: string[];
+  closers: (']' | '}')[];
+  /** True at a place at which a value has ended, so that a comma, a closing bracket or the end of the text has to follow. */
   isAfterValue: boolean;
 }
 
 /**
- * Reads a closing bracket, or a value with the comma and the name before it. Of a list or object, reads only the opening bracket, so the next
- * call reads its first entry. Returns what is missing if the text does not go on as JSON does.
+ * Reads a closing bracket, or a value with the comma and the name before it. Returns what is missing if the text does not go on as JSON does,
+ * and undefined if it does.
  */
-function missingAt(scan: Scan): string | undefined {
-  const { text, closers } = scan;
-  const closer = closers.at(-1);
-  if (scan.isAfterValue && closer === undefined) return 'the end of the text';
-  if (closer !== undefined && text[scan.index] === closer) {
-    scan.index += 1;
-    take(scan, 'space');
-    closers.pop();
+function readStep(scan: Scan): string | undefined {
+  const closer = scan.closers.at(-1);
+  if (closer === undefined) return scan.isAfterValue ? 'the end of the text' : readValue(scan);
+  if (take(scan, closer)) {
+    scan.closers.pop();
     scan.isAfterValue = true;
     return undefined;
   }
   if (scan.isAfterValue && !take(scan, 'comma')) return `"," or "${closer}"`;
   if (closer === '}' && !take(scan, 'name')) return 'a name in double quotation marks with ":"';
+  return readValue(scan);
+}
 
-  const isList = text[scan.index] === '[';
-  if (take(scan, 'bracket')) {
-    closers.push(isList ? ']' : '}');
+/** Reads a value. Of a list or object, reads only the opening bracket, so the next step reads its first entry. Returns what is missing. */
+function readValue(scan: Scan): string | undefined {
+  const isList = scan.text[scan.index] === '[';
+  if (take(scan, 'opener')) {
+    scan.closers.push(isList ? ']' : '}');
     scan.isAfterValue = false;
     return undefined;
   }
@@ -65,7 +69,7 @@ function missingAt(scan: Scan): string | undefined {
   return undefined;
 }
 
-/** Goes on behind a token and the space after it. Returns false if the token does not follow. */
+/** Reads a token and the space after it. Returns false if the token does not follow. */
 function take(scan: Scan, token: keyof typeof tokens): boolean {
   const pattern = new RegExp(`(?:${tokens[token]})${space}`, 'y');
   pattern.lastIndex = scan.index;
