@@ -44,22 +44,15 @@ export function modelOperation(
   listing: Listing,
   findPassedBack: FindPassedBack,
 ): Operation {
-  const { model, codec, fileSettings } = context;
+  const { model, fileSettings } = context;
   const { operation, settings, texts, toolArguments, pages } = chosen;
   const { description, depth, folded } = listing;
 
   // Most operations are never called, so the two schemas and the fields of the answer are made at the first use.
   const input = lazy(() => inputSchema(chosen, folded, depth));
   const getAnswerFields = structureOf(model, operation.output).fields;
-  const { secretArguments, isMasked, areTokensShown } = secrecyOf(chosen, depth, getAnswerFields);
+  const secrecy = secrecyOf(chosen, depth, getAnswerFields);
   const tokens = pages?.tokens ?? [];
-  const tokenMembers = tokens.map(({ member }) => member);
-  const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
-  const decode: Decode = async (answer) => {
-    // Undefined for an answer that cannot be decoded. The caller of `extract` reports it.
-    const values = await codec.decode(operation, answer);
-    return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
-  };
 
   return {
     ...texts,
@@ -77,40 +70,70 @@ export function modelOperation(
     input,
     schemas: { input: listing.input },
     example: exampleFor(chosen, input),
-    secrets: secretArguments,
-    request: (args, pageStart, idempotencyToken) => {
-      // If the listing has folded arguments, a call may give them as JSON text in one combined argument. `unfolded` separates them.
-      const singleArguments = unfolded(args, folded);
-      // `pageStart` holds the token of the page under its name in the model. Undefined for the first page.
-      // It replaces the tokens with which the call began.
-      const given = memberValues(toolArguments, singleArguments);
-      const values = pageStart === undefined ? given : { ...without(given, tokenMembers), ...pageStart };
-      return codec.encode(operation, values, idempotencyToken);
-    },
-    ...answerFormat(model, operation),
-    extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
-    ...(settings.errorField !== undefined && { errorOf: errorIn(settings.errorField, getAnswerFields(), decode) }),
-    output,
-    ...(pages !== undefined && {
-      pages: {
-        page: output,
-        ...pages.reducer,
-        // A secret token is sent, but not shown, so a later call cannot read on.
-        result: (state: Readonly<Record<string, unknown>>, input, companion, rest) =>
-          pages.reducer.result(state, input, companion, areTokensShown() ? rest : undefined),
-      },
-    }),
-    ...(settings.effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
+    secrets: secrecy.secretArguments,
+    request: requestOf(context, chosen, folded),
+    ...fieldsAboutAnswer(context, chosen, getAnswerFields, secrecy),
+    // Agents pass back the tokens of pages, and fields that other operations of the file take.
     exact: lazy(() => [...tokens.map(({ path }) => lastName(path)), ...findPassedBack(getAnswerFields())]),
-    // Hosts get no output schema, because the schemas of most answers are too long for the list of tools.
-    isAnswerOpen: true,
-    summarize: (record) =>
-      answerSummary(operation.name, record, { isChange: settings.effect !== 'read', items: pages?.items }),
     undocumented: [],
     limitations: uncheckedPatterns(toolArguments),
     defaults: [],
     ...(settings.errors !== undefined && { errors: settings.errors }),
     ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
+  };
+}
+
+/** Returns the function that makes the request of a call, or the request for a further page. */
+function requestOf(
+  { codec }: ModelContext,
+  { operation, toolArguments, pages }: ChosenOperation,
+  folded: FoldedArguments | undefined,
+): Operation['request'] {
+  const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
+  return (args, pageStart, idempotencyToken) => {
+    // A call may give the folded arguments together in one argument. `unfolded` separates them.
+    const given = memberValues(toolArguments, unfolded(args, folded));
+    // For a further page, `pageStart` has its tokens by member. They replace the tokens with which the call began.
+    const values = pageStart === undefined ? given : { ...without(given, tokenMembers), ...pageStart };
+    return codec.encode(operation, values, idempotencyToken);
+  };
+}
+
+/** Returns the fields of an operation that describe, read and summarize its answer. */
+function fieldsAboutAnswer(
+  { model, codec }: ModelContext,
+  { operation, settings, toolArguments, pages }: ChosenOperation,
+  getAnswerFields: () => readonly Argument[],
+  { isMasked, areTokensShown }: Secrecy,
+): Pick<
+  Operation,
+  'answer' | 'answerBody' | 'extract' | 'errorOf' | 'output' | 'isAnswerOpen' | 'pages' | 'next' | 'summarize'
+> {
+  const { effect, errorField } = settings;
+  const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
+  const decode: Decode = async (answer) => {
+    // Undefined for an answer that cannot be decoded. The caller of `extract` reports it.
+    const values = await codec.decode(operation, answer);
+    return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
+  };
+  return {
+    ...answerFormat(model, operation),
+    extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
+    ...(errorField !== undefined && { errorOf: errorIn(errorField, getAnswerFields(), decode) }),
+    output,
+    // Hosts get no output schema, because the schemas of most answers are too long for the list of tools.
+    isAnswerOpen: true,
+    ...(pages !== undefined && {
+      pages: {
+        page: output,
+        ...pages.reducer,
+        // A secret token is sent, but not shown, so a later call cannot read on.
+        result: (state: Readonly<Record<string, unknown>>, _input, _companionRead, unread) =>
+          pages.reducer.result(state, areTokensShown() ? unread : undefined),
+      },
+    }),
+    ...(effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
+    summarize: (record) => answerSummary(operation.name, record, { isChange: effect !== 'read', items: pages?.items }),
   };
 }
 
@@ -131,17 +154,20 @@ function secrecyOf(
   getAnswerFields: () => readonly Argument[],
 ): Secrecy {
   const tokens = pages?.tokens ?? [];
-  const isSaidToBeSecret = (field: Argument) =>
-    (field.isSensitive || isNamed(settings.secretNames, field)) && !isNamed(settings.show, field);
   const isToken = ({ memberName }: Argument) => tokens.some(({ member }) => member === memberName);
-  const argumentsToCheck = toolArguments.filter((field) => !isToken(field) || isSaidToBeSecret(field));
   const getTokenFields = lazy(() => tokens.flatMap(({ path }) => fieldAt(getAnswerFields(), path)));
+
+  const isShown = (field: Argument) => isNamed(settings.show, field);
+  // `isSecret` is also true for a member that is only named like a secret.
+  const isDeclaredSecret = (field: Argument) =>
+    (field.isSensitive || isNamed(settings.secretNames, field)) && !isShown(field);
+  const argumentsToCheck = toolArguments.filter((field) => !isToken(field) || isDeclaredSecret(field));
   return {
     secretArguments: secretPaths(argumentsToCheck, depth, isSecret),
-    // The next request has to send the tokens of its page, so they are not masked, but left out if they are secret. `includes` finds only the
-    // field itself, so another field of the same name is masked.
-    isMasked: (field) => isSecret(field) && !isNamed(settings.show, field) && !getTokenFields().includes(field),
-    areTokensShown: () => ![...toolArguments.filter(isToken), ...getTokenFields()].some(isSaidToBeSecret),
+    // The next request has to send the tokens of its page, so they are never masked. If they are secret, `areTokensShown` keeps them out of
+    // the result. A field with the same name at another path is masked, because `includes` finds only the token fields themselves.
+    isMasked: (field) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
+    areTokensShown: () => ![...toolArguments.filter(isToken), ...getTokenFields()].some(isDeclaredSecret),
   };
 }
 
@@ -271,37 +297,29 @@ function translateFollow(
   changeArguments: readonly Argument[],
   changeAnswerFields: readonly Argument[],
 ): Follow {
-  // The read's name in the model. Undefined if the read is of another file.
-  const readName = Object.keys(fileSettings.operations).find(
+  // For each argument of the read, the source of its value: a path in the arguments or in the answer of the change.
+  const sources = Object.entries(follow.arguments).map(
+    ([argument, source]) => [argument, translateSource(source, changeArguments, changeAnswerFields)] as const,
+  );
+  const nameInModel = Object.keys(fileSettings.operations).find(
     (name) => follow.read === name || follow.read === toolNameOf(fileSettings, name),
   );
-  const read = readName === undefined ? undefined : model.operation(readName);
-  const inRead = (structure: string, setting: string) => ({ setting, structure: `${structure} of ${follow.read}` });
-  /** Translates a name of the read. If the read is of another file, the name stays, and the check of all files together finds a wrong one. */
-  const translateArgument = (name: string) =>
-    read === undefined
-      ? name
-      : translatePath(name, argumentsOf(model, read.input), 'name', inRead('the arguments', 'follow.arguments'));
-  const translateField = (path: string) =>
-    read === undefined
-      ? path
-      : translatePath(
-          path,
-          structureOf(model, read.output).fields(),
-          'memberName',
-          inRead('the answer', 'follow.done'),
-        );
+  // A read of another file keeps its names. The check of all files together finds wrong names.
+  if (nameInModel === undefined) return { ...follow, arguments: Object.fromEntries(sources) };
 
-  // For each argument of the read, the source of its value: a path in the arguments or in the answer of the change.
-  const sources = Object.entries(follow.arguments).map(([argument, source]) => [
-    translateArgument(argument),
-    translateSource(source, changeArguments, changeAnswerFields),
-  ]);
+  const read = model.operation(nameInModel);
+  const argumentNaming = { setting: 'follow.arguments', structure: `the arguments of ${follow.read}` };
+  const translateArgument = (name: string) =>
+    translatePath(name, argumentsOf(model, read.input), 'name', argumentNaming);
+  const fieldNaming = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
+  const translateField = (path: string) =>
+    translatePath(path, structureOf(model, read.output).fields(), 'memberName', fieldNaming);
+
   // Fields of the read's answer, with the values that show that the change is finished.
   const done = Object.entries(follow.done ?? {}).map(([field, value]) => [translateField(field), value]);
   return {
-    read: readName === undefined ? follow.read : toolNameOf(fileSettings, readName),
-    arguments: Object.fromEntries(sources),
+    read: toolNameOf(fileSettings, nameInModel),
+    arguments: Object.fromEntries(sources.map(([argument, source]) => [translateArgument(argument), source])),
     ...(follow.done !== undefined && { done: Object.fromEntries(done) }),
   };
 }
@@ -328,21 +346,26 @@ function answerFormat(
   { service, shape, traitsOf }: Model,
   { name, output }: ModelOperation,
 ): Pick<Operation, 'answer' | 'answerBody'> {
-  const payload = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
-  const whole = payload && shape(payload.target);
-  if (whole !== undefined && whole.kind !== 'structure' && whole.kind !== 'union') return { answer: 'text' };
+  const bodyMember = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
+  const bodyShape = bodyMember && shape(bodyMember.target);
+  if (bodyShape !== undefined && bodyShape.kind !== 'structure' && bodyShape.kind !== 'union')
+    return { answer: 'text' };
 
   const isOutsideBody = ({ traits }: Member) =>
     ['httpHeader', 'httpPrefixHeaders', 'httpResponseCode'].some((trait) => hasTrait(traits, `smithy.api#${trait}`));
   const fields =
-    whole?.members.map((member) => `${payload?.name}.${member.name}`) ??
+    bodyShape?.members.map((member) => `${bodyMember?.name}.${member.name}`) ??
     output.members.filter((member) => !isOutsideBody(member)).map((member) => member.name);
   if (!isXml(service)) return { answer: 'jsonText', answerBody: { fields } };
+
+  // The other protocols with XML, `awsQuery` and `ec2Query`, name the root after the operation.
   if (service.protocol !== 'restXml') return { answer: 'xmlText', answerBody: { fields, root: `${name}Response` } };
 
-  const { id, traits } = payload === undefined ? output : { id: payload.target, traits: traitsOf(payload) };
+  // In `restXml`, the root stands for the member that is the whole body, or else for the output.
+  const { id, traits } = bodyMember === undefined ? output : { id: bodyMember.target, traits: traitsOf(bodyMember) };
+  const rootOfBody = textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id);
   // The protocol says nothing about a body without fields, which some services send nevertheless.
-  const root = fields.length === 0 ? undefined : (textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id));
+  const root = fields.length === 0 ? undefined : rootOfBody;
   return { answer: 'xmlText', answerBody: { fields, root } };
 }
 

@@ -25,7 +25,8 @@ export interface ModelPages {
   readonly reducer: {
     start(): Values;
     add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
-    result(state: Values, input: Values, companion?: Values, rest?: PageStart): Values;
+    /** @param unread start of the first page that was not read, if the list is longer than one call reads */
+    result(state: Values, unread?: PageStart): Values;
     count(record: Values): number;
   };
 }
@@ -86,8 +87,8 @@ const createReducer = (
     return { kind: 'end', state: joined };
   },
   // The tokens of pages that were read are removed. If a limit stopped the reading, the tokens of the first unread page take their place.
-  result: (state, _input, _companion, rest) =>
-    tokens.reduce<Values>((record, { member, path }) => withField(record, path, rest?.[member]), state),
+  result: (state, unread) =>
+    tokens.reduce<Values>((record, { member, path }) => withField(record, path, unread?.[member]), state),
   count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
 });
 

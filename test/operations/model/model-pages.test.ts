@@ -52,7 +52,7 @@ function joined(paginated: object, records: readonly Record<string, unknown>[]) 
     if (step.kind === 'end') break;
     starts.push(step.after);
   }
-  return { record: pages.reducer.result(state, {}), starts };
+  return { record: pages.reducer.result(state), starts };
 }
 
 describe('the size of a page is no argument, and its start is one', () => {
@@ -111,9 +111,9 @@ describe('pages are joined', () => {
     const two = { inputToken: ['Marker', 'IdMarker'], outputToken: ['All.Next', 'NextId'], items: 'All.Books' };
     const pages = pagesWith(two);
     const read = { All: { Books: ['a'], Next: 'm1' }, NextId: 'i1' };
-    const record = pages?.reducer.result(read, {}, undefined, { Marker: 'm2' });
+    const record = pages?.reducer.result(read, { Marker: 'm2' });
     expect(record).toEqual({ All: { Books: ['a'], Next: 'm2' } });
-    expect(pages?.reducer.result(read, {})).toEqual({ All: { Books: ['a'] } });
+    expect(pages?.reducer.result(read)).toEqual({ All: { Books: ['a'] } });
   });
 
   test('as long as the answer says that more follow', () => {
