@@ -43,21 +43,21 @@ export function createCodec(model: Model): Codec {
     },
     decode: async (operation, answer) => {
       const text = isBodyJson(model, operation) ? withLargeIntegersAsText(answer.text) : answer.text;
-      for (const schemaForAnswer of [answerSchemaOf, unconvertedSchemaOf]) {
+      const readableAnswer = withoutNullBody(operation, { ...answer, text });
+      const protocol = await loadProtocol();
+      /** Returns undefined if the protocol cannot read the answer with a schema. */
+      const decodeWith = async (schemaOf: typeof answerSchemaOf) => {
         try {
-          const protocol = await loadProtocol();
-          const values = await protocol.deserialize(
-            schemaForAnswer(operation),
-            withoutNull(operation, { ...answer, text }),
-          );
+          const values = await protocol.deserialize(schemaOf(operation), readableAnswer);
           // If the output has no members, the protocols return every field of the answer, even though the model describes none.
           return knownMembers(operation, values);
         } catch {
-          // The protocols throw many kinds of errors for an answer in another format, such as a SyntaxError for an HTML page. For a value in
-          // another format, such as a time, they throw as well, so a second attempt converts no values.
+          // The protocols throw many kinds of errors for an answer in another format, such as a SyntaxError for an HTML page.
+          return undefined;
         }
-      }
-      return undefined;
+      };
+      // The protocols also throw for a value in another format, such as a time, so a second attempt converts no values.
+      return (await decodeWith(answerSchemaOf)) ?? (await decodeWith(unconvertedSchemaOf));
     },
   };
 }
@@ -69,7 +69,7 @@ function withIdempotencyToken({ input }: ModelOperation, values: Values, token: 
 }
 
 /** Replaces the JSON `null` by an empty body, because some of the protocols throw for it. */
-const withoutNull = ({ output }: ModelOperation, answer: ProtocolAnswer): ProtocolAnswer => {
+const withoutNullBody = ({ output }: ModelOperation, answer: ProtocolAnswer): ProtocolAnswer => {
   const isWholeBodyOneMember = output.members.some(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
   return answer.text.trim() === 'null' && !isWholeBodyOneMember ? { ...answer, text: '' } : answer;
 };

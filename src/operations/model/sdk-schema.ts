@@ -16,8 +16,8 @@ import {
 /** Numbers of the kinds of schemas in AWS's SDKs. */
 const kinds = { simple: 0, list: 1, map: 2, structure: 3, union: 4 } as const;
 
-/** Numbers of the simple types in AWS's SDKs. A timestamp has the default format of its protocol. */
-const simpleTypeNumbers: Readonly<Record<SimpleType, number>> = {
+/** Numbers of the simple types. For AWS's SDKs, such a number is a schema. A timestamp has the default format of its protocol. */
+const typeNumbers: Readonly<Record<SimpleType, number>> = {
   string: 0,
   boolean: 2,
   byte: 1,
@@ -34,18 +34,18 @@ const simpleTypeNumbers: Readonly<Record<SimpleType, number>> = {
 };
 
 /**
- * Numbers of simple types with which a protocol reads every value as it came, without conversion. In JSON, a document would be converted
+ * The number of the type with which a protocol reads every simple value as it came, without conversion. In JSON, a document would be converted
  * (big numbers), and in XML, a text with child elements would be an error.
  */
-const unconvertedType = { json: simpleTypeNumbers.string, xml: simpleTypeNumbers.document };
+const unconvertedTypeNumber = { json: typeNumbers.string, xml: typeNumbers.document };
 
-/** Numbers of timestamps that have a certain format, in AWS's SDKs. */
-const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
+/** Numbers of timestamps that have a certain format. */
+const timestampNumbers: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
 /** In answers, numbers are read as text, because the protocols would round a large integer, and make NaN of a text that is no number. */
-const asText = simpleTypeNumbers.string;
+const asText = typeNumbers.string;
 const typeNumbersInAnswers = {
-  ...simpleTypeNumbers,
+  ...typeNumbers,
   byte: asText,
   short: asText,
   integer: asText,
@@ -63,12 +63,12 @@ const typeNumbersInAnswers = {
  */
 export function operationSchemasOf(
   model: Model,
-  use: 'request' | 'answer' | keyof typeof unconvertedType,
+  use: 'request' | 'answer' | keyof typeof unconvertedTypeNumber,
 ): (operation: ModelOperation) => $OperationSchema {
   const converted = new Map<string, $Schema>();
   const isUnconverted = use === 'json' || use === 'xml';
-  const typeNumbers = use === 'answer' ? typeNumbersInAnswers : simpleTypeNumbers;
-  const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedType[use] : typeNumbers[type]);
+  const numbers = use === 'answer' ? typeNumbersInAnswers : typeNumbers;
+  const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedTypeNumber[use] : numbers[type]);
 
   /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
   const shapeReference = (id: string): $SchemaRef => {
@@ -80,18 +80,23 @@ export function operationSchemasOf(
   };
 
   /** Refers to the shape of a member by a pair, because the member may have traits that its shape does not have. */
-  const memberReference = (member: Member): $SchemaRef => {
-    const traits = protocolTraits(member.traits, member.target);
-    if (isUnconverted) {
-      const shape = model.shape(member.target);
-      // A text or blob that is the whole body keeps its type. It cannot be in a wrong format, and with another type, the protocol would parse it.
-      const isWholeBody = traits.httpPayload !== undefined && shape.kind === 'simple';
-      return [isWholeBody ? simpleTypeNumbers[shape.type] : shapeReference(member.target), traits];
-    }
-    // For the SDKs, a number can be a schema. A timestamp with a format of its own has such a number, in place of a reference to its shape.
+  const memberReference = (member: Member): $SchemaRef => [
+    isUnconverted ? unconvertedTarget(member) : convertedTarget(member),
+    protocolTraits(member.traits, member.target),
+  ];
+
+  /** A text or blob that is the whole body keeps its type. It cannot be in a wrong format, and with another type, the protocol would parse it. */
+  const unconvertedTarget = ({ target, traits }: Member) => {
+    const shape = model.shape(target);
+    const isWholeBody = hasTrait(traits, 'smithy.api#httpPayload') && shape.kind === 'simple';
+    return isWholeBody ? typeNumbers[shape.type] : shapeReference(target);
+  };
+
+  /** A timestamp with a format of its own has the number of this format in place of a reference to its shape. */
+  const convertedTarget = (member: Member) => {
     const format = textTrait(model.traitsOf(member), 'smithy.api#timestampFormat');
-    const timestampSchema = format === undefined ? undefined : timestampFormats[format];
-    return [timestampSchema ?? shapeReference(member.target), traits];
+    const timestampNumber = format === undefined ? undefined : timestampNumbers[format];
+    return timestampNumber ?? shapeReference(member.target);
   };
 
   return ({ id, name, http, input, output, traits }) => ({
