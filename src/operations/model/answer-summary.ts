@@ -44,20 +44,23 @@ function summaryOfPage(
 
   const scalars = scalarsOf(record).slice(0, scalarsShown);
   const list = longestList(record);
-  const isAboutOneThing = list === undefined || (isChange && scalars.length > 0) || isPartOfOneThing(record, list);
+  // In the answer to a change, values outside of lists describe the changed thing, which is more important than a list.
+  const describesChange = isChange && scalars.length > 0;
+  const isAboutList = list !== undefined && !describesChange && !isPartOfOneThing(record, list);
+  if (isAboutList && !isChange) return say`${operationName} found ${listText(list)}.`;
+
   // A change that was accepted may be going on, or may have failed for some entries.
   const beginning = say`${operationName} ${words(isChange ? 'was accepted' : 'succeeded')}`;
-  if (!isAboutOneThing)
-    return isChange
-      ? say`${beginning}. Its answer has ${listText(list)}.`
-      : say`${operationName} found ${listText(list)}.`;
-  if (scalars.length === 0) {
-    const lacksItems = items !== undefined && itemList === undefined;
-    const nothing = lacksItems ? say`nothing in ${own(items)}` : words('no values to show');
-    return say`${beginning}. Its answer has ${nothing}.`;
+  if (isAboutList) return say`${beginning}. Its answer has ${listText(list)}.`;
+
+  if (scalars.length > 0) {
+    const shown = scalars.map(([path, value]) => say`${own(path)} ${scalarText(value)}`);
+    return say`${beginning}: ${join(shown, ', ')}.`;
   }
-  const shown = scalars.map(([path, value]) => say`${own(path)} ${scalarText(value)}`);
-  return say`${beginning}: ${join(shown, ', ')}.`;
+
+  const lacksItems = items !== undefined && itemList === undefined;
+  const nothing = lacksItems ? say`nothing in ${own(items)}` : words('no values to show');
+  return say`${beginning}. Its answer has ${nothing}.`;
 }
 
 /** True if a list is a field of one thing, such as the attributes of a table, because the fields next to it have the state or the name of the thing. */

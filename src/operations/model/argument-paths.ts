@@ -73,14 +73,18 @@ function resolvePath(
 ): ResolvedPath {
   // `rules[0].id` has the first name `rules`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
+  // A name of the kind `to` has priority, because it stays unchanged even if another field has it as its name of the other kind.
   const field = fields.find((each) => each[to] === firstName) ?? fields.find((each) => isNamed([firstName], each));
   if (field === undefined) throw new ModelError(unknownMember(firstName === '' ? path : firstName, fields, naming));
+
   const start = `${field[to]}${indexes}`;
   const rules = indexes === '' ? field.rules : elementOf(field.rules);
   if (rest === undefined) return { path: start, rules };
+
   const inner = innerFields(rules);
   // Undefined for a map or a document, which may have any names.
   if (inner === undefined) return { path: `${start}.${rest}`, rules: undefined };
+
   const resolved = resolvePath(rest, inner, to, { ...naming, structure: `${field[to]} of ${naming.structure}` });
   return { path: `${start}.${resolved.path}`, rules: resolved.rules };
 }

@@ -342,21 +342,35 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   const target = context.shapes[member.shape];
   const isMap = target?.type === 'map';
   const isPayload = parent.payload === name;
-  const locationName = member.locationName ?? (target && nameOfShape(target));
-  // A trait gives a member another name than its own. A member that is the whole body needs the trait even for its own name, because the XML root
-  // would otherwise have the name of the shape.
-  const needsName = isPayload || locationName !== name;
-  const nameInBody = member.location === undefined && needsName ? locationName : undefined;
   return {
     ...targetOf(member),
     traits: withoutUndefined({
       ...serializationTraits(member),
-      ...nameTrait(nameInBody, context.hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName'),
+      ...nameTrait(
+        nameForTrait(member, name, target, isPayload),
+        context.hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName',
+      ),
       ...locationTraits(member, name, isMap),
       'smithy.api#required': traitIf(parent.required.includes(name)),
       'smithy.api#httpPayload': traitIf(isPayload),
     }),
   };
+}
+
+/**
+ * Returns the name for the trait that names a member in the body. Undefined for a member that needs no trait: one outside the body, or with the
+ * same name in the body as in the model.
+ */
+function nameForTrait(
+  { location, locationName }: BotocoreReference,
+  memberName: string,
+  target: BotocoreShape | undefined,
+  isPayload: boolean,
+): string | undefined {
+  if (location !== undefined) return undefined;
+  const nameInBody = locationName ?? (target && nameOfShape(target));
+  // A member that is the whole body needs the trait even for the same name, because the XML root would otherwise have the name of the shape.
+  return nameInBody === memberName && !isPayload ? undefined : nameInBody;
 }
 
 /**

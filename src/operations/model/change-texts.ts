@@ -35,34 +35,28 @@ export function changeTexts(
   const title = defined(sentenceCase(nameInWords(operation.name)));
   // Secrets are left out, because the texts of a change must not show them.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
-  // For example, `clusterId` and `nodeId` identify a node, and `nodeId` has the name of the resource. If no argument identifies the resource,
-  // `resource` is undefined.
+  // For example, `clusterId` and `nodeId` identify a node. The changed resource is the node, so `nodeId` is the resource's own identifier.
   const identifiers = [...identifyingTexts(visible, operation.http.uri), ...identifyingLists(visible, isSecret)];
-  const resource = resourceOf(identifiers, operation.name, settings.effect === 'delete');
-  const otherIdentifiers = identifiers.filter((identifier) => identifier !== resource);
+  const isDeletion = settings.effect === 'delete';
+  const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, isDeletion);
+  const otherIdentifiers = identifiers.filter((identifier) => identifier !== resourceIdentifier);
   // The settings of a change always have `costsMoney` (`readSettings`). The default is for the compiler.
-  const {
-    costsMoney = true,
-    irreversible,
-    continues = true,
-    consequences = [],
-    notChecked = [],
-    ifTooLarge,
-  } = settings;
+  const { costsMoney = true } = settings;
+  const { irreversible, continues = true, consequences = [], notChecked = [], ifTooLarge } = settings;
   return {
     costsMoney,
     continues,
     ...(irreversible !== undefined && { irreversible }),
     // The decision in one sentence, such as `Delete book in library: book ID "a1"`.
     headline: (input) => {
-      const ids = idTexts(identifiers, input);
-      if (ids.length === 0) return say`${title} in ${own(apiName)}`;
+      const texts = identifierTexts(identifiers, input);
+      if (texts.length === 0) return say`${title} in ${own(apiName)}`;
       // `detail` marks the name of the API as the first text to leave out if the headline has to be shorter.
-      return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(ids, ', ')}`;
+      return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(texts, ', ')}`;
     },
     // The label with which a person accepts the change, such as `Delete book "a1"`.
     accept: (input) => {
-      const names = resource === undefined ? [] : namesIn(resource, input);
+      const names = resourceIdentifier === undefined ? [] : namesIn(resourceIdentifier, input);
       const [name] = names;
       if (name === undefined) return title;
       // A label has too little room for a name and the number of the others.
@@ -75,13 +69,13 @@ export function changeTexts(
     warnings: () => [],
     notChecked,
     // The last path has to be that of the resource, whose name people type to confirm a deletion.
-    identifies: pathsOf([...otherIdentifiers, ...(resource === undefined ? [] : [resource])]),
+    identifies: pathsOf([...otherIdentifiers, ...(resourceIdentifier === undefined ? [] : [resourceIdentifier])]),
     // The arguments that the headline shows whole. The question about the change lists all others.
     named: pathsOf(identifiers.filter(({ isList }) => !isList)),
     // If nobody knows whether the change happened, the advice is "look in the console for" and this text.
     verificationHint: (input) => {
       if (settings.verificationHint !== undefined) return defined(settings.verificationHint);
-      return join([say`the effect of ${own(operation.name)}`, ...idTexts(identifiers, input)], ', ');
+      return join([say`the effect of ${own(operation.name)}`, ...identifierTexts(identifiers, input)], ', ');
     },
     ...(ifTooLarge !== undefined && { ifTooLarge }),
   };
@@ -97,7 +91,7 @@ function namesIn({ path, isList }: Identifier, input: Input): readonly string[] 
 }
 
 /** Returns a text such as `book ID "a1"`, or `instance IDs "i-1", "i-2" and 58 more`, for each identifier that a call gives. */
-const idTexts = (identifiers: readonly Identifier[], input: Input): readonly SafeText[] =>
+const identifierTexts = (identifiers: readonly Identifier[], input: Input): readonly SafeText[] =>
   identifiers.flatMap((identifier) => {
     const names = namesIn(identifier, input);
     const [first] = names;
@@ -197,7 +191,7 @@ function namePathOf(list: Argument, entry: ValueRules): string | undefined {
  * `PolicyName` of `DeleteUserPolicy`. Otherwise, a deletion with a list deletes the entries of the list. Otherwise, it is the last argument in
  * the path, because a path goes from a resource to the resources in it. If no argument is in the path, it is the first identifier.
  */
-function resourceOf(
+function findResourceIdentifier(
   identifiers: readonly Identifier[],
   operationName: string,
   isDeletion: boolean,

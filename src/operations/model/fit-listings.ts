@@ -82,8 +82,8 @@ function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const foldedListing = folded && {
     [folded.name]: { type: 'string', description: namesHint(folded.fields, foldedNamesLimit) },
   };
-  const single = toolArguments.filter((argument) => folded?.fields.includes(argument) !== true);
-  const { properties, ...schema } = argumentListing(single, depth, level);
+  const unfolded = toolArguments.filter((argument) => folded?.fields.includes(argument) !== true);
+  const { properties, ...schema } = argumentListing(unfolded, depth, level);
   const input = { ...schema, properties: { ...properties, ...foldedListing, ...controlArguments.listing } };
 
   const size = JSON.stringify({ ...texts, description, input }).length;

@@ -333,17 +333,20 @@ function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string)
   return operations;
 }
 
-/** Reads a shape that carries data, such as a structure, a list or a text. `usedTraits` selects the traits of members. */
+/**
+ * Reads a shape that carries data, such as a structure, a list or a text. `usedTraits` may leave out HTTP bindings, which only members of
+ * structures have.
+ */
 function readShape(id: string, json: unknown, usedTraits: SelectTraits): Shape {
   const shape = check(rawShape, json, id);
   const { traits } = shape;
   switch (shape.type) {
     case 'structure':
     case 'union': {
-      const members = Object.entries(shape.members).map(([name, { target, traits }]) => ({
+      const members = Object.entries(shape.members).map(([name, member]) => ({
         name,
-        target,
-        traits: usedTraits(traits),
+        target: member.target,
+        traits: usedTraits(member.traits),
       }));
       return { id, traits, kind: shape.type, members };
     }
