@@ -76,23 +76,23 @@ export function gatherSettings(sources: ConfigSources, report: Report): Gathered
 }
 
 /**
- * Finds the inputs that the user has given, in the environment or on the command line, which wins. Reports the problems of both. An input
- * gives a setting, either as a text (the input `STATE_KEY`) or by the path of a file with the text (the input `STATE_KEY_FILE`).
+ * Finds the inputs that the user has given, in the environment or on the command line, which wins. Reports the problems of both. For example,
+ * the variable `CLOUDOPS_STATE_KEY_FILE` is the input `STATE_KEY_FILE` of the setting `STATE_KEY`: the path of a file with its text.
  */
 function givenInputs(
   { env, commandLine, ownOperations = noOwnOperations }: ConfigSources,
   report: Report,
 ): GivenInput[] {
-  // The user's operations may add APIs. Each has an input for its endpoint, such as `ENDPOINT_BILLING_URL`, which gives no built-in setting.
+  // The user's operations may add APIs. Each has an input for its endpoint, such as `ENDPOINT_BILLING_URL`, which belongs to no built-in setting.
   const addedNames = addedSettings(ownOperations);
   const addedInputs = addedNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
   const allInputs = [...inputs, ...addedInputs];
-  const knownVariables = allInputs.map(({ name }) => variableName(name));
 
-  // If operations could not be loaded, it is not known which endpoints they add. So all variables for such endpoints are left out, and none
-  // is reported as unknown. Their values are not needed, because the configuration is refused for the operations.
+  // If operations could not be loaded, it is not known which endpoints they add. So no variable for such an endpoint is reported as unknown.
+  // The values of these variables are not needed, because the configuration is refused until the operations can be loaded.
   const areAllLoaded = ownOperations.problems.length === 0;
   const environment = areAllLoaded ? env : withoutAddedEndpoints(env);
+  const knownVariables = allInputs.map(({ name }) => variableName(name));
   const textsInEnvironment = readVariables(environment, knownVariables, report);
 
   const { settings: textsOnCommandLine = {}, problems: commandLineProblems = [] } = commandLine ?? {};

@@ -234,16 +234,15 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
   const parsed = input().safeParse(example);
   if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, shownIssues).join('; ')}`];
 
-  // The parser of definitions has put a guard around the file's function `request`. If the function throws, the guard throws an
-  // `OperationFault` that names the operation and the function, and the caller reports the fault.
+  // Not in the `try`, because an error of `request` is already an `OperationFault` with the name of the function. The caller reports it.
   const { body } = await request(parsed.data);
   if (body === undefined) return [];
   try {
     writeBody(body);
     return [];
   } catch (error) {
-    // A method `toJSON` in the body may throw a value that is no `Error` and gives no reason.
-    const reason = error instanceof Error ? error.message : 'it has no form';
+    // A method `toJSON` in the body may throw a value that is no `Error`.
+    const reason = error instanceof Error ? error.message : 'no error was given';
     return [`request: its body cannot be written: ${reason}`];
   }
 }

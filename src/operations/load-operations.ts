@@ -292,7 +292,7 @@ function addExtension(extension: unknown, path: string, { follows, files }: Load
 async function addOperation(
   definition: unknown,
   path: string,
-  { operations, files }: Loaded,
+  loaded: Loaded,
   { hosts, parse, modelSchemas }: Context,
 ): Promise<readonly string[]> {
   try {
@@ -301,15 +301,20 @@ async function addOperation(
     // Undefined unless `fromModel` made the definition.
     const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
     const operation = { ...parsed.operation, ...(schemas && { schemas }) };
-    // The file of an earlier operation with this name. `files` is not asked for a built-in operation, because it may have a file that extends
-    // the operation, and that file has not taken the name.
-    const isLoaded = operations.some(({ name }) => name === operation.name);
-    const takenBy = isLoaded ? files.get(operation.name) : undefined;
-    const otherFile = takenBy === undefined ? undefined : basename(takenBy);
-    operations.push(await checkDefinition(operation, [...builtIn, ...operations], hosts, otherFile));
-    files.set(operation.name, path);
+    const known = [...builtIn, ...loaded.operations];
+    const otherFile = fileOfLoaded(operation.name, loaded);
+    loaded.operations.push(await checkDefinition(operation, known, hosts, otherFile));
+    loaded.files.set(operation.name, path);
     return [];
   } catch (error) {
     return problemsIn(error);
   }
+}
+
+/** Returns the name of the file from which an operation with this name was loaded. Undefined if none was loaded. */
+function fileOfLoaded(operationName: string, { operations, files }: Loaded): string | undefined {
+  // `files` may also have a file that extends a built-in operation of this name. That file has not taken the name.
+  if (!operations.some(({ name }) => name === operationName)) return undefined;
+  const path = files.get(operationName);
+  return path === undefined ? undefined : basename(path);
 }
