@@ -49,7 +49,7 @@ export function successText(
 
 function successFacts(success: Success): Row[] {
   const { account, consent, sentAt, where = [], effects = [], plan, planId, planExpires, decideAt } = success;
-  const { warnings, notes = [], requestIds, attempts = [], next } = success;
+  const { warnings, notes: notesOnEarlierCalls = [], requestIds, attempts = [], next } = success;
 
   // Only an accepted change has `where`, which names the account, too. Of other results, only the account may be known.
   const places = where.length > 0 || account === undefined ? where : [say`account ${own(account)}`];
@@ -69,8 +69,7 @@ function successFacts(success: Success): Row[] {
     row('Plan ID', planId === undefined ? undefined : exact(planId)),
     row('Valid until', planExpires === undefined ? undefined : time(planExpires)),
     row('Warnings', warnings),
-    // The notes are about earlier calls.
-    row('Earlier', notes),
+    row('Earlier', notesOnEarlierCalls),
     row('Next', nextStep),
     row('Attempts', attemptsText(attempts)),
     row('Request IDs', idList(requestIds)),
@@ -84,15 +83,14 @@ export function failureText(failure: Failure, layout: TextLayout): string {
     return joinBlocks([wrapped('Nothing was sent: you did not agree to it.', layout.width)]);
 
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
-  const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
+  const { defaults = [], warnings = [], notes: notesOnEarlierCalls = [], earlier: repeatedCall } = failure;
 
   const rows = [
     row('Next', textFor('operator', next.text)),
     row('Cloud says', saidBy(serviceSays)),
     row('Account', account === undefined ? undefined : own(account)),
-    // The call that this call would repeat, and notes about other earlier calls.
-    row('Earlier call', earlierText(earlier)),
-    row('Earlier', notes),
+    row('Earlier call', earlierText(repeatedCall)),
+    row('Earlier', notesOnEarlierCalls),
     row('Defaults', defaults),
     row('Warnings', warnings),
     row('Attempts', attemptsText(attempts)),
@@ -100,7 +98,8 @@ export function failureText(failure: Failure, layout: TextLayout): string {
     row('Code', status === undefined ? own(code) : say`${own(code)} (HTTP status ${status})`),
   ];
 
-  const colour = mayHaveHappened === true ? 'yellow' : 'red';
+  // Red stands for a failure that is certain.
+  const colour = failure.mayHaveHappened === true ? 'yellow' : 'red';
   return joinBlocks([
     paragraph(summary, layout).map((line) => layout.paint(['bold', colour], line)),
     problems.flatMap((problem) => paragraph(problem, layout, '- ')),

@@ -19,9 +19,14 @@ interface AnswerLayout extends TextLayout {
 
 /**
  * Formats an answer, which has fields and lists of records. If there are lists, only they are shown, as tables; otherwise the fields are
- * shown, one per line. Numbers have human units. Above all this, a progress bar shows the field `percent` of the answer itself.
+ * shown, one per line. Numbers have human units. Above all this, a progress bar shows the top-level field `percent`.
  */
 export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf, ...layout }: AnswerLayout): string[] {
+  const blocks: string[][] = [];
+  // Only a top-level `percent` is progress. In an inner record, it may be something else.
+  const { percent } = answer;
+  if (typeof percent === 'number') blocks.push([`${progressBar(percent / 100)} ${percent}%`]);
+
   // If the only field of the answer is a record, such as `cluster`, that record is shown, and `prefix` is `cluster.`.
   const { record, prefix } = withoutWrapper(answer);
   // The paths of fields and lists begin at the record, and the paths of the schema at the whole answer.
@@ -30,12 +35,10 @@ export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf,
   const lists = allFields.filter(([, value]) => recordsIn(value).length > 0);
   const fields = allFields.filter(([, value]) => recordsIn(value).length === 0);
 
-  const blocks: string[][] = [];
-  // The `percent` of the answer itself is progress. In an inner record, it may be something else, so it is not taken from `record`.
-  const { percent } = answer;
-  if (typeof percent === 'number') blocks.push([`${progressBar(percent / 100)} ${percent}%`]);
-  const rows = fields.map(([path, value]) => [labelOf(path), [fieldText(path, value, recordLayout)]] as const);
-  if (lists.length === 0) blocks.push(labelled(rows, layout));
+  if (lists.length === 0) {
+    const rows = fields.map(([path, value]) => [labelOf(path), [fieldText(path, value, recordLayout)]] as const);
+    blocks.push(labelled(rows, layout));
+  }
   for (const [path, list] of lists) blocks.push(listLines(path, recordsIn(list), recordLayout));
   if (lists.length > 0 && fields.length > 0) blocks.push([layout.paint('dim', '--all shows every field.')]);
   return blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block]));
@@ -64,29 +67,20 @@ function fieldsOf(record: object, pathOfRecord?: string): [path: string, value: 
 
 /**
  * Formats a list as a table, with a row for each of the first `maximumRows` records, and a column for each of the first `maximumColumns`
- * fields in them, among which is the state. Cells that do not fit next to the others are on lines below their row. A line below the table has
- * the numbers of other records and fields.
+ * fields. If more records or fields exist, the last line says how many.
  */
 function listLines(path: string, records: readonly object[], { unitOf, ...layout }: AnswerLayout): string[] {
-  // All records of a list have the same units, so the path of the first record will do.
-  const cellLayout = { ...layout, unitOf: (field: string) => unitOf(`${path}[0].${field}`) };
-  const rows = records
+  const shownRecords = records
     .slice(0, maximumRows)
     .map((record) => new Map([...leavesOf(record)].filter(([, value]) => !isEmpty(value))));
-  const allColumns = stateSecond([...new Set(rows.flatMap((row) => [...row.keys()]))]);
+  const allColumns = withStateSecond([...new Set(shownRecords.flatMap((record) => [...record.keys()]))]);
   const columns = allColumns.slice(0, maximumColumns);
-  const cells = rows.map((row) =>
-    columns.map((field) => (row.has(field) ? fieldText(field, row.get(field), cellLayout) : say``)),
+  // All records of a list have the same units, so the path of the first record will do.
+  const cellLayout = { ...layout, unitOf: (field: string) => unitOf(`${path}[0].${field}`) };
+  const rows = shownRecords.map((record) =>
+    columns.map((field) => (record.has(field) ? fieldText(field, record.get(field), cellLayout) : say``)),
   );
 
-  const indent = '  ';
-  const labels = columns.map(labelOf);
-  const width = layout.width - indent.length;
-  const fitting = fittingColumns([labels, ...cells], width);
-  const [head = '', ...body] = tableLines(
-    [labels, ...cells].map((row) => row.slice(0, fitting)),
-    width,
-  );
   const hiddenRows = records.length - rows.length;
   const hiddenColumns = allColumns.length - columns.length;
   const hidden = sentences(
@@ -95,17 +89,33 @@ function listLines(path: string, records: readonly object[], { unitOf, ...layout
   );
   return [
     layout.paint('bold', say`${labelOf(path)} (${records.length})`.text),
-    layout.paint('dim', indent + head),
-    ...body.flatMap((line, index) => [
-      (indent + line).trimEnd(),
-      ...otherCells(labels.slice(fitting), cells[index]?.slice(fitting) ?? [], layout.width),
-    ]),
+    ...fittedTable(columns.map(labelOf), rows, layout),
     ...(hidden.length > 0 ? [say`  and ${listed(hidden)}; --all shows them`.text] : []),
   ];
 }
 
+/** Formats an indented table with labels above its columns. Cells that do not fit next to the others are on lines below their row. */
+function fittedTable(
+  labels: readonly SafeText[],
+  rows: readonly (readonly SafeText[])[],
+  { width, paint }: TextLayout,
+): string[] {
+  const indent = '  ';
+  const tableWidth = width - indent.length;
+  const fitting = fittingColumns([labels, ...rows], tableWidth);
+  const fittingCells = [labels, ...rows].map((row) => row.slice(0, fitting));
+  const [head = '', ...body] = tableLines(fittingCells, tableWidth);
+  return [
+    paint('dim', indent + head),
+    ...body.flatMap((line, index) => [
+      (indent + line).trimEnd(),
+      ...otherCells(labels.slice(fitting), rows[index]?.slice(fitting) ?? [], width),
+    ]),
+  ];
+}
+
 /** Moves the fields of the state behind the first field, because people look for the state, and later columns may be left out. */
-function stateSecond([first = '', ...others]: readonly string[]): readonly string[] {
+function withStateSecond([first = '', ...others]: readonly string[]): readonly string[] {
   // The outermost level counts, because inner lists have states as well. A state may be a structure, such as `State.Name`.
   const levelOf = (path: string) => path.split('.').findIndex(namesState);
   const levels = others.map(levelOf).filter((level) => level >= 0);
