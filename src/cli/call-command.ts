@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { attemptsText } from '../calls/result-text.js';
 import type { Config } from '../config/load-config.js';
 import type { Elicitor, UserReply } from '../consent/elicitor.js';
-import type { EndedOutcome, Failure } from '../consent/outcome.js';
+import type { EndedOutcome, Failure, Success } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { startRuntime } from '../runtime.js';
@@ -48,40 +48,40 @@ export const callCommand: Command = {
     try {
       const call = await readCall(invocation);
       const outcome = await execute(call, options.yes !== undefined, terminal);
-      return printOutcome(tool, outcome, { isPlanOnly: Object(call.args).planOnly === true }, invocation);
+      if (outcome.kind === 'failed') return printFailure(tool, outcome.failure, invocation);
+      return printSuccess(tool, outcome.success, { isPlanOnly: Object(call.args).planOnly === true }, invocation);
     } catch (error) {
       // With `--json`, a problem of the command line is printed as JSON, too.
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
       const failure = refusalFailure(subject, new Refusal('Usage', error.problems), { isChange: false });
-      return printOutcome(tool, { kind: 'failed', failure }, { isPlanOnly: false }, invocation);
+      return printFailure(tool, failure, invocation);
     }
   },
 };
 
+/** Prints a failure in words to stderr or, with `--json`, as JSON to stdout. Returns the exit code. */
+function printFailure(tool: string, failure: Failure, { options, terminal }: Invocation): number {
+  const { stdout, stderr } = terminal;
+  if (options.json === undefined) stderr.write(failureText(failure, layoutOf(terminal, 'stderr')));
+  else stdout.write(`${escapeJson(JSON.stringify({ ok: false, tool, failure }))}\n`);
+  return failureCode(failure);
+}
+
 /**
- * Prints the outcome in words or, with `--json`, as JSON. Returns the exit code.
+ * Prints a success in words or, with `--json`, as JSON. Returns the exit code.
  * @param isPlanOnly true if the call asked only for a plan
  */
-function printOutcome(
+function printSuccess(
   tool: string,
-  outcome: EndedOutcome,
+  success: Success,
   { isPlanOnly }: { readonly isPlanOnly: boolean },
   { options, operations, terminal }: Invocation,
 ): number {
   const { stdout, stderr } = terminal;
-  const isJson = options.json !== undefined;
-  if (outcome.kind === 'failed') {
-    const { failure } = outcome;
-    if (isJson) stdout.write(`${escapeJson(JSON.stringify({ ok: false, tool, failure }))}\n`);
-    else stderr.write(failureText(failure, layoutOf(terminal, 'stderr')));
-    return failureCode(failure);
-  }
-
-  const { success } = outcome;
   const lacksConsent = undecided.includes(success.outcome) && !isPlanOnly;
   const code = lacksConsent ? noConsentCode : doneCode(success.outcome);
-  if (isJson) {
+  if (options.json !== undefined) {
     // A change that waits for consent, or was done in part, is a success, but its exit code is not 0. For programs, it is not `ok`.
     // Programs rely on the name `answer` for the whole success, which has the cloud's own answer in a field `answer`.
     stdout.write(`${escapeJson(JSON.stringify({ ok: code === 0, tool, answer: success }))}\n`);
@@ -97,7 +97,7 @@ function printOutcome(
 
 /** The exit code of a change without consent. */
 export const noConsentCode = 3;
-/** Outcomes of a change that still waits for a decision. */
+/** Outcomes of a change without consent. With `planned`, nobody was asked. With `waiting`, a person can still decide. */
 const undecided: readonly (string | undefined)[] = ['planned', 'waiting'];
 
 /** The exit code of a call that neither failed nor lacks consent: 6 for a change that was done in part, and otherwise 0. */
@@ -186,7 +186,8 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   const runtime = await startRuntime(config, terminal.version, log, terminal.now);
   const signal = terminal.interrupted();
 
-  // An error in a timer or a promise of an operation file would end the process, even while a change is under way. So it is only shown.
+  // An error in a timer or a promise of an operation file would end the process, even while a change is under way. So it is only logged and
+  // shown.
   const onUncaught = (error: unknown) => {
     log('error', 'crash', crashFacts(error));
     const name = own(errorName(error));
@@ -197,8 +198,8 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   const spinner = createSpinner(terminal.stderr);
   const tool = own(operation.name);
   try {
-    // A planId should be valid in later processes, so `planKeys` sign it, if there are any. `stateKeys`, which may end with this process, sign
-    // all other tokens.
+    // `planKeys`, if there are any, sign the planIds that a call can use, so that later processes accept them. `stateKeys` sign all other
+    // tokens. Without CLOUDOPS_STATE_KEY, `stateKeys` are made for this process alone.
     const { stateKeys, planKeys } = runtime.server;
     const noCaller = '';
     const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);
@@ -209,8 +210,11 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
       wantsWholeAnswer: true,
       elicitor: elicitorOn(tool, spinner, terminal, signal),
       onPage: (pages, entries) => spinner.say(pageText(tool, args, pages, entries)),
-      onRetry: (failedAttempts) =>
-        spinner.say(say`${tool}: attempt ${failedAttempts.length + 1}; ${attemptsText(failedAttempts) ?? words('')}`),
+      onRetry: (failedAttempts) => {
+        // Never undefined, because at least one attempt has failed.
+        const failures = attemptsText(failedAttempts) ?? words('');
+        spinner.say(say`${tool}: attempt ${failedAttempts.length + 1}; ${failures}`);
+      },
       tokens,
       client: `cloudops-mcp call ${terminal.version}`,
     });
