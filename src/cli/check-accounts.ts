@@ -6,7 +6,7 @@ import { createConsentTokens } from '../consent/tokens.js';
 import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';
 import { sign } from '../signing/sign.js';
-import { isBuiltInService, type Operation, type Probe, type Service } from '../tools/define-operation.js';
+import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
 import { parseBody } from '../transport/parse-body.js';
 import { encodeRequest } from '../transport/request.js';
 import { readServiceError } from '../transport/service-error.js';
@@ -69,32 +69,46 @@ async function checkApi(service: Service, account: Account, context: CheckContex
 
   const cloud = await account.cloud();
   const missing = missingSettings(cloud, service);
-  if (missing.length > 0 && cloud.isSandbox === true) {
-    const remedy = say`Unset CLOUDOPS_SANDBOX to call ${toolNames(allowed)}.`;
-    return [notChecked(service, 'the built-in sandbox does not have this API', remedy)];
-  }
-  if (missing.length > 0) {
-    const detail = say`not set: ${namesOf(missing)}`;
-    // The sandbox has only the built-in APIs.
-    const orSandbox = words(isBuiltInService(service) ? ', or try with --sandbox' : '');
-    const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${toolNames(allowed)}${orSandbox}.`;
-    // An API without an endpoint is probably not in use. With an endpoint, missing settings are a mistake.
-    const isUnused = cloud.endpoints[service] === undefined;
-    return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
-  }
+  if (missing.length > 0) return [missingSettingsFinding(service, missing, cloud, allowed)];
 
   // The endpoint of any of the operations shows whether the API answers.
   const endpoint = resolveEndpoint(cloud, anyOperation);
   const { answers, findings: endpointFindings } = await checkEndpoint(service, endpoint, options);
   if (!answers) return endpointFindings;
 
-  const tried = allowed.find(({ probe }) => probe !== undefined);
+  const operationWithProbe = allowed.find(hasProbe);
   const signature =
-    tried?.probe === undefined
+    operationWithProbe === undefined
       ? noProbeFinding(service, allowed)
-      : await checkSignature(tried, tried.probe, account, context);
+      : await checkSignature(operationWithProbe, account, context);
   return [...endpointFindings, signature];
 }
+
+/** The finding for an API that cannot be called, because settings are missing. `operations` are those that the account may call. */
+function missingSettingsFinding(
+  service: Service,
+  missing: readonly string[],
+  cloud: Cloud,
+  operations: readonly Operation[],
+): Finding {
+  if (cloud.isSandbox === true) {
+    const remedy = say`Unset CLOUDOPS_SANDBOX to call ${toolNames(operations)}.`;
+    return notChecked(service, 'the built-in sandbox does not have this API', remedy);
+  }
+  const detail = say`not set: ${namesOf(missing)}`;
+  // The sandbox has only the built-in APIs.
+  const orSandbox = words(isBuiltInService(service) ? ', or try with --sandbox' : '');
+  const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${toolNames(operations)}${orSandbox}.`;
+  // An API without an endpoint is probably not in use. With an endpoint, missing settings are a mistake.
+  const isUnused = cloud.endpoints[service] === undefined;
+  return isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy);
+}
+
+interface OperationWithProbe extends Operation {
+  readonly probe: NonNullable<Operation['probe']>;
+}
+
+const hasProbe = (operation: Operation): operation is OperationWithProbe => operation.probe !== undefined;
 
 /** The finding for an API whose signature cannot be checked, because none of the operations has a probe call. */
 function noProbeFinding(service: Service, operations: readonly Operation[]): Finding {
@@ -115,11 +129,11 @@ const toolNames = (operations: readonly Operation[]): SafeText =>
 
 /** Checks the signature with the probe call of an operation, and explains the service's answer. */
 async function checkSignature(
-  operation: Operation,
-  probe: Probe<Readonly<Record<string, unknown>>>,
+  operation: OperationWithProbe,
   account: Account,
   { runtime, bucket, options }: CheckContext,
 ): Promise<Finding> {
+  const { probe } = operation;
   const check = `${operation.service} signature`;
   const { call, server } = runtime;
   const takesBucket = 'bucket' in probe.arguments;
@@ -144,7 +158,8 @@ async function checkSignature(
 
   const hasAnswered = status !== undefined;
   if (operation.service === 'storage' && hasAnswered) {
-    const headersFinding = await checkOtherHeaders({ ...probe, arguments: probeInput }, operation, account, options);
+    const sentOperation = { ...operation, probe: { ...probe, arguments: probeInput } };
+    const headersFinding = await checkOtherHeaders(sentOperation, account, options);
     if (headersFinding !== undefined) return headersFinding;
   }
 
@@ -162,15 +177,14 @@ async function checkSignature(
  * problem if the store accepts the other kind.
  */
 async function checkOtherHeaders(
-  probe: Probe<Readonly<Record<string, unknown>>>,
-  operation: Operation,
+  operation: OperationWithProbe,
   account: Account,
   options: CheckOptions,
 ): Promise<Finding | undefined> {
   const cloud = await account.cloud();
   const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
   const otherCloud: Cloud = { ...cloud, storageHeaders: otherHeaders };
-  if (!(await isAccepted(probe, operation, otherCloud, options))) return undefined;
+  if (!(await isProbeAccepted(operation, otherCloud, options))) return undefined;
   return problem(
     `${operation.service} signature`,
     say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`,
@@ -179,16 +193,15 @@ async function checkOtherHeaders(
 }
 
 /**
- * Sends a probe call that is signed for `cloud`, and returns true if the service accepts the signature. A call through the runtime would use
- * the kind of signed headers that is configured.
+ * Sends the probe call of an operation, signed for `cloud`, and returns true if the service accepts the signature. The call is not made
+ * through the runtime, because the runtime always signs the configured kind of headers.
  */
-async function isAccepted(
-  probe: Probe<Readonly<Record<string, unknown>>>,
-  operation: Operation,
+async function isProbeAccepted(
+  operation: OperationWithProbe,
   cloud: Cloud,
   { httpClient, now }: CheckOptions,
 ): Promise<boolean> {
-  const { method } = operation;
+  const { method, probe } = operation;
   const endpoint = resolveEndpoint(cloud, operation);
   const apiRequest = await operation.request(operation.input().parse(probe.arguments));
   const request = encodeRequest(method, apiRequest, endpoint);
@@ -197,7 +210,7 @@ async function isAccepted(
   const credentials = await endpoint.keys.current();
   const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date: now() });
 
-  // An open connection may be used again. If it is just closing, the request fails without harm, because it only reads.
+  // A kept-alive connection will do. The request fails if that connection is just closing, which does no harm to a read.
   const message = { method, origin, path: request.target, headers, newConnection: false };
   const response = await httpClient.send(message, new AbortController().signal);
   if (response.kind === 'failure') return false;

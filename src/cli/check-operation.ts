@@ -136,10 +136,11 @@ function* probeCalls(operation: Operation, example: ExampleInput): Generator<Pro
   const isChange = operation.effect !== 'read';
 
   for (const args of probeArguments(operation, example)) {
-    // A change is called and planned. With wrong arguments, it is only planned: the call would be refused in the same way, but the refusal of
-    // a plan has warnings about the other arguments as well, so more functions of the operation run.
     const isValid = operation.input().safeParse(args).success;
-    if (!isChange || isValid) yield { ...withUsualAnswer, args };
+    // A change with wrong arguments is only planned, because a call would be refused in the same way, but the refusal of a plan has warnings
+    // about the other arguments as well, so more functions of the operation run.
+    const isOnlyPlanned = isChange && !isValid;
+    if (!isOnlyPlanned) yield { ...withUsualAnswer, args };
     if (isChange) yield { ...withUsualAnswer, args: { ...args, planOnly: true } };
   }
 

@@ -71,7 +71,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   const { now, env, version, platform } = terminal;
   const { all, areNamed } = config.accounts;
 
-  // The runtime gets no journal. With one, it would report unfinished changes here, and then no server would report them again.
+  // The runtime gets no journal. With one, it would report unfinished changes here, and then no server would report them again. The journal
+  // of `config` is only read, by `checkJournal`.
   const withoutJournal = { ...config, journal: devNull, telemetry: false };
   const runtime = await startRuntime(withoutJournal, version, () => undefined, now);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: longestWaitMs });
@@ -90,7 +91,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...all.map(({ name, confirm }) => checkConsent(areNamed ? name : undefined, confirm)),
       checkStateKey(config, now),
     ];
-    // An API that is set up has a finding with another status, because its endpoint answers or not.
+    // An API that is set up always has a finding with another status, about its keys, its settings or its endpoint.
     const hasNoApi = accountFindings.every(({ status }) => status === 'not checked');
     return { findings, hasNoApi };
   } finally {
@@ -100,27 +101,27 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 }
 
 const colours = { ok: 'green', 'not checked': 'cyan', warning: 'yellow', problem: 'red' } as const;
-const statusColumns = Math.max(...Object.keys(colours).map((status) => status.length)) + 2;
+const statusWidth = Math.max(...Object.keys(colours).map((status) => status.length)) + 2;
 /** If the details would have fewer columns than this, they do not stand next to the name of the check, but below it. */
-const narrowestText = 40;
+const narrowestDetail = 40;
 
 /** Formats the findings in columns, each with its remedy below, and counts the problems and warnings. */
 function doctorReport(findings: readonly Finding[], hasNoApi: boolean, { width, paint }: TextLayout): string {
-  const checkColumns = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
-  const detailColumn = statusColumns + checkColumns;
-  const isWide = width - detailColumn >= narrowestText;
-  const indent = isWide ? detailColumn : statusColumns;
+  const checkWidth = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
+  const headWidth = statusWidth + checkWidth;
+  const isWide = width - headWidth >= narrowestDetail;
+  const indent = isWide ? headWidth : statusWidth;
 
   const findingLines = findings.flatMap(({ check, status, detail, remedy }) => {
-    const paintedStatus = paint(colours[status], padded(status, statusColumns));
+    const paintedStatus = paint(colours[status], padded(status, statusWidth));
     const [firstLine = '', ...otherLines] = wrapped(detail, width, { indent });
-    // On a wide screen, the status and the name of the check stand in the indent of the first line.
-    const head = isWide
-      ? [paintedStatus + padded(check, checkColumns) + firstLine.slice(detailColumn)]
+    // On a wide screen, the status and the name of the check take the place of the indent of the first line.
+    const firstLines = isWide
+      ? [paintedStatus + padded(check, checkWidth) + firstLine.slice(indent)]
       : [paintedStatus + paint('bold', check), firstLine];
     const remedyLines =
       remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, { start: indent, indent: indent + 2 });
-    return [...head, ...otherLines, ...remedyLines];
+    return [...firstLines, ...otherLines, ...remedyLines];
   });
 
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
