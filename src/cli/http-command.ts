@@ -11,7 +11,7 @@ import type { Address } from '../http/http-helpers.js';
 import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
-import { type NeededPart, serveHttp } from '../http/serve.js';
+import { type HttpOptions, type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import type { Store } from '../journal/open-store.js';
@@ -64,33 +64,54 @@ interface HttpSetup {
 }
 
 /** Serves until `stop` aborts, and then shuts down in order. Resolves with the exit code. */
-async function serve(
-  { config, terminal, address, access }: HttpSetup,
-  runtime: Runtime,
-  log: Log,
-  stop: AbortSignal,
-): Promise<number> {
-  const { server, inFlight, journal, questions, plans, store } = runtime;
-  const { now, stderr } = terminal;
-  // Without authentication, there is no warning, because only this machine can reach the server. So it has no replicas, and its user knows of a
-  // restart.
+async function serve(setup: HttpSetup, runtime: Runtime, log: Log, stop: AbortSignal): Promise<number> {
+  const { config, terminal, address, access } = setup;
+  // Without a state key, other replicas and a restarted server refuse plans. A server without authentication can only be reached from this
+  // machine, so it has no replicas, its user knows of a restart, and it logs no warning.
   if (access.openIdentity !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
   // Many running calls may listen to `stop`. By default, Node warns of a leak at the eleventh listener.
   setMaxListeners(0, stop);
   // A change goes on if the connection of its client is lost, so that its outcome is known and recorded.
-  inFlight.detach();
+  runtime.inFlight.detach();
 
+  const parts = await openParts(setup, runtime, log);
+  // If `serveHttp` fails, for example because the port is in use, the process ends, so nothing that is open has to be closed here.
+  const httpServer = await serveHttp(httpOptions(setup, runtime, parts, log, stop));
+
+  const { port, metricsPort } = httpServer;
+  const decideAt = parts.decisions && `${parts.decisions.publicUrl}/decisions`;
+  log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
+  if (terminal.stderr.isTTY) printAddresses(terminal.stderr, { host: address.host, port }, decideAt);
+
+  if (!stop.aborted) await once(stop, 'abort');
+  await shutDown(httpServer, parts, runtime.journal, terminal.now);
+  return 0;
+}
+
+type HttpParts = Awaited<ReturnType<typeof openParts>>;
+
+/** Opens the parts that the HTTP server needs besides the runtime. */
+async function openParts({ config, terminal, access }: HttpSetup, runtime: Runtime, log: Log) {
+  const { server, journal, store } = runtime;
   // For messages between replicas. Undefined if the replicas share no database.
   const sharedMessages = await openSharedMessages(store);
   // Only changes are recorded in the journal, so a server whose accounts allow none is ready without the journal.
   const anyAccountAllowsChanges = allowChanges(server.accounts, server.operations);
   const journalWatch = anyAccountAllowsChanges ? watchJournal(journal, log) : undefined;
   const identity = access.openIdentity?.(log);
-  const decisions = await decisionsOf(config.publicUrl, runtime, identity, log, now);
+  const decisions = await decisionsOf(config.publicUrl, runtime, identity, log, terminal.now);
+  return { sharedMessages, journalWatch, identity, decisions };
+}
 
-  // If `serveHttp` fails, for example because the port is in use, the process ends, so nothing that is open has to be closed here.
-  const httpServer = await serveHttp({
+function httpOptions(
+  { config, terminal, address, access }: HttpSetup,
+  { server, journal, interruptedChanges, questions, plans, store }: Runtime,
+  { sharedMessages, journalWatch, identity, decisions }: HttpParts,
+  log: Log,
+  stop: AbortSignal,
+): HttpOptions {
+  return {
     listen: address,
     metricsAt: config.http.metrics,
     hosts: access.hosts,
@@ -105,13 +126,16 @@ async function serve(
     limits: defaultHttpLimits,
     timeoutMs: config.timeoutMs,
 
-    missingPart: () => (journalWatch?.isReady() === false ? 'the journal' : identity?.missingPart()),
+    missingPart() {
+      if (journalWatch?.isReady() === false) return 'the journal';
+      return identity?.missingPart();
+    },
     journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), store)),
     // Functions that return the state of this process, for its metrics.
     state: {
       journalReachable: journalWatch?.lastCheckSucceeded,
       unwrittenOutcomes: journal.unwritten,
-      interruptedChanges: runtime.interruptedChanges,
+      interruptedChanges,
       issuerReachable: identity?.reachable,
       authenticationReady: identity && (() => identity.missingPart() === undefined),
       // Each caller is asked one question at a time, so the number of callers is the number of questions.
@@ -119,16 +143,17 @@ async function serve(
       waitingPlans: decisions && plans.countWaiting,
     },
     log,
-    now,
+    now: terminal.now,
     newId: randomUUID,
-  });
+  };
+}
 
-  const { port, metricsPort } = httpServer;
-  const decideAt = decisions && `${decisions.publicUrl}/decisions`;
-  log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
-  if (stderr.isTTY) printAddresses(stderr, { host: address.host, port }, decideAt);
-
-  if (!stop.aborted) await once(stop, 'abort');
+async function shutDown(
+  httpServer: Awaited<ReturnType<typeof serveHttp>>,
+  { sharedMessages, journalWatch, identity }: HttpParts,
+  journal: Runtime['journal'],
+  now: () => Date,
+): Promise<void> {
   // The HTTP server stops first, because its last calls still use the shared messages, the journal and the authentication.
   const stoppedAt = now().getTime();
   await httpServer.stop(graceMs);
@@ -137,7 +162,6 @@ async function serve(
   await sharedMessages?.close();
   journalWatch?.stop();
   await identity?.close?.();
-  return 0;
 }
 
 type JournalCheck = ReturnType<ReturnType<typeof watchJournal>['lastCheck']>;
@@ -171,10 +195,12 @@ async function decisionsOf(
   if (publicUrl === undefined || identity === undefined) return undefined;
   const signIn = await identity.signIn(publicUrl);
   /** Finds the caller of a plan. If a person accepts the plan, its change is made in the name and with the scopes of this caller. */
-  const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) =>
-    // A plan without a caller is from a server that authenticates no callers, such as one on stdio, and that shares the database. As there,
-    // its change is made without a caller, and no scopes limit it.
-    caller === undefined ? undefined : identity.callerNamed(caller, scopes);
+  const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
+    // A plan without a caller is from a server that authenticates no callers, such as one on stdio, and that shares the database. As on that
+    // server, the change is made without a caller, and no scopes limit it.
+    if (caller === undefined) return undefined;
+    return identity.callerNamed(caller, scopes);
+  };
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
 }
 
@@ -189,33 +215,13 @@ interface Access {
 }
 
 /** Checks the settings for access, and reads the tokens file. @throws UsageError with every problem */
-export async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date): Promise<Access> {
-  const { tokensFile, issuer, audience, scopeClaim, clientId } = http;
-  // The audience of an issuer's tokens is usually the URL of this server.
-  const clientHosts = http.allowedHosts.length > 0 ? http.allowedHosts : [hostOf(audience)];
-  // Without the host of the public URL, the page for decisions would be refused at its own address.
-  const namedHosts = [...new Set([...clientHosts, hostOf(publicUrl)])].filter((name) => name !== undefined);
-  // `exposedHosts` are the hosts by which other machines reach this server, in one text. Undefined if only this machine reaches it.
-  const { hosts, exposedHosts } = hostsOf(host, namedHosts);
+export async function accessOf(listenHost: string, config: Config, now: () => Date): Promise<Access> {
+  const { http, proxies, publicUrl } = config;
+  const { tokensFile, issuer, audience, scopeClaim } = http;
+  const reach = reachOf(listenHost, config);
+  const { hosts } = reach;
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
-
-  const authenticatesCallers = tokensFile !== undefined || issuer !== undefined;
-  // With a public URL, the server has a page for decisions (`/decisions`). People sign in to it with a token of the tokens file, or at the
-  // issuer, which needs a client ID for this.
-  const hasDecisionPage = publicUrl !== undefined;
-  const lacksClientId = hasDecisionPage && issuer !== undefined && clientId === undefined;
-  const problems = sentences(
-    exposedHosts !== undefined &&
-      !authenticatesCallers &&
-      say`${own(exposedHosts)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
-    hasDecisionPage &&
-      !authenticatesCallers &&
-      say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
-    ...(tokens?.problems ?? []),
-    lacksClientId &&
-      say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
-    hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
-  );
+  const problems = accessProblems(config, reach, tokens?.problems ?? []);
   if (problems.length > 0) throw new UsageError(...problems);
 
   // `Config` is valid: an issuer always has an audience, and excludes a tokens file.
@@ -229,6 +235,30 @@ export async function accessOf(host: string, { http, proxies, publicUrl }: Confi
   // been refused above.
   const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
   return { hosts, resource: undefined, openIdentity };
+}
+
+function accessProblems(
+  { http: { tokensFile, issuer, clientId }, publicUrl }: Config,
+  { hosts, exposedHosts }: Reach,
+  tokensProblems: readonly SafeText[],
+): readonly SafeText[] {
+  const authenticatesCallers = tokensFile !== undefined || issuer !== undefined;
+  // With a public URL, the server has a page for decisions (`/decisions`). People sign in to it with a token of the tokens file, or at the
+  // issuer, which needs a client ID for this.
+  const hasDecisionPage = publicUrl !== undefined;
+  const lacksClientId = hasDecisionPage && issuer !== undefined && clientId === undefined;
+  return sentences(
+    exposedHosts.length > 0 &&
+      !authenticatesCallers &&
+      say`${own(exposedHosts.join(', '))} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
+    hasDecisionPage &&
+      !authenticatesCallers &&
+      say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
+    ...tokensProblems,
+    lacksClientId &&
+      say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
+    hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
+  );
 }
 
 /** The authentication of callers, by a tokens file or by an OAuth issuer. */
@@ -286,11 +316,23 @@ function openIssuer(
   };
 }
 
-/** The host names of a server that listens on `host`. `exposedHosts` are the hosts for other machines, in one text; undefined if there are none. */
-function hostsOf(host: string, namedHosts: readonly string[]) {
-  if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: namedHosts, exposedHosts: host };
+interface Reach {
+  /** The host names that the server accepts. */
+  readonly hosts: readonly string[];
+  /** The hosts by which other machines may reach the server. Empty if only this machine can reach it. */
+  readonly exposedHosts: readonly string[];
+}
+
+function reachOf(listenHost: string, { http: { allowedHosts, audience }, publicUrl }: Config): Reach {
+  // The audience of an issuer's tokens is usually the URL of this server.
+  const clientHosts = allowedHosts.length > 0 ? allowedHosts : [hostOf(audience)];
+  // Without the host of the public URL, the page for decisions would be refused at its own address.
+  const namedHosts = [...new Set([...clientHosts, hostOf(publicUrl)])].filter((name) => name !== undefined);
+
+  const listensOnLoopback = isLoopback(listenHost === '::1' ? '[::1]' : listenHost);
+  if (!listensOnLoopback) return { hosts: namedHosts, exposedHosts: [listenHost] };
   // Even on loopback, other machines can reach the server if a proxy on this machine passes on their requests for a named host.
-  const exposedHosts = namedHosts.every(isLoopback) ? undefined : namedHosts.join(', ');
+  const exposedHosts = namedHosts.every(isLoopback) ? [] : namedHosts;
   return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedHosts };
 }
 
