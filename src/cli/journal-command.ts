@@ -158,31 +158,36 @@ const colours = {
  * request.
  */
 export function changeLines(change: RecordedChange, layout: TextLayout, now: Date): string[] {
-  const { time, what: description, ending } = change;
-  const { width, paint } = layout;
   // An infinite width means a file or pipe.
-  if (!Number.isFinite(width)) return [changeRow(change, layout)];
+  if (!Number.isFinite(layout.width)) return [changeRow(change, layout)];
+  return [descriptionLine(change, layout), ...outcomeLines(change, layout, now)];
+}
 
+/** The description of a change in bold and in quotation marks, shortened to one line. */
+function descriptionLine({ what: description }: RecordedChange, { width, paint }: TextLayout): string {
+  // The description is in double quotation marks, so double marks inside become single.
+  const quotedDescription = quoted(description.replaceAll('"', "'"), longestText);
+  // The quotation marks take two columns.
+  return paint('bold', shortNames(quotedDescription, width - 2).text);
+}
+
+/** The outcome of a change in its colour, and after it the other facts about the change. */
+function outcomeLines(change: RecordedChange, layout: TextLayout, now: Date): string[] {
+  const { time, ending } = change;
+  const { width, paint } = layout;
   const outcome = ending?.outcome ?? noOutcome;
   const outcomeColour = ending === undefined ? 'yellow' : colours[ending.outcome];
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
   const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
   const about = say`${ageOf(time, now, layout)}, ${facts}`;
-  // `wrapped` puts the outcome at the beginning of the first line, which leaves less room for the other words. The outcome is then cut off and
-  // printed apart, because it has its own colour.
-  const start = say`  ${words(outcome)} `;
-  const [firstLine = '', ...otherLines] = wrapped(about, width, { start, indent: 4 });
-  const wordsAfterOutcome = shortened(firstLine, width).slice(start.text.length);
-
-  // The description is in double quotation marks, so double marks inside become single.
-  const quotedDescription = quoted(description.replaceAll('"', "'"), longestText);
-  // Not `cut`, which would drop the whole quotation. `shortNames` shortens the text between the quotation marks, which take two columns.
-  const shortDescription = shortNames(quotedDescription, width - 2);
+  // The first line begins with spaces, which the outcome takes the place of, because it has a colour of its own.
+  const start = `  ${outcome} `.length;
+  // A name without spaces can be longer than a line.
+  const lines = wrapped(about, width, { start, indent: 4 }).map((line) => shortened(line, width));
+  const [firstLine = '', ...otherLines] = lines;
   return [
-    paint('bold', shortDescription.text),
-    `  ${paint(outcomeColour, outcome)} ${paint('dim', wordsAfterOutcome)}`,
-    // A name without spaces can be longer than a line.
-    ...otherLines.map((line) => paint('dim', shortened(line, width))),
+    `  ${paint(outcomeColour, outcome)} ${paint('dim', firstLine.slice(start))}`,
+    ...otherLines.map((line) => paint('dim', line)),
   ];
 }
 

@@ -54,15 +54,18 @@ export const padded = (text: string, columns: number): string =>
 export const printLine = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Wording<Text>): void =>
   void screen.write(`${words(line)}\n`);
 
-/** How the lines of a paragraph begin. */
+/** How the lines of a paragraph begin. If only one of the two is given, all lines begin at the same column. */
 interface Beginnings<Start extends string> {
-  /** The beginning of the first line, or its number of spaces. By default, the same as for the other lines. */
+  /** The beginning of the first line, or its number of spaces. */
   readonly start?: Wording<Start> | number;
-  /** Number of spaces at the beginning of the other lines. By default, the width of `start`. */
+  /** Number of spaces at the beginning of the other lines. */
   readonly indent?: number;
 }
 
-/** Breaks a paragraph into lines between words. A word that is longer than a line, such as an address, stays whole so that it can be copied. */
+/**
+ * Breaks a paragraph into lines between words. A word that is longer than a line, such as an address, stays whole so that it can be copied.
+ * `start` begins the first line, and `indent` the others. If only one of them is given, the other gets the same width.
+ */
 export function wrapped<const Text extends string, const Start extends string>(
   text: Wording<Text>,
   width: number,
