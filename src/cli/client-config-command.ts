@@ -193,14 +193,15 @@ function localServer(
   );
 
   // Most clients look up the secrets in variables of their own environment. For the others, the settings name files for the secrets.
-  if (cannotLookUpVariables) for (const name of secrets) env[`${name}_FILE`] = fileFor(name, launch);
+  const [inVariables, inFiles] = cannotLookUpVariables ? [[], secrets] : [secrets, []];
+  for (const name of inFiles) env[`${name}_FILE`] = fileFor(name, launch);
 
-  // `by view`: the client shows plans with a button. If an account takes planIds, a model could send one back without any click, so
-  // CLOUDOPS_CONFIRM=human is added, with which only the click counts. A value that the user has given stays.
+  // `by view`: the client shows plans with a button. But a planId that comes back counts as consent too, and a model could send it without
+  // any click. With CLOUDOPS_CONFIRM=human, only the click counts. A value that the user has given stays.
   if (decisionWay === 'by view' && takesPlanIds(config)) env.CLOUDOPS_CONFIRM ??= 'human';
 
   const [command = '', ...args] = commandLineOf(launch);
-  return { command, args, env, secrets: cannotLookUpVariables ? [] : secrets };
+  return { command, args, env, secrets: inVariables };
 }
 
 /** The variables that the user has to set: the secrets that are given here, and those of the access key that an account lacks. */

@@ -136,20 +136,23 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   lines.push('', paint('bold', heading));
   for (const row of rows) lines.push(...argumentLines(row, layout));
 
-  // A long list of values has a letter, by which arguments refer to the list. The list is printed once, even if several arguments refer to it.
-  const lists = rows.map(({ list }) => list).filter((list) => list !== undefined);
-  const valuesByLetter = new Map(lists.map(({ name: letter, values }) => [letter, values]));
-  for (const [letter, values] of valuesByLetter)
-    lines.push(
-      '',
-      ...wrapped(say`${defined(plain(values))}.`, width, { start: say`  List ${own(letter)}: `, indent: 4 }),
-    );
+  lines.push(...listLines(rows, width));
 
   // The last line is an example of a call. As a whole command line, it needs no heading.
   const example = exampleOf(operation);
   if (example === undefined) return [...lines, '  The operation file has no example.'];
   const json = exact(JSON.stringify(example));
   return [...lines, say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${json}'`.text];
+}
+
+/** The lists of values to which arguments refer by a letter. Each is printed once, even if several arguments refer to it. */
+function listLines(rows: readonly ArgumentRow[], width: number): string[] {
+  const lists = rows.map(({ list }) => list).filter((list) => list !== undefined);
+  const valuesTextByLetter = new Map(lists.map(({ name: letter, values }) => [letter, values]));
+  return [...valuesTextByLetter].flatMap(([letter, valuesText]) => [
+    '',
+    ...wrapped(say`${defined(plain(valuesText))}.`, width, { start: say`  List ${own(letter)}: `, indent: 4 }),
+  ]);
 }
 
 /** The command as the help of a read shows it. */

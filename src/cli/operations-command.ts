@@ -140,7 +140,7 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
     const loaded = await loadOperations(file, hostRules, { observer });
     const { operations, follows = {}, problems, fileNotes = [] } = loaded;
     const all = allOperations(builtIn, loaded);
-    const extended = all.filter(({ name }) => Object.hasOwn(follows, name));
+    const extendedBuiltIns = all.filter(({ name }) => Object.hasOwn(follows, name));
     // Here, only the notes about files. `printChecked` prints the notes on an operation below its name.
     printLines(stdout, [
       ...problems.map((problem) => say`problem  ${problem}`),
@@ -149,11 +149,13 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
     let problemCount = problems.length;
     for (const operation of operations)
       problemCount += await printChecked(operation, await checkOperation(operation), all, stdout);
-    // A built-in change needs no check. Its answer shows the read that the file attaches to it.
-    for (const operation of extended) await printChecked(operation, [], all, stdout);
+    // To a built-in change, the file adds a read that shows its progress (`follows`). The change needs no check, but its example is printed,
+    // so that the author sees the answer with this read.
+    const noProblems: readonly string[] = [];
+    for (const operation of extendedBuiltIns) await printChecked(operation, noProblems, all, stdout);
     // Timers and promises of the operations get time to fail. Their errors are in `uncaughtErrors`.
     await sleep(lateErrorsMs);
-    return { operationCount: operations.length + extended.length, problemCount };
+    return { operationCount: operations.length + extendedBuiltIns.length, problemCount };
   });
 
   const distinctErrors = distinct(uncaughtErrors);
@@ -210,17 +212,7 @@ const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'repl
 
 /** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
-  const parsed = operation.input().parse(example);
-  // If the rules of an argument refuse a made-up secret, the request is shown without secrets.
-  const withoutSecrets = { input: parsed, nameBySecretPath: {} };
-  const { input: completeInput, nameBySecretPath: secretNames } = await insertSecrets(
-    operation,
-    parsed,
-    madeUpSecrets,
-    exampleRegion,
-  ).catch(() => withoutSecrets);
-  // Control arguments, such as `planOnly`, are left out, because an operation never gets them.
-  const input = Object.fromEntries(Object.entries(completeInput).filter(([name]) => !controlArguments.includes(name)));
+  const { input, secretNames } = await exampleInputOf(operation, example);
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const endpoint = resolveEndpoint(exampleCloud(service), operation, apiRequest.region);
@@ -230,6 +222,7 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
     const { method, headers, target, body } = request;
     return requestLines({ method, url: endpoint.origin + target, headers, body });
   }
+  const partsShown = await partsToShow({ operation, input, request, endpoint, secretNames });
   const plan = makePlan({
     operation,
     change,
@@ -238,7 +231,7 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
     args: input,
     secretNames,
     request,
-    ...(await partsToShow({ operation, input, request, endpoint, secretNames })),
+    ...partsShown,
     endpoint,
     keyId: exampleKey,
     regionSource: 'default',
@@ -247,6 +240,21 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   const expiry = undefined;
   // A plan has the method, URL, headers and body of its request, besides the texts for people.
   return [...linesOf(planText(plan, expiry)), say``, say`Request:`, ...requestLines(plan)];
+}
+
+/** The validated arguments of the example, with a made-up secret in place of each name of a secret file, and without control arguments. */
+async function exampleInputOf(operation: Operation, example: ExampleInput) {
+  const exampleArgs = operation.input().parse(example);
+  // `insertSecrets` throws if the rules of an argument refuse a made-up secret. Then the request is shown without secrets.
+  const { input: allArgs, nameBySecretPath: secretNames } = await insertSecrets(
+    operation,
+    exampleArgs,
+    madeUpSecrets,
+    exampleRegion,
+  ).catch(() => ({ input: exampleArgs, nameBySecretPath: {} }));
+  // An operation never gets control arguments, such as `planOnly`.
+  const input = Object.fromEntries(Object.entries(allArgs).filter(([name]) => !controlArguments.includes(name)));
+  return { input, secretNames };
 }
 
 const exampleRegion = 'jp-east-1';

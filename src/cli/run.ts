@@ -11,7 +11,7 @@ import { type Command, type Commands, layoutOf, notOneOf, type Terminal, UsageEr
 import { printLine, wrapped } from './layout.js';
 import { stdioCommand } from './stdio-command.js';
 
-const help = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
+const loadHelp = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
 
 export const commands: Commands = {
   call: async () => (await import('./call-command.js')).callCommand,
@@ -19,7 +19,7 @@ export const commands: Commands = {
   completion: async () => (await import('./completion-command.js')).completionCommand(commands),
   doctor: async () => (await import('./doctor-command.js')).doctorCommand,
   health: async () => (await import('./health-command.js')).healthCommand,
-  help,
+  help: loadHelp,
   http: async () => (await import('./http-command.js')).httpCommand,
   journal: async () => (await import('./journal-command.js')).journalCommand,
   operations: async () => (await import('./operations-command.js')).operationsCommand,
@@ -84,14 +84,14 @@ async function run(name: string, command: Command, args: readonly string[], term
   if (wants === 'help') {
     // In `cloudops-mcp help call`, the arguments name the topic. In `cloudops-mcp call --help`, it is the command itself.
     const topic = name === '' || name === 'help' ? positionals : [name, ...positionals];
-    const helpCommand = await help();
+    const helpCommand = await loadHelp();
     return helpCommand.run({ ...invocation, positionals: topic });
   }
 
-  // Wrong settings keep a server from starting. If the only problems are those of the command line, the command itself refuses them.
-  const isOfSettings = (problem: SafeText) => !commandLine.problems.includes(problem);
-  if (command.serves && !configResult.ok && configResult.problems.some(isOfSettings))
-    return refuse(say`cloudops-mcp cannot start`, configResult.problems, terminal);
+  // The problems of the configuration include those of the command line. If there are no others, the command itself refuses them.
+  const configProblems = configResult.ok ? [] : configResult.problems;
+  const hasWrongSettings = configProblems.some((problem) => !commandLine.problems.includes(problem));
+  if (command.serves && hasWrongSettings) return refuse(say`cloudops-mcp cannot start`, configProblems, terminal);
   if (command.serves) for (const note of ownOperations.notes ?? []) printLine(terminal.stderr, say`warning: ${note}`);
   return command.run({ ...invocation, positionals });
 }

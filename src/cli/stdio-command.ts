@@ -65,17 +65,21 @@ async function serveClient(
     // The error's message is not logged, because it may quote any text that the client sent.
     onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
   });
-  // The SDK, which has set `onmessage`, would ignore or silently change the messages that `problemOfMessage` finds. They are not passed on: such a
-  // request gets an error, and JSON-RPC has no answer to any other message.
+  refuseInvalidMessages(transport);
+  await ended;
+  await connection.close();
+}
+
+/** Keeps invalid messages from the SDK, which has set `onmessage`, because the SDK would ignore them or silently change them. */
+function refuseInvalidMessages(transport: StdioServerTransport): void {
   const { onmessage } = transport;
   transport.onmessage = (message) => {
     const problem = problemOfMessage(message);
     if (problem === undefined) onmessage?.(message);
+    // A request is answered with an error. JSON-RPC has no answer to a notification or a response.
     else if ('method' in message && 'id' in message)
       void transport.send({ jsonrpc: '2.0', id: message.id, error: { ...problem } }).catch(() => undefined);
   };
-  await ended;
-  await connection.close();
 }
 
 /** The page for decisions in the browser of this machine. Its server starts when the first plan waits for a decision. */
