@@ -160,27 +160,21 @@ const contentOfRead = (tool: string, args: unknown, result: object, requestTool:
  * `lingerMs`. `planResult` is the result of the tool, which has the plan.
  */
 function contentOfChange(planResult: object, requestTool: RequestTool, { stdout, stderr }: Terminal): PageContent {
-  /** The result that the page shows when it is loaded: the newest plan, and later the plan with its outcome. */
+  /** The result that the page shows when it is loaded: the newest plan, or the plan with its outcome. */
   let shownResult = planResult;
   /** The exit code of the final outcome. Undefined while nobody has decided. */
   let decidedCode: number | undefined;
   /** Aborts when the page is not needed any more. */
   const over = new AbortController();
 
-  /** Called with the result of each call of `decideTool`, by which the view accepts, declines or renews the plan, or looks at its state. */
-  const onResult = (result: object): void => {
-    const outcome = finalOutcomeIn(result);
-    if (outcome === undefined) {
-      // An expired plan can be renewed. The result of that call has the new plan, which is shown from now on.
-      if (readProposedChange(metaOf(result)) !== undefined) shownResult = result;
-      return;
-    }
+  /** Shows the outcome on the page and at this terminal, and ends the command after `lingerMs`. `result` is the result of the call that decided. */
+  const onDecided = (outcome: ChangeOutcome, result: object): void => {
     // A second tab may have sent a click, too. The first outcome stands.
     if (decidedCode !== undefined) return;
     // A change that was rejected, declined or may have failed is an error result.
     const { isError, structuredContent } = toolResult.parse(result);
     decidedCode = isError ? failureCode(structuredContent) : doneCode(outcome.kind);
-    // To show the outcome below the plan, the view needs the data of both, which are in the fields `_meta` of their results.
+    // To show the outcome below the plan, the view needs both `_meta`: that of the shown plan and that of the result with the outcome.
     shownResult = { ...result, _meta: { ...metaOf(shownResult), ...metaOf(result) } };
 
     printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
@@ -200,8 +194,12 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
     // change does not need them.
     load: async () => ({ result: shownResult }),
     callTool: async (params) => {
+      // By this call, the view accepts, declines or renews the plan, or asks for its state.
       const result = await callDecideTool(params);
-      onResult(result);
+      const outcome = finalOutcomeIn(result);
+      if (outcome !== undefined) onDecided(outcome, result);
+      // An expired plan was renewed, so the new plan is shown from now on.
+      else if (readProposedChange(metaOf(result)) !== undefined) shownResult = result;
       return result;
     },
     over: over.signal,
