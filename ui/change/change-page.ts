@@ -174,32 +174,34 @@ interface ShownButtons {
 function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | undefined {
   // Each click is a tool call with the ticket of the plan.
   if (!callsTools || changeOf(stage)?.ticket === undefined) return undefined;
-  const areBusy = stage.kind === 'sending' || stage.kind === 'planning';
   switch (stage.kind) {
     case 'open':
-      return decisionButtons(stage.change, areBusy);
-    case 'sending':
-      return stage.earlierAcceptLost ? singleButton('Ask again', areBusy) : decisionButtons(stage.change, areBusy);
+      return decisionButtons(stage.change);
+    case 'sending': {
+      const clickedButtons = stage.earlierAcceptLost ? singleButton('Ask again') : decisionButtons(stage.change);
+      return { ...clickedButtons, areBusy: true };
+    }
     case 'lost':
-      return singleButton('Ask again', areBusy);
+      return singleButton('Ask again');
     case 'planning':
-      return singleButton('Plan again', areBusy);
+      return { ...singleButton('Plan again'), areBusy: true };
+    // At `expired`, and at `ended` if the outcome is that the plan has expired.
     default:
-      return expiredPlan(stage) === undefined ? undefined : singleButton('Plan again', areBusy);
+      return expiredPlan(stage) === undefined ? undefined : singleButton('Plan again');
   }
 }
 
-const decisionButtons = ({ accept, decline, risks }: ProposedChange, areBusy: boolean): ShownButtons => ({
+const decisionButtons = ({ accept, decline, risks }: ProposedChange): ShownButtons => ({
   firstLabel: accept,
   declineLabel: decline,
-  areBusy,
+  areBusy: false,
   hasNoWayBack: risks.includes('no way back'),
 });
 
 /** A button without the warning of `hasNoWayBack`: "Ask again" repeats an agreement, and "Plan again" only makes a plan. */
-const singleButton = (firstLabel: 'Ask again' | 'Plan again', areBusy: boolean): ShownButtons => ({
+const singleButton = (firstLabel: 'Ask again' | 'Plan again'): ShownButtons => ({
   firstLabel,
-  areBusy,
+  areBusy: false,
   hasNoWayBack: false,
 });
 

@@ -93,8 +93,8 @@ class ChangeView {
   }
 
   /**
-   * Sends a click to cloudops-mcp, and shows its progress and its outcome. If the answer is late, the person can click again while this call
-   * goes on, or may have made a new plan when it ends.
+   * Sends a click to cloudops-mcp, and shows its progress and its outcome. If the answer is late, the person can click again, or make a new
+   * plan, before this call ends.
    */
   async #decide(decision: 'accept' | 'decline'): Promise<void> {
     const sending = sendingStage(this.#stage, decision);
@@ -109,13 +109,11 @@ class ChangeView {
     }, lateMs);
     try {
       const result = await this.#call(sending.change, decision, answerMs);
+      // By now, the view may show a new plan.
       if (changeOf(this.#stage) !== sending.change) return;
-      // An answer to an earlier click counts only if it settles the plan, because the later click may be making the change.
+      // A later click may be making the change. So an answer to an earlier click counts only if it settles the plan.
       if (!isLastClick() && !settlesPlan(result)) return;
-      const stage = answered(this.#stage, result);
-      // `answered` returns the same stage if it ignores the answer. Then the model knows the outcome already.
-      if (stage.kind === 'ended' && stage !== this.#stage) this.#host?.updateModelContext(textForModel(stage, result));
-      this.#enter(stage);
+      this.#showAnswer(result);
     } catch (error) {
       // A later click may be under way by now. Then this error says nothing about it.
       if (!isLastClick()) return;
@@ -124,6 +122,14 @@ class ChangeView {
     } finally {
       clearTimeout(lateTimer);
     }
+  }
+
+  /** Shows the answer to a click. If it ends the decision, the model gets its text. */
+  #showAnswer(result: ToolResult): void {
+    const stage = answered(this.#stage, result);
+    const isIgnored = stage === this.#stage;
+    if (stage.kind === 'ended' && !isIgnored) this.#host?.updateModelContext(textForModel(stage, result));
+    this.#enter(stage);
   }
 
   async #makeNewPlan(): Promise<void> {
