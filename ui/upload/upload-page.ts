@@ -60,9 +60,11 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
   const main = element('main', { class: 'upload' });
   main.append(...heading.elements, amount, bar.element, status, problem, partsSection, chart, controls.element);
 
+  let hasShownUpload = false;
   return {
     main,
     show(upload, states, formatTime) {
+      hasShownUpload = true;
       heading.show(upload);
       setText(amount, amountText(upload));
       bar.show(upload, states);
@@ -87,8 +89,8 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
     showProblem(sentence) {
       problem.hidden = sentence === undefined;
       setText(problem, sentence ?? '');
-      // Without a state of the upload, the status is still "Waiting for the answer …", which is no longer true.
-      if (sentence !== undefined && !heading.hasNames()) setText(status, '');
+      // Before the first upload is shown, the status is "Waiting for the answer …", which is no longer true.
+      if (sentence !== undefined && !hasShownUpload) setText(status, '');
     },
     allowRefresh: controls.allowRefresh,
     isAutomatic: controls.isAutomatic,
@@ -115,8 +117,6 @@ function createHeading() {
   const wholeKey = element('details', { class: 'key', hidden: '' });
   return {
     elements: [title, wholeKey],
-    /** True after the first `show`. Until then, the heading is a text without elements for names. */
-    hasNames: () => title.children.length > 0,
     show({ account, bucket, object }: Upload) {
       const key = nameText(object);
       const inAccount = account === undefined ? [] : [' in account ', isolated(account)];

@@ -62,12 +62,6 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   // Missing part numbers that are not expected any more, because the client left them behind, or does not use them.
   const passedOver = rangesIn(answer.passedOver);
 
-  // The map of the parts ends with the highest number that is stored, in flight or still to come. `parts` is sorted by number.
-  const highestStored = parts?.at(-1)?.partNumber ?? 0;
-  const expected = [...inFlight, ...rangesIn(answer.toCome)];
-  const highestOfAll = expected.reduce((highest, { to }) => Math.max(highest, to), highestStored);
-  const highestNumber = Math.min(highestDrawn, highestOfAll);
-
   return {
     account: readText(structured.account),
     bucket: readText(answer.bucket) ?? readText(args.bucket) ?? '',
@@ -80,15 +74,13 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     expectedBytes: numberOf(answer.expectedBytes),
     parts,
     unit,
-    highestNumber,
+    highestNumber: highestNumberOf(parts, [...inFlight, ...rangesIn(answer.toCome)]),
     percent: numberOf(answer.percent),
     percentWithInFlight: numberOf(answer.percentWithInFlight),
     // A function, because only the caller knows the time zone of the times in the sentences.
     pace: (formatTime) => paceIn(answer, formatTime),
     rateSince: timeOf(answer.rateSince),
-    // `noRate` is the tool's reason why it gives no rate. 'begun' and 'one round' mean that too few parts have arrived. 'late' means that the
-    // next part is late, but enough have arrived for a chart of the earlier rates.
-    hasEnoughParts: answer.noRate !== 'begun' && answer.noRate !== 'one round',
+    hasEnoughParts: !tooFewParts.includes(answer.noRate),
     inFlight,
     passedOver,
     stopped: answer.stopped === true,
@@ -96,6 +88,19 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     lastUploadedAt: timeOf(answer.lastUploadedAt),
     checkedAt: timeOf(answer.checkedAt),
   };
+}
+
+/**
+ * Values of `noRate`, the tool's reason why it gives no rate, for too few parts. At its other value, 'late', enough parts have arrived for a
+ * chart of the earlier rates.
+ */
+const tooFewParts: readonly unknown[] = ['begun', 'one round'];
+
+/** The highest part number that is stored, in flight or still to come, up to `highestDrawn`. `parts` is sorted by number. */
+function highestNumberOf(parts: Upload['parts'], awaited: readonly Range[]): number {
+  const highestStored = parts?.at(-1)?.partNumber ?? 0;
+  const highest = awaited.reduce((highestSoFar, { to }) => Math.max(highestSoFar, to), highestStored);
+  return Math.min(highestDrawn, highest);
 }
 
 /** Parses a list of ranges of part numbers. Leaves out invalid ranges. */
@@ -107,7 +112,7 @@ const rangesIn = (value: unknown): Range[] =>
 
 /** The tool's sentences about speed and time left, with times in the zone of the host. */
 function paceIn(answer: Fields, formatTime: FormatTime): string {
-  // `paceSentences` takes only safe texts, which `fromServer` makes of our own words. The view formats these times itself.
+  // `paceSentences` takes only safe texts. `fromServer` marks a text as safe, and these times are, because the view itself formats them.
   const formatSafely = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
   // Undefined for an invalid time, which could not be formatted.
   const validTime = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
