@@ -11,8 +11,9 @@ export const readShort = (request: ApiRequest): Promise<Buffer> =>
 
 /**
  * Decodes a body while `store` reads it, and then checks it against the headers and against the trailers, which follow the body. Throws a
- * `ServiceError` if the body does not match them, or has more than `maximum` bytes. Resolves with `stored`, the result of `store`, and with the
- * computed `checksums` by header: one for each checksum that the client sends, and one for `wantedAlgorithm`, even if the client sends none.
+ * `ServiceError` if the body does not match them, or has more than `maximum` bytes. Resolves with the result of `store` (`stored`), the number
+ * of decoded bytes (`size`), the ETag, and the computed `checksums` by header: one for each checksum that the client sends, and one for
+ * `wantedAlgorithm`, even if the client sends none.
  */
 export async function receiveBody<Stored>(
   request: ApiRequest,
@@ -30,10 +31,7 @@ export async function receiveBody<Stored>(
   const algorithms = checksumAlgorithms.filter(
     (algorithm) => algorithm === wantedAlgorithm || clientSends(checksumHeader(algorithm)),
   );
-  const digests = new Map(algorithms.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
-  // The MD5 is always computed, because the MD5 is also the ETag of the body.
-  const md5 = createHash('md5');
-  const sha256OfBody = declaredSha256 === undefined ? undefined : createHash('sha256');
+  const digests = createBodyDigests(algorithms, { needsSha256: declaredSha256 !== undefined });
 
   // `request.checkNext` checks the signature of a chunk. Requests without a checked signature, which exist only in tests, have no `checkNext`.
   // Then signed chunks are refused.
@@ -48,28 +46,43 @@ export async function receiveBody<Stored>(
     for await (const piece of decoded) {
       size += piece.length;
       if (size > maximum) throw tooLarge();
-      for (const digest of [md5, sha256OfBody, ...digests.values()]) digest?.update(piece);
+      digests.update(piece);
       yield piece;
     }
   }
   const stored = await store(payload());
 
   // The whole body has been read, so its digests and trailers are complete.
-  if (sha256OfBody !== undefined && sha256OfBody.digest('hex') !== declaredSha256)
+  const { sha256, md5, checksums } = digests.finish();
+  if (declaredSha256 !== undefined && sha256 !== declaredSha256)
     throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
   // Without chunks, Node.js itself ends the body after `content-length` bytes, and fails if fewer come.
   const declaredSize = isChunked ? headers['x-amz-decoded-content-length'] : undefined;
   if (declaredSize !== undefined && Number(declaredSize) !== size)
     throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
 
-  const md5OfBody = md5.digest();
-  const checksums = Object.fromEntries(
-    [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const),
-  );
   // Each checksum that the client sent must match, and the announced trailer must have come.
-  const computed = { ...checksums, 'content-md5': md5OfBody.toString('base64') };
+  const computed = { ...checksums, 'content-md5': md5.toString('base64') };
   checkChecksums(computed, { ...headers, ...trailers }, announcedTrailer);
-  return { stored, size, etag: md5OfBody.toString('hex'), checksums };
+  return { stored, size, etag: md5.toString('hex'), checksums };
+}
+
+/** Computes the MD5 of a body, which is also its ETag, the SHA-256 if it is needed, and the checksums of `algorithms` by header. */
+function createBodyDigests(algorithms: readonly string[], { needsSha256 }: { readonly needsSha256: boolean }) {
+  const md5 = createHash('md5');
+  const sha256 = needsSha256 ? createHash('sha256') : undefined;
+  const digests = new Map(algorithms.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
+  return {
+    update(piece: Buffer): void {
+      for (const digest of [md5, sha256, ...digests.values()]) digest?.update(piece);
+    },
+    finish() {
+      const checksums = Object.fromEntries(
+        [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const),
+      );
+      return { md5: md5.digest(), sha256: sha256?.digest('hex'), checksums };
+    },
+  };
 }
 
 /** Throws a `ServiceError` if the client sent another checksum than the computed one, or did not send the announced trailer. */
@@ -92,27 +105,44 @@ const refuseSignedChunks: CheckNext = () => {
 
 /** Reads from the headers how a body is encoded and signed. Throws a `ServiceError` for an encoding that the sandbox does not offer. */
 function bodyEncodingOf(headers: ApiRequest['headers']) {
-  // A client sends `x-amz-content-sha256`, as in S3, or `x-ext-content-sha256` (docs/API.md: Signing). The value is the SHA-256 of a body
-  // that comes without chunks, or a word for any other encoding.
-  const contentSha256 = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
-  const declaredSha256 = /^[0-9a-f]{64}$/.test(contentSha256) ? contentSha256 : undefined;
-  const hasSignedChunks = signedChunkEncodings.includes(contentSha256);
-  const isChunked = hasSignedChunks || contentSha256 === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
-  // Without chunks, only S3 allows an unsigned body.
-  const isUnsignedPayload = contentSha256 === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
+  // A client sends the header of S3, or the cloud's own header (docs/API.md: Signing).
+  const ownHeader = headers['x-ext-content-sha256'];
+  const contentSha256 = ownHeader ?? headers['x-amz-content-sha256'] ?? '';
+  const encoding = encodingNamed(contentSha256);
+  const hasSignedChunks = encoding === 'signed chunks';
 
-  const hasOtherSignature = contentSha256.startsWith('STREAMING-AWS4-') && !hasSignedChunks;
-  if (hasOtherSignature) throw notOffered(`bodies of the form ${contentSha256}`);
+  if (encoding === undefined && contentSha256.startsWith('STREAMING-AWS4-'))
+    throw notOffered(`bodies of the form ${contentSha256}`);
   // Unsigned chunks may leave out their total length.
   if (hasSignedChunks && headers['x-amz-decoded-content-length'] === undefined)
     throw new ServiceError(411, 'MissingContentLength', 'The header x-amz-decoded-content-length is missing.');
   const announcedTrailer = headers['x-amz-trailer'];
   if (announcedTrailer !== undefined && !checksumHeaders.includes(announcedTrailer))
     throw notOffered(`the trailer ${announcedTrailer}`);
-  if (declaredSha256 === undefined && !isChunked && !isUnsignedPayload)
+  // Without chunks, only S3 allows an unsigned body.
+  const isRefused = encoding === undefined || (encoding === 'unsigned' && ownHeader !== undefined);
+  if (isRefused)
     throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');
-  return { isChunked, hasSignedChunks, announcedTrailer, declaredSha256 };
+  return {
+    isChunked: hasSignedChunks || encoding === 'unsigned chunks',
+    hasSignedChunks,
+    announcedTrailer,
+    declaredSha256: encoding === 'hashed' ? contentSha256 : undefined,
+  };
 }
 
-/** The values of the content-sha256 header that announce a body in signed chunks, without and with trailers. */
-const signedChunkEncodings = ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD', 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'];
+/** The encoding of a body by the value of its content-sha256 header: the SHA-256 of a whole body, or a word. Undefined for any other value. */
+function encodingNamed(contentSha256: string) {
+  if (/^[0-9a-f]{64}$/.test(contentSha256)) return 'hashed';
+  switch (contentSha256) {
+    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD':
+    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER':
+      return 'signed chunks';
+    case 'STREAMING-UNSIGNED-PAYLOAD-TRAILER':
+      return 'unsigned chunks';
+    case 'UNSIGNED-PAYLOAD':
+      return 'unsigned';
+    default:
+      return undefined;
+  }
+}
