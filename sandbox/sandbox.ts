@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -68,10 +68,12 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   const requestLog = createRequestLog(now);
   const faults = createFaults(rules, seededRandom(state));
 
-  const server = createServer(async (incoming, outgoing) => {
+  const server = createServer();
+  /** Describes the endpoints, the records and the last requests in Markdown. */
+  const describe = () => describeCloud(simulatedCloud, endpointsAt(server), requestLog.entries);
+  server.on('request', async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     try {
       const [path] = splitOnce(incoming.url ?? '', '?');
-      // Requests come only after `listen`, so `describe`, which needs the port, is defined by then.
       if (path === statePagePath) await respond(incoming, outgoing, statePage(incoming, describe));
       else await answerRequest({ simulatedCloud, keys, faults, requestLog }, incoming, outgoing);
     } catch {
@@ -84,16 +86,11 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
     throw new SandboxProblem(`The sandbox cannot listen on port ${port} of 127.0.0.1 (${code}).`);
   });
 
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
-  const describe = () => describeCloud(simulatedCloud, endpoints, requestLog.entries);
-
   return {
-    /** Settings for clients of this sandbox, which have them under the name `cloud`. */
-    cloud: { credentials: keys, endpoints, signingServices },
+    /** The settings with which a client reaches this sandbox: access key, URLs, and names for signing. Clients call them `cloud`. */
+    cloud: { credentials: keys, endpoints: endpointsAt(server), signingServices },
     /** The records of object storage, to which tests add their own. */
     storage: simulatedCloud.storage,
-    /** Describes the endpoints, the records and the last requests in Markdown. */
     describe,
     close: async () => {
       server.close();
@@ -102,6 +99,12 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
       await state.close();
     },
   };
+}
+
+/** The URLs of the three APIs on a server that listens. */
+function endpointsAt(server: Server) {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
 }
 
 /** Answers a request for the page with the state of the sandbox. */
@@ -165,11 +168,11 @@ async function answerRequest(
   const logEntry = requestLog.add(request, operationName);
   const extraHeaders = { ...requestIds(request), date: simulatedCloud.now().toUTCString() };
 
-  let content: Readable | undefined;
+  let contentToClose: Readable | undefined;
   const answerNormally = async () => {
     const normalAnswer = await answerSigned(route, request, keys, simulatedCloud);
-    content = normalAnswer.content;
-    // The status in the log if a fault drops this answer.
+    contentToClose = normalAnswer.content;
+    // If a fault drops this answer, its status stays in the log. Otherwise, the status of the answer that is sent replaces it.
     logEntry.status = normalAnswer.status;
     return normalAnswer;
   };
@@ -182,7 +185,7 @@ async function answerRequest(
     await respond(incoming, outgoing, { ...answerToSend, headers: { ...answerToSend.headers, ...extraHeaders } });
   } finally {
     // Ends the read of an object whose normal answer was dropped by a fault or cut off by the client.
-    content?.destroy();
+    contentToClose?.destroy();
   }
 }
 
