@@ -33,6 +33,7 @@ const options = {
       './lib/bucketGenerators': beside('left-out.cjs'),
       './lib/pushgateway': beside('left-out.cjs'),
       './lib/cluster': beside('left-out.cjs'),
+      './lib/summary': beside('left-out.cjs'),
       '@smithy/core/event-streams': beside('no-event-streams.mjs'),
     },
   },

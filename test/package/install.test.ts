@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { CreateBucketCommand, GetBucketLifecycleConfigurationCommand, S3Client } from '@aws-sdk/client-s3';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -124,7 +124,11 @@ describe('licences and bill of materials', () => {
       input: 'src/main.ts',
       write: false,
       platform: 'node',
-      resolve: { mainFields: ['module', 'main'] },
+      resolve: {
+        mainFields: ['module', 'main'],
+        // With the summaries of prom-client, the build leaves out two whole packages.
+        alias: { './lib/summary': resolve('scripts/left-out.cjs') },
+      },
     });
     const modules = output.flatMap((file) => (file.type === 'chunk' ? Object.entries(file.modules) : []));
     const used = modules.flatMap(([path, { renderedLength }]) => {
