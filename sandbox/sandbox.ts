@@ -69,8 +69,15 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   const faults = createFaults(rules, seededRandom(state));
 
   const server = createServer();
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch(({ code }) => {
+    throw new SandboxProblem(`The sandbox cannot listen on port ${port} of 127.0.0.1 (${code}).`);
+  });
+
+  const endpoints = endpointsAt(server);
   /** Describes the endpoints, the records and the last requests in Markdown. */
-  const describe = () => describeCloud(simulatedCloud, endpointsAt(server), requestLog.entries);
+  const describe = () => describeCloud(simulatedCloud, endpoints, requestLog.entries);
+  // Set before the first request can come, because nothing has waited since the server began to listen.
   server.on('request', async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     try {
       const [path] = splitOnce(incoming.url ?? '', '?');
@@ -81,14 +88,10 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
       outgoing.destroy();
     }
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening').catch(({ code }) => {
-    throw new SandboxProblem(`The sandbox cannot listen on port ${port} of 127.0.0.1 (${code}).`);
-  });
 
   return {
     /** The settings with which a client reaches this sandbox: access key, URLs, and names for signing. Clients call them `cloud`. */
-    cloud: { credentials: keys, endpoints: endpointsAt(server), signingServices },
+    cloud: { credentials: keys, endpoints, signingServices },
     /** The records of object storage, to which tests add their own. */
     storage: simulatedCloud.storage,
     describe,

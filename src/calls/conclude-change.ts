@@ -124,6 +124,7 @@ const withoutAnswer = (accepted: AcceptedChange, problem: SafeText): Success => 
   summary: say`The cloud accepted this (HTTP status ${accepted.answer.exchange.status}): ${accepted.plan.summary}`,
   ...circumstances(accepted),
   next: nextOf(accepted, [], undefined),
+  ...exchangeFacts(accepted),
   warnings: [...planWarnings(accepted), say`The answer cannot be read, because ${problem}.`],
 });
 
@@ -152,6 +153,7 @@ function withAnswer(
     summary: join(summary, ' '),
     ...circumstances(accepted),
     next: nextOf(accepted, contradictions, nextOfOperation),
+    ...exchangeFacts(accepted),
     warnings: [
       ...sentences(isContradicted && say`The answer says ${contradictionText}.`),
       ...sentences(unmentioned > 0 && say`The answer does not say what became of ${entriesText(unmentioned)}.`),
@@ -164,15 +166,13 @@ function withAnswer(
   };
 }
 
-/** What is known of an accepted change without its record: the outcome, the consent, time and place, and the exchange with the service. */
+/** The outcome of an accepted change, the consent to it, its time and place, and its effects. */
 function circumstances({
   plan,
-  answer,
   decision,
   sentAt,
   failed,
-}: AcceptedChange): Omit<Success, 'summary' | 'next' | 'warnings'> {
-  const { requestIds, attempts } = answer.exchange;
+}: AcceptedChange): Omit<Success, 'summary' | 'next' | 'requestIds' | 'warnings'> {
   const codes = failed?.codes.map(quotedShort) ?? [];
   const names = failed?.names.map(quotedShort) ?? [];
   return {
@@ -182,10 +182,14 @@ function circumstances({
     sentAt,
     where: plan.where,
     effects: plan.consequences,
-    requestIds,
-    ...(attempts.length > 1 && { attempts }),
   };
 }
+
+/** The request IDs of the service, and the attempts if there were several. */
+const exchangeFacts = ({ answer }: AcceptedChange) => {
+  const { requestIds, attempts } = answer.exchange;
+  return { requestIds, ...(attempts.length > 1 && { attempts }) };
+};
 
 const quotedShort = (text: string): SafeText => quoted(text, 200);
 

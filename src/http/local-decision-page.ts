@@ -113,7 +113,7 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
       tab.countAsOpenFor(startMs + goneMs);
       redirectFile = await open(page.url).catch((error: unknown) => {
         // No tab will come, so the next plan tries again.
-        tab.countAsOpenFor(0);
+        tab.countAsClosed();
         throw error;
       });
     },
@@ -135,6 +135,9 @@ function createTabWatch(now: () => Date) {
   return {
     isOpen: () => openPolls > 0 || now().getTime() < countsAsOpenUntil,
     countAsOpenFor,
+    countAsClosed: () => {
+      countsAsOpenUntil = 0;
+    },
     /** Returns the function to call when the poll is answered. */
     startPoll: () => {
       openPolls += 1;
