@@ -50,7 +50,7 @@ export interface ApiRequest {
   readonly query?: { readonly [Name in keyof Query]: Query[Name] | undefined };
   /** Headers besides those that this server sets. `content-type` replaces the usual type of the body. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Make it with `json`, `xml`, `form` or `plainText`. */
+  /** The body, made by `json`, `xml`, `form` or `plainText`. */
   readonly body?: RequestBody;
   /** Region that the request goes to and is signed for. If absent, the configured region is used. */
   readonly region?: string | undefined;
@@ -112,21 +112,22 @@ export interface Operation<
   /**
    * Makes the request.
    * @param after the start of the page, as `pages.add` returned it; undefined for the first page
-   * @param token the idempotency token, if `takesToken`. A plan shows a word in its place. Undefined in the request that finds repetitions
+   * @param token the idempotency token, if `takesToken`. Plans show a request with a word as the token. The `idempotencyKey` is made from a
+   * request without a token
    */
   request(input: z.output<Input>, after?: PageStart, token?: string): ApiRequest | Promise<ApiRequest>;
   /** True if the API recognises a repetition by a token (a UUID) in the request. All retries of an approved change send the same token. */
   readonly takesToken?: boolean;
   /**
-   * Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called; if its headers matter, use
-   * `text`. With `xmlText`, `extract` gets the text of the XML to parse it itself, but never malformed XML. With `jsonText`, it
-   * gets the text of any body except an HTML page.
+   * Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called. For an answer with headers only,
+   * use `text`. With `xmlText`, `extract` gets the text of the XML to parse it itself, but never malformed XML. With `jsonText`, it gets
+   * the text of any body except an HTML page.
    */
   readonly answer: 'json' | 'jsonText' | 'xml' | 'xmlText' | 'text' | 'none';
   /** The expected body of a successful answer, if `output` also has fields that are not in it. */
   readonly answerBody?: AnswerBody;
   /**
-   * Returns the record of an answer, or a promise of the record. If the body is no answer to the operation, returns undefined.
+   * Returns the record of an answer, or a promise of the record. Returns undefined for the body of something else, such as an error page.
    * @param body a JSON value for `json`, nested objects of text for `xml`, or the text of the body for the other formats
    * @param headers with names in lower case
    * @param status from 200 to 299
@@ -138,13 +139,12 @@ export interface Operation<
    * it might hold an error.
    */
   errorOf?(answer: SuccessAnswer): AnsweredError | undefined | Promise<AnsweredError | undefined>;
-  /** The read that shows the progress of a change. */
   readonly follow?: Follow;
   /** Path of the list of failed entries in the record, if a change may succeed for some entries and fail for others. */
   readonly failures?: string;
   /** For a read whose answer comes in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
-  /** Another read, made at the same time as this one, that completes the record. If it fails or is not allowed, the call goes on without. */
+  /** Another read, made at the same time as this one, that completes the record. The call succeeds without it, too. */
   readonly companionRead?: CompanionRead<z.output<Input>, State>;
   /** Summarizes the answer in a few sentences. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
@@ -158,8 +158,8 @@ export interface Operation<
     isOffered: (tool: string) => boolean,
   ): Next | undefined;
   /**
-   * Names of fields whose texts agents pass back as arguments, such as an object key. So invisible characters in them are not escaped. A
-   * function returns the names if finding them takes time.
+   * Names of fields whose invisible characters are not escaped, because agents pass the texts back as arguments: an object key. A function
+   * if finding the names takes time.
    */
   readonly exact?: readonly string[] | (() => readonly string[]);
   /** Important fields by path, named for people: `{ 'instance.region': 'its region' }`. The result says if such a field is missing. */
@@ -215,7 +215,7 @@ export interface AnswerBody {
 /** A sentence in the `instructions` of the MCP server. */
 export interface Instruction {
   readonly text: string;
-  /** Name of a tool. If it is offered, the sentence would be wrong and is left out. */
+  /** Name of a tool. If this tool is offered, the sentence would be wrong and is left out. */
   readonly unless?: string;
 }
 
@@ -240,7 +240,6 @@ export interface CompanionRead<Input, State = unknown> {
   readonly lasting?: LastingPart<Input, State>;
 }
 
-/** A part of a companion read's record that never changes. */
 export interface LastingPart<Input, State = unknown> {
   /** Returns the values that identify the thing that the part is about: bucket, object and upload ID. */
   names(input: Input): readonly string[];
@@ -272,13 +271,13 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   warnings(input: Partial<Input>, region: string, given: Readonly<Record<string, unknown>>): readonly SafeText[];
   /** Facts that cannot be checked before the request is sent: `that the backup exists`. */
   readonly notChecked: readonly string[];
-  /** Paths of the arguments that identify the changed thing. The last path has its name, or the names in a list: `keys[]`. */
+  /** Paths of the arguments that identify the changed thing. The last of them is the thing's name, or a list of names: `keys[]`. */
   readonly identifies?: readonly string[];
-  /** Paths of the arguments that headline and consequences name: `nodePools[].name`. The question to the user lists all others. */
+  /** Paths of the arguments that headline and consequences name: `nodePools[].name`. The question to the user lists the other arguments. */
   readonly named: readonly string[];
-  /** If the outcome is unknown, completes the advice "look in the console for": `a DevOps server "wiki" in jp-east-1`. */
+  /** Completes the advice after an unknown outcome, "look in the console for": `a DevOps server "wiki" in jp-east-1`. */
   verificationHint(input: Input, region: string): SafeText;
-  /** Advice if the change is too large to show. Required for a replacement, for which the usual advice, to split the change, is wrong. */
+  /** Advice if the change is too large to show. Required if the usual advice, to split the change, is wrong, as for a replacement. */
   readonly ifTooLarge?: string;
   /** Returns differences between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
   contradictions?(record: Output, input: Input, region: string): readonly SafeText[];
@@ -352,7 +351,7 @@ export type Lenient<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]?: Lenient<T[Key]> | undefined }
     : T;
 
-/** An operation that is written by hand. Its example and the names in `exact` are data, and no functions. */
+/** An operation that is written by hand. Its `example` and `exact` are data, not functions. */
 export interface DefinedOperation<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodObject = z.ZodObject,
@@ -369,7 +368,7 @@ export type ExampleInput = Readonly<Record<string, unknown>>;
 export const exampleOf = ({ example }: Operation): ExampleInput | undefined =>
   typeof example === 'function' ? example() : example;
 
-/** Returns the read that `follow` of a change names: by its tool name, or by its name in the API, which several services may have. */
+/** Finds the read that a change's `follow` names. If several services have a read with this API name, the change's service comes first. */
 export function readOfFollow(
   { service }: Pick<Operation, 'service'>,
   follow: Follow,

@@ -110,8 +110,7 @@ export const listMultipartUploads = defineOperation({
     if (page === undefined) return undefined;
 
     const { uploads = [], encodingType } = page;
-    // Always a list, unless the answer has an element <Uploads>, which the API does not know and which would be read under this name. Then the
-    // check against the schema of a page warns about it.
+    // Not a list only if the answer has an unknown element <Uploads>. The check against `page` then warns.
     if (!Array.isArray(uploads)) return page;
     return {
       ...page,
@@ -181,7 +180,7 @@ export const listMultipartUploads = defineOperation({
   },
 });
 
-/** The start of the next page. Some services name no marker although more uploads follow; then it is after the last upload listed. */
+/** The start of the next page. Some services give no marker although more uploads follow. The next page then starts after the last listed upload. */
 function markerAfter({ nextKeyMarker, nextUploadIdMarker, uploads = [] }: PageRecord): PageStart | undefined {
   const lastUpload = uploads.at(-1);
   const keyMarker = nextKeyMarker ? nextKeyMarker : lastUpload?.object;

@@ -54,7 +54,7 @@ const maximumPage = 42_000;
 
 type Input = z.output<ReturnType<typeof input>>;
 
-/** The arguments. Those for a single page are refused together with the view "summary". */
+/** The arguments. `maxParts` and `partNumberMarker` are refused with the view "summary", which reads all pages. */
 const input = () =>
   withConditions(
     z.strictObject({
@@ -74,7 +74,6 @@ const input = () =>
         .optional(),
     }),
     ({ view, maxParts, partNumberMarker }, report) => {
-      // Without `view`, these arguments choose the view "parts" (`viewOf`).
       if (view !== 'summary') return;
       const problem = 'must be left out of the view "summary", which reads the whole list';
       if (maxParts !== undefined) report('maxParts', problem);
@@ -172,8 +171,7 @@ export const listParts = defineOperation({
     return {
       ...otherFields,
       ...(object !== undefined && { object }),
-      // Always a list, unless the answer has an element <Parts>, which the API does not know and which would be read under this name. Then the
-      // check against the schema of a page warns about it.
+      // Not a list only if the answer has an unknown element <Parts>. The check against `page` then warns.
       parts: Array.isArray(parts) ? parts.map(withPlainEtag) : parts,
     };
   },
@@ -241,12 +239,12 @@ export const listParts = defineOperation({
      * @param nextPage the query of the first page that was not read, if the list of parts is longer than one call reads
      */
     result({ firstPage, parts: partsRead, answeredAt }, input, uploadList, nextPage) {
-      // An unknown field of the service stays in the answer, in both views, unless it has the name of a field that this server adds.
+      // Both views keep unknown fields of the service.
       const page = withoutAddedFields(firstPage);
       // If a page is too long, it loses its last parts, and its marker is set to the last part that is left.
       if (viewOf(input) === 'parts') return { view: 'parts', ...withFirstParts(page) };
 
-      // Of the page's fields, a summary has only those about the upload itself (`upload`). The fields named before it are left out.
+      // A summary keeps the fields about the upload (`upload`), not those about the page.
       const { parts, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
       if (nextPage !== undefined) {
         // The beginning of a list shows neither progress nor rate, so nothing is expected, and no times are given.
@@ -282,7 +280,7 @@ export const listParts = defineOperation({
     // A caller who got as many parts as maxParts asked for needs no advice, even if more follow.
     if (isPage && maxParts !== undefined && parts.length >= maxParts) return undefined;
 
-    // After an incomplete summary, too, the parts that follow are read page by page in the view "parts".
+    // The view "parts" reads the parts that follow, also after an incomplete summary.
     const marker = nextPartNumberMarker ?? numbersOf(record).at(-1) ?? 0;
     const andView = words(isPage ? '' : 'view "parts" and ');
     return nextStep(

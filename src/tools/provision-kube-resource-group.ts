@@ -52,7 +52,7 @@ const input = () =>
             .max(64 * 1024, 'must have at most 65,536 characters')
             .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
             .describe('Its JSON text.'),
-          // The name of a secret that this server can read. It is better than the key itself, which the model would have to know.
+          // The name of a secret that this server can read. The model then need not know the key.
           serviceAccountKeyName: text(255).describe("Better: a secret's name here."),
           location: text(255).describe('As GetKubeServerConfig lists.'),
         })
@@ -227,8 +227,8 @@ export const provisionKubeResourceGroup = defineOperation({
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
       const servers = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
 
-      // Looks in `given`, which has invalid arguments too, because an invalid key is not a missing key. It has the key in a valid call, in which the
-      // key has replaced its name. In an invalid call, it has what the caller gave: the key or its name.
+      // Looks in `given`, which also has invalid arguments, because an invalid key is not a missing key. In a valid call, `given` has the
+      // key, which has replaced its name. In an invalid call, it may still have the name.
       const hasKey = ['serviceAccountKey', 'serviceAccountKeyName'].some(
         (name) => valueAt(given, `externalCloudConfig.${name}`) !== undefined,
       );

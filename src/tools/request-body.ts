@@ -12,7 +12,7 @@ export type RequestBody = BodyOptions &
         readonly namespace?: string;
         readonly value: XmlElements;
       }
-    /** Names and values as `application/x-www-form-urlencoded`, here before encoding. */
+    /** Names and values, not encoded yet, for `application/x-www-form-urlencoded`. */
     | { readonly kind: 'form'; readonly value: Readonly<Record<string, string>> }
     /** Text that is sent as it is. */
     | { readonly kind: 'text'; readonly text: string }

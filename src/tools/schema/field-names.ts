@@ -3,7 +3,7 @@ import { stepsOf } from '../../util/objects.js';
 
 /**
  * Returns the name of an argument in words: `control plane's disk type` for the path `adminCluster.controlPlane.volumeType`. A field is
- * called by the `title` in its schema, or else by the words that its own name consists of. Only the last two names are used.
+ * named by the `title` in its schema, or else by its own name, split into words. Only the last two fields of the path are named.
  * @returns undefined if the schema has no field at this path
  */
 export function fieldInWords(schema: z.core.$ZodType, path: string): string | undefined {
@@ -17,7 +17,7 @@ export function fieldInWords(schema: z.core.$ZodType, path: string): string | un
     if (typeof step === 'string') {
       names.push(title ?? nameInWords(step));
     } else {
-      // The name of a list element, such as `node pool 2`, is clear without the names of the fields that hold the list.
+      // Drops the fields that hold the list, because the name of an element, such as `node pool 2`, is clear without them.
       names = [`${title ?? names.at(-1) ?? ''} ${step + 1}`.trim()];
     }
     current = inner;
@@ -74,10 +74,10 @@ const abbreviations: Readonly<Record<string, string>> = {
 /** A name in camel case as words: `firewall group ID` for `firewallGroupId`. */
 export const nameInWords = (name: string): string =>
   name
-    // Between `l` and `G` in firewallGroup, between `P` and `A` in IPAddress, and at underscores and hyphens.
+    // Splits between `l` and `G` in firewallGroup, between `P` and `A` in IPAddress, and at underscores and hyphens.
     .split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_-]/)
     .map((word) => abbreviations[word.toLowerCase()] ?? word.toLowerCase())
     .join(' ');
 
-/** True for the name of a field that tells how far a thing is, such as `DBInstanceStatus`. */
+/** True for the name of a field with a state, such as `DBInstanceStatus`. */
 export const namesState = (name: string): boolean => /\b(?:status|state|phase)$/i.test(nameInWords(name));

@@ -8,11 +8,11 @@ import * as z from 'zod';
 const text = () => z.string();
 const number = () => z.int();
 
-/** In the list of tools, replaces the fields of an object by a description, which names the useful ones, to keep the list short. */
+/** Shortens the list of tools: it shows this description, which names the useful fields, in place of the object's fields. */
 export const like = <Schema extends z.ZodObject>(schema: Schema, description: string): Schema =>
   schema.meta({ like: description });
 
-/** Leaves a field out of the list of tools, because the list has to stay short. The field still appears in answers. */
+/** Shortens the list of tools by leaving a field out. Answers still have the field. */
 export const rare = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ rare: true });
 
 const placement = () => ({ region: text(), availabilityZone: text() });
@@ -42,10 +42,7 @@ const nodes = () =>
     instances: z.array(like(instance(), 'servers: instanceId, instanceType, networkInterfaces, volumes')),
   });
 
-/**
- * Cluster (docs/API.md: Cluster record). For `like(schema, text)`, the list of tools shows `text` in place of the fields of `schema`, to stay
- * short. The text names the useful fields.
- */
+/** Cluster (docs/API.md: Cluster record). */
 export const cluster = () =>
   z.object({
     name: text(),
@@ -82,12 +79,11 @@ export const cluster = () =>
       nodes(),
       'name, region, availabilityZone, instanceType, volumeType, volumeSize, nodeCount, instances',
     ),
-    // The text tells the model that a pool has the same fields as the control plane.
     nodePools: z.array(like(nodes(), 'like controlPlane')),
     status: text(),
   });
 
-/** Resource group (docs/API.md: Resource group record). In the list of tools, the text of `like` takes the place of the fields. */
+/** Resource group (docs/API.md: Resource group record). */
 export const resourceGroup = () =>
   z.object({
     name: text(),

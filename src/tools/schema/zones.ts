@@ -71,9 +71,9 @@ export const regionWarnings = (documented: readonly string[] | undefined, region
       ];
 
 /**
- * A warning about servers that have neither region nor zone. It proposes the region and zone of the resource group, which are the second
- * argument, so there is no warning if the group has neither.
- * @param servers by path, such as `adminCluster.controlPlane`. Undefined if the request lacks the server
+ * A warning about servers that have neither region nor zone. It proposes those of the resource group. There is no warning if the group has
+ * neither.
+ * @param servers by path, such as `adminCluster.controlPlane`. Undefined for a server that the request lacks
  */
 export function unplacedWarnings(
   servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,

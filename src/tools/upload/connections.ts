@@ -24,7 +24,7 @@ interface ConnectionTimes {
 const maximumConnections = 32;
 /** Only this number of the last parts is examined, which is five rounds of a client with `maximumConnections` connections. */
 const examinedParts = 160;
-/** An order fits even if it needs up to this many times as many connections as there are. */
+/** Rising or falling numbers fit if they need at most this many times the likely number of connections. */
 const orderTolerance = 1.5;
 /** A shorter time of a part counts as `shortestMs`. Some services give times in whole seconds, so a very short time is mostly rounding. */
 const shortestMs = 100;
@@ -55,10 +55,10 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   const numbers = arrivals.map(({ partNumber }) => partNumber);
   const neededIfAscending = leastNeeded(numbers);
   const neededIfDescending = leastNeeded(numbers.map((number) => -number));
-  // Either order may be that of the client, so only the smaller number is certain.
+  // The client may use either order, so only the smaller number is certain.
   const count = likelyCount(arrivals, Math.min(neededIfAscending, neededIfDescending), startedAt);
 
-  // A client may begin some parts a little out of order, so an order fits even if it needs a few more connections than there are.
+  // A client may begin some parts a little out of order, so an order may need a few more connections than `count`.
   const fits = (needed: number) => needed <= orderTolerance * count;
   const order = { ascending: fits(neededIfAscending), descending: fits(neededIfDescending) };
   return { count, order, arrivals, startedAt, partSize: median(arrivals.map(({ size }) => size)) };
@@ -74,13 +74,13 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
 function likelyCount(arrivals: readonly UploadPart[], needed: number, startedAt: number | undefined): number {
   const candidates = possibleCounts(arrivals, needed, startedAt).map((count) => ({
     count,
-    // The time of a part is the sum of `count` waits between arrivals. Such a sum is more even than single waits, by the root of `count`.
-    // The factor undoes that, so that the candidates can be compared.
+    // The time of a part is a sum of `count` waits between arrivals, so it is more even than a single wait, by a factor of sqrt(count).
+    // Multiplying by this factor makes the candidates comparable.
     unevenness: Math.sqrt(count) * unevennessOf({ count, arrivals, startedAt }),
   }));
   const leastUnevenness = Math.min(...candidates.map(({ unevenness }) => unevenness));
-  // If the start is unknown, the first parts have no times, so with too large a number the times are even, too. The larger `doubtfulFactor` then
-  // makes a smaller number acceptable.
+  // If the start is unknown, the first parts have no times, which would show that a number is too large. So a larger factor then makes
+  // smaller numbers acceptable.
   const factor = startedAt === undefined ? tuned.doubtfulFactor : tuned.sureFactor;
   const acceptedUnevenness = Math.max(tuned.evenEnough, factor * leastUnevenness);
   // The candidates are sorted by `count`, so this is the smallest number that explains the times well enough. There is always one, because
@@ -134,7 +134,6 @@ function unevennessOf(times: ConnectionTimes): number {
 function leastNeeded(numbers: readonly number[]): number {
   const ascending = [...numbers].sort((a, b) => a - b);
   const rankOf = new Map(ascending.map((number, index) => [number, index + 1]));
-  // Parts are begun by rising numbers. So if the part with the fifth lowest number has arrived, at least five parts were begun.
   let begunCount = 0;
   let mostInFlight = 1;
   for (const [arrivedBefore, number] of numbers.entries()) {

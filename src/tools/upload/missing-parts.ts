@@ -34,7 +34,7 @@ interface Numbering {
  */
 export function missingPartsOf(numbering: Numbering): MissingParts {
   const { numbers, connectionCount, order, missingCount, isSending } = numbering;
-  // If the number of missing parts is unknown, this is 0, unless the order of the parts shows more.
+  // The least number in flight: 0 if `missingCount` is unknown. The order of the parts may show more.
   const inFlightCount = isSending ? Math.min(connectionCount, missingCount) : 0;
   const last = lastPartOf(numbering);
   const inOrder = order.ascending ? missingInOrder(numbering, { from: 1, to: last }) : undefined;
@@ -66,14 +66,14 @@ function lastPartOf({ numbers, connectionCount, missingCount }: Numbering): numb
   const [lowest = 1] = numbers;
   const highest = numbers.at(-1) ?? 0;
   if (missingCount === 0) return highest;
-  // If many parts have arrived and none of them is part 1, the client began with another number.
+  // Without part 1 among many parts, the client began with another number.
   const firstNumber = isPassed(numbers.length, connectionCount) ? lowest : 1;
   return Math.max(highest, firstNumber + stepOf(numbers) * (numbers.length + missingCount - 1));
 }
 
 /**
- * True if a missing part is no longer expected, because it would have taken more than twice as long as other parts. In twice the time of a
- * part, each of the other connections sends only two of the `laterParts`.
+ * True if a missing part is no longer expected: each other connection has sent more than two of the `laterParts`, so the part would have
+ * taken more than twice the usual time.
  */
 const isPassed = (laterParts: number, connectionCount: number) => laterParts > 2 * (connectionCount - 1);
 
@@ -131,7 +131,6 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
   const { numbers, connectionCount, missingCount, isSending } = numbering;
-  // The distance between numbers that the client uses.
   const step = stepOf(numbers);
   // Without stored parts, the next number, `highest + step`, is `bounds.from`.
   const highest = numbers.at(-1) ?? bounds.from - step;

@@ -3,7 +3,7 @@ export function median(values: readonly number[]): number {
   // A Float64Array sorts numbers by value, and much faster than an array with a comparison function.
   const sorted = Float64Array.from(values).sort();
   const half = sorted.length / 2;
-  // The two middle values. If the number of values is odd, both are the same.
+  // The average of the two middle values, which are the same value if the number of values is odd.
   return ((sorted[Math.ceil(half) - 1] ?? Number.NaN) + (sorted[Math.floor(half)] ?? Number.NaN)) / 2;
 }
 

@@ -36,9 +36,8 @@ const sameObject = () =>
   });
 
 /**
- * Schema fields of the summary of open uploads. In the list of tools, the text of `like` takes the place of an object's fields, and `rare`
- * leaves a field out. `countOfAnyAge` counts the uploads before the filter `olderThanHours`, `sameObject` has the objects with several
- * uploads, and the last three fields are set if the list is longer than one call reads.
+ * Schema fields of the summary of open uploads. `countOfAnyAge` counts the uploads before the filter `olderThanHours`, `sameObject` has the
+ * objects with several uploads, and the last three fields are set if the list is longer than one call reads.
  */
 export const openUploadsFields = () => ({
   uploadCount: z.int(),
@@ -140,7 +139,7 @@ export function addUploads(
   for (const upload of newOnPage.filter(isOldEnough)) {
     state.count += 1;
     if (firstUploads.length < maximumFirst) firstUploads.push(upload);
-    // An unknown start counts as infinite, so such an upload is never the oldest. If there is no oldest yet, its start is infinite too.
+    // `startOf` is infinite for an unknown start, so such an upload is never the oldest. Without an oldest upload, it is infinite, too.
     if (startOf(upload) < startOf(state.oldest)) state.oldest = upload;
     countName(folders, folderOf(upload.object, prefix));
     if (upload.initiator !== undefined) countName(initiators, upload.initiator);
@@ -187,7 +186,6 @@ function addToObject(objects: Map<string, UploadsOfObject>, upload: OpenUpload):
   if (objects.size < maximumCounted) objects.set(upload.object, { oldest: upload, newest: upload, count: 1 });
 }
 
-/** Deletes the objects that have one upload. */
 function deleteSingleUploads(objects: Map<string, UploadsOfObject>): void {
   for (const [object, { count }] of objects) if (count === 1) objects.delete(object);
 }
@@ -234,7 +232,7 @@ export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Uploa
     byPrefix: unlessEmpty(byPrefix),
     byInitiator: unlessEmpty(byInitiator),
     uploads,
-    // A negative number means that the list was not cut, and is ignored.
+    // Negative for a list that was not cut, which `countNotShown` ignores.
     ...countNotShown({
       sameObject: objects.length - maximumObjects,
       byPrefix: folders.length - maximumGroups,

@@ -89,15 +89,15 @@ const promised = {
   partsBeforeChange: 5,
   /** An upload has stopped after a silence of this many times the usual time of a part. */
   stoppedRounds: 5,
-  /** After a shorter silence, an upload is never called stopped. */
+  /** An upload is never called stopped after a shorter silence. */
   stoppedMs: 120_000,
-  /** After a longer silence, half of `stoppedRounds` is enough, so that a dead upload is usually called stopped within five minutes. */
+  /** Half of `stoppedRounds` is enough after a longer silence, so that a dead upload is usually called stopped within five minutes. */
   longSilenceMs: 280_000,
   /** An upload without any rate is called stopped after this silence. */
   stoppedWithoutRateMs: 1_800_000,
 };
 
-/** A change of speed is reported only if at least this many parts, and at least one round, came since then. */
+/** A change of speed is reported only if at least this many parts, and at least one round, came after it. */
 const minimumPartsSinceChange = 2;
 /** Services cut times to whole seconds, so half a second is lost on average. A shorter time counts as `lostMs`. */
 const lostMs = 500;
@@ -107,23 +107,21 @@ const mostConnectionsFactor = 1.5;
 const roundingMs = 5000;
 
 /**
- * Returns the pace of an upload, which follows from the efforts of its parts. An effort is the time that a part took on its connection,
- * together with its size. A round is one part from each connection.
+ * Returns the pace of an upload, which follows from the efforts of its parts (terms: see the beginning of this file).
  * @param checkedAt time when the service listed the parts. If it is unknown, so is the pace
  * @param startedAt start of the upload, if known
  */
 export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefined, startedAt?: number): Pace {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
-  // The first arrival may be the short last part of the upload. Its time says little about the others.
   const arrivals = withoutShortFirstPart(timed.sort((a, b) => a.uploadedAt - b.uploadedAt));
   const last = arrivals.at(-1);
   if (last === undefined || checkedAt === undefined) return { kind: 'unknown' };
 
   // The service cuts times to whole seconds. On average, `lostMs` makes up for that.
   const serviceNow = Math.max(checkedAt + lostMs, last.uploadedAt);
-  // The times in `activeArrivals`, `connections` and `observed` are by a clock that stands still in a pause, so that no part seems slow because
-  // of the pause. By both clocks, `startedAt` and `idleMs` are the same, because a pause is between two arrivals.
   const idleMs = serviceNow - last.uploadedAt;
+  // From here on, times are by a clock that stands still in the pause, so that no part seems slow. `startedAt` and `idleMs` need no conversion,
+  // because the pause is between two arrivals.
   const pause = pauseIn(arrivals, startedAt);
   const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
   const connections = connectionsOf(activeArrivals, startedAt);
@@ -133,16 +131,13 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
   // All parts are empty, or they are a single round whose begin is unknown.
   if (efforts.length === 0) return paceWithoutRate(observed, idleMs);
   if (connections.startedAt === undefined) {
-    // If the start of the upload is unknown, so are the begins of the first parts, one for each connection (the first round). The efforts of
-    // later parts then count only if the waits between parts and since the last part show that there was a second round. Without a second
-    // round, the later parts may belong to the first round, too.
+    // The efforts suppose that a part began when another arrived. That is wrong if all parts are one round, which began at once.
     if (isMaybeOneRound(connections, idleMs)) return paceWithoutRate(observed, idleMs);
   } else {
-    // If the start is known, the first parts have efforts. But while the first round arrives, it may still get more parts, so neither the
-    // number of connections nor the rate is certain.
+    // While the first round arrives, it may still get more parts, so neither the number of connections nor the rate is certain.
     const firstRoundEndsAt = firstRoundEnd(connections, connections.startedAt);
     if (observed.activeNow < firstRoundEndsAt) {
-      // An infinite time means that only another part can end the first round.
+      // Undefined if only another part can end the first round.
       const dueAt = Number.isFinite(firstRoundEndsAt) ? firstRoundEndsAt : undefined;
       return { kind: 'unclear', why: 'begun', dueAt, ...observed };
     }
@@ -213,8 +208,7 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   if (idleMs > stoppedAfter(usualPartMs))
     return { kind: 'stopped', rate: rateOf(sinceChange, connectionCount), ...observed };
 
-  // A part is overdue if it has been in flight for much longer than usual. `overdueEfforts` makes an effort of its time until now, so that the
-  // rate includes it.
+  // The rate includes the overdue parts with their time until now.
   const overdue = overdueEfforts(observed, msPerByteOf(sinceChange));
   const rate = rateOf([...sinceChange, ...overdue], connectionCount);
 
@@ -223,8 +217,8 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   const areMostOverdue = overdue.length > connectionCount / 2;
   // The rate is unclear if no part arrives and most connections are late. Otherwise, the parts that arrive still show the rate.
   if (isNextPartLate && areMostOverdue) {
-    // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least. The range
-    // of the rate has to allow both. `slowest` is in milliseconds per byte, so the larger number is the slower rate.
+    // This may be a pause, after which the rate is the same, or the upload is at least as slow as the overdue parts show. The range allows
+    // both. The larger number is the slower rate, because it is in milliseconds per byte.
     const slowest = Math.max(rate.slowest, msPerByteOf(overdue));
     // This time is past. It tells users for how long the part has been late.
     const nextPartDueAt = activeNow - idleMs + usualPartMs;
@@ -272,7 +266,7 @@ function isRegular(waits: readonly number[]): boolean {
   const spanMs = waits.reduce((sum, wait) => sum + wait, 0);
   if (waits.length < 3 || spanMs < roundingMs) return false;
   const irregularity = distanceFrom(spanMs / waits.length, waits) / spanMs;
-  // The more waits there are, the less likely they are even by chance. So many waits may be three times as uneven.
+  // Many waits are hardly even by chance, so they may be three times as uneven.
   const areMany = waits.length >= tuned.moreThanOneRound / 2;
   return irregularity <= (areMany ? 3 : 1) * tuned.unevenFrom;
 }
@@ -313,8 +307,8 @@ function overdueEfforts({ connections, activeNow }: Observed, usualMsPerByte: nu
 }
 
 /**
- * For each connection, the time when it last became free, or the start of the upload. If it sends a part, the part began then, or else it
- * has been free since then. Unknown times are left out.
+ * The time when each connection last became free, or the start of the upload. A part that the connection sends now began at this time.
+ * Unknown times are left out.
  */
 const lastFreedTimes = (connections: Connections): number[] =>
   Array.from({ length: connections.count }, (_, ahead) =>
@@ -357,13 +351,12 @@ function medianDistance(efforts: readonly Effort[]): number {
 }
 
 /**
- * Finds the change of speed that explains the efforts best. Each part has an effort: the time that the part took, and its size. The change
- * divides the efforts into two groups. It explains them best if their distances from the medians of their groups have the smallest sum.
- * Returns the index of the first effort since the change, or undefined if no change is clear.
+ * Finds the change of speed that explains the efforts best: it divides them into two groups so that their distances from the medians of
+ * their groups have the smallest sum. Returns the index of the first effort since the change, or undefined if no change is clear.
  */
 function indexOfChange(efforts: readonly Effort[], connectionCount: number): number | undefined {
-  // Each group needs a minimum of parts, because a single part may be slow by chance. A group also needs as many parts as there are connections,
-  // because one connection may be slower than the others. (`promised` has the limits that users can rely on.)
+  // Each group needs a minimum of parts, because a single part may be slow by chance. A group also needs as many parts as there are
+  // connections, because one connection may be slower than the others.
   const minimumBefore = Math.max(promised.partsBeforeChange, connectionCount);
   const minimumSince = Math.max(minimumPartsSinceChange, connectionCount);
 
@@ -417,7 +410,6 @@ export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: num
  */
 export function secondsLeft({ connections, activeNow }: Observed, rate: Rate, bytesLeft: number) {
   const { count, partSize, startedAt } = connections;
-  // A round is one part from each connection.
   const roundSize = count * partSize;
   // If the start is unknown, there may be more connections than `count`. Then all bytes left may be in flight, and nothing shows how many of
   // them are sent. A count of 1 is certain, because `connectionsOf` finds it only for parts that arrive as evenly as from a single connection.
@@ -425,9 +417,9 @@ export function secondsLeft({ connections, activeNow }: Observed, rate: Rate, by
   const mayAllBeInFlight = bytesLeft <= mostConnectionsFactor * roundSize;
   if (!isCountCertain && mayAllBeInFlight) return undefined;
 
-  // Each connection has sent bytes at its rate since it last became free: at most one part, because after a part it becomes free again. In the
-  // last round, a connection that becomes free gets no new part. The other connections get its bandwidth and send the rest faster. So the
-  // bytes that a free connection would have sent count, too, up to all bytes that are left.
+  // Each connection has sent bytes at its rate since it last became free: at most one part, because after a part it becomes free again. In
+  // the last round, a connection that becomes free gets no new part. The other connections get its bandwidth and send the rest faster. So
+  // bytes that a free connection could have sent count as sent, too, up to all bytes that are left.
   const isLastRound = bytesLeft <= roundSize;
   const mostBytesPerConnection = isLastRound ? bytesLeft : partSize;
   const secondsAt = (millisecondsPerByte: number) => {

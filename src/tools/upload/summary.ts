@@ -83,7 +83,7 @@ export function summarise(
   const numbers = sorted.map(({ partNumber }) => partNumber);
   // A part number that is listed twice counts twice in counts, bytes and runs. Progress and pace count the last entry with this number.
   const repeatedNumbers = numbers.filter((number, index) => number === numbers[index - 1]);
-  // A number that is listed three times is repeated twice. `rangesOf` joins equal numbers.
+  // `rangesOf` joins equal numbers, because a number that is listed three times is in `repeatedNumbers` twice.
   const duplicates = rangesOf(repeatedNumbers);
   const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
 
@@ -174,7 +174,7 @@ interface Progress {
   readonly tooSmall: readonly UploadPart[];
 }
 
-/** False for NaN, the sum of sizes of which one is unknown, and for a negative sum, of which at least one size is wrong. */
+/** False for a sum of sizes that is NaN, because a size is unknown, or negative, because a size is wrong. */
 const isKnownSize = (bytes: number) => bytes >= 0;
 
 /**
@@ -184,7 +184,6 @@ const isKnownSize = (bytes: number) => bytes >= 0;
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
   const isWrong = isContradicted(parts, expectation);
-  // From a wrong expectation, the number of missing parts does not follow.
   const missingCount = isWrong ? undefined : countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
   if (isWrong) return { tooSmall };
@@ -210,7 +209,6 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
     return { percent, remainingParts, missingCount, likelyBytesLeft, tooSmall };
   }
 
-  // Nothing is expected.
   return { tooSmall };
 }
 
@@ -226,8 +224,8 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
 }
 
 /**
- * The parts that are too small. Only the last part of an upload may be small. The highest stored part may be the last, unless more parts are
- * missing than there are free numbers below it, because then some are missing above it.
+ * The parts that are too small. Only the last part of an upload may be small. The highest stored part may be the last, unless more parts
+ * are missing than fit below it.
  * @param missingCount undefined if it is unknown. The highest stored part may then be the last
  */
 function smallParts(parts: readonly UploadPart[], missingCount = 0): readonly UploadPart[] {
@@ -236,7 +234,7 @@ function smallParts(parts: readonly UploadPart[], missingCount = 0): readonly Up
   return parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || !mayHaveLast));
 }
 
-/** The percentage with one decimal place. It is rounded down, so that 100 means complete. */
+/** The percentage with one decimal place, rounded down, so that 100 means complete. */
 const percentOf = (done: number, expected: number) =>
   expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10;
 
@@ -272,9 +270,8 @@ function missingByPace(
   const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
   if (exactCount !== undefined) return { ...missing, inFlightSeconds };
 
-  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part. That
-  // part is stored, so no range of missing parts crosses it, and a range that ends below it is below it as a whole. Parts in flight are named
-  // above it, too, because the client sends the next numbers.
+  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part,
+  // which no range of missing parts contains. Parts in flight are named above it, too, because the client sends the next numbers.
   const highest = numbers.at(-1) ?? 0;
   const toCome = missing.toCome.filter(({ to }) => to < highest);
   return { ...missing, toCome, inFlightSeconds };
@@ -293,8 +290,8 @@ function activityOf(pace: ObservedPace, missingCount: number) {
   const { connections, activeNow } = pace;
   // In the last round, there are enough connections to send all missing parts at once.
   const isLastRound = missingCount > 0 && missingCount <= connections.count;
-  // Of the parts in flight, the oldest is expected to arrive next, after the parts in `arrivals`. Its begin is known if the pace has a rate, and is
-  // not used otherwise, so the default is for the compiler.
+  // The oldest part in flight is expected to arrive next. Its begin is only used with the pace `live` or a `late` part, and is then known,
+  // so the default is for the compiler.
   const nextArrivalIndex = connections.arrivals.length;
   const oldestMs = activeNow - (beginOf(connections, nextArrivalIndex) ?? activeNow);
 

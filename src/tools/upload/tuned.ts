@@ -5,7 +5,10 @@
 export const tuned = {
   /** A number of connections is accepted if its unevenness is at most this many times the least. The smallest accepted number wins. */
   sureFactor: 1.2,
-  /** The same if the start is unknown, as too many connections then fit too. A wait this many times as long as others may be a pause. */
+  /**
+   * Replaces `sureFactor` if the start is unknown, because too many connections then fit too. Also: a wait this many times as long as
+   * others may be a pause.
+   */
   doubtfulFactor: 2.5,
   /** A number of connections with at most this unevenness is accepted in any case, because uploads are never more even. */
   evenEnough: 0.05,
@@ -21,7 +24,10 @@ export const tuned = {
   overdueFactor: 1.7,
   /** A difference of speed is real if it is this many times as large as the noise. */
   noiseFactor: 4,
-  /** A change of speed by this factor is shown after a single round, and also if it comes after the first round. Others need more parts. */
+  /**
+   * A change of speed by this factor is reported after a single round, while smaller changes need more parts. The first round counts only
+   * for such a change.
+   */
   largeChange: 2,
   /** Efforts are uneven if their typical distance from the median is at least this (as a difference of logarithms). */
   unevenFrom: 0.15,

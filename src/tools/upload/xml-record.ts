@@ -21,8 +21,7 @@ export function xmlRecord(
   element: unknown,
   { lists, values, structures, names }: XmlShape,
 ): Record<string, unknown> | undefined {
-  // Starts with the given names. Derived names are added, so that each is derived only once. A page has thousands of elements with the same
-  // few names.
+  // The given names, and a cache of derived names, because a page has thousands of elements with the same few names.
   const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
   const fieldName = (elementName: string): string => {
     const name = fieldNames.get(elementName) ?? elementName.replace(leadingCapitals, (text) => text.toLowerCase());
@@ -35,7 +34,6 @@ export function xmlRecord(
     if (Array.isArray(content)) return content.map((item) => convertContent(elementName, item));
     if (isObject(content)) return convertElement(content);
     if (typeof content !== 'string') return content;
-    // An empty structure is an object without fields, not an empty text.
     if (content === '' && structures.includes(elementName)) return {};
     return values.includes(elementName) ? parseValue(content) : content;
   };
@@ -77,7 +75,7 @@ export function decodedKey(key: unknown, encodingType: unknown): unknown {
   try {
     return decodeURIComponent(key.replaceAll('+', ' '));
   } catch {
-    // The service did not encode the key after all.
+    // The service did not encode the key.
     return key;
   }
 }
