@@ -15,7 +15,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** True for a change, because a connection that was kept alive may just be closing, which would leave the outcome unknown. */
+  /** True for a change, whose outcome would be unknown if the service closed a kept-alive connection at the same moment. */
   readonly newConnection: boolean;
   /** Limit that the body of the response shares with the bodies of other responses. */
   readonly byteLimit?: ByteLimit | undefined;
@@ -88,7 +88,7 @@ export interface ByteLimit {
   admit(bytes: number): boolean;
 }
 
-/** Sends each HTTP request once. Only its callers retry. */
+/** Sends each HTTP request once. Retries are up to the caller. */
 export interface HttpClient {
   /** Returns a response or a failure. Never rejects. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
@@ -98,13 +98,12 @@ export interface HttpClient {
 /** Creates an HTTP client. Each request gets a kept or a new connection, directly or through a proxy. */
 export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits = defaultLimits): HttpClient {
   const keepAlive = createAgents(proxies, limits, { pipelining: 1 });
-  // With 0, undici opens a connection for each request and closes it afterwards.
+  // With `pipelining: 0`, undici opens a connection for each request and closes it afterwards.
   const oneShot = createAgents(proxies, limits, { pipelining: 0 });
   // Large bodies, also those of different requests, are decoded one after the other, which bounds the heap.
   const takeTurn = createTurns();
   return {
     send: async (request, signal) => {
-      /** The progress of this request, from which `failureOf` tells if the service may have received it. */
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
       if (signal.aborted) return failureOf(signal.reason, exchange, signal);
 
@@ -213,7 +212,7 @@ function dispatch(
 /** Bodies up to this size are decoded at once. Larger ones wait for a turn of the event loop, because decoding takes milliseconds. */
 const quickBytes = 64 * 1024;
 
-/** Describes the failure of a request. If its status and headers had arrived, returns a response whose body failed. */
+/** Describes the failure of a request. Returns a response with `bodyFailure` if status and headers had arrived. */
 function failureOf(error: unknown, { controller, head }: Exchange, signal: AbortSignal): HttpResponse | HttpFailure {
   const mayHaveArrived = controller !== undefined;
   const { code: errorCode, detail } = describeError(error);
@@ -249,7 +248,7 @@ async function decodeResponse(
   // Requests do not ask for compression, but some services compress anyway.
   if (head.headers['content-encoding'] === 'gzip' && bytes.length > 0) {
     bytes = gunzipSync(bytes, { maxOutputLength: bodyBytes });
-    // The compressed bytes were admitted when they arrived. They stay in memory, so the unzipped bytes count in addition.
+    // The unzipped bytes count in addition to the compressed bytes, which stay in memory.
     if (byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
   }
 

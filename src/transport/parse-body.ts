@@ -42,7 +42,7 @@ const maximumJson = 1024 * 1024;
 const maximumText = 20_000;
 /** Limit of nested levels in JSON and XML. */
 const maximumDepth = 32;
-/** Limits for tags, references and attributes in XML, because other calls wait while it is parsed. Ten thousand upload parts are allowed. */
+/** Limits for tags, references and attributes in XML, because other calls wait while it is parsed. They allow a list of 10,000 upload parts. */
 const maximumCounts = { '<': 150_000, '&': 200_000, '=': 200_000 };
 
 const isTooMuch = (xml: string) =>
@@ -52,7 +52,7 @@ const isTooMuch = (xml: string) =>
     return count > limit;
   });
 
-/** Decodes references for all documents. Without it, the parser would create a decoder for each document. */
+/** One decoder of references for all documents, because the parser would otherwise create one for each document. */
 const decoder: EntityDecoderOptions = {
   decode: resolveReferences,
   setExternalEntities: () => {},
@@ -122,7 +122,7 @@ const plainPiece =
 
 /**
  * Parses a document that consists of elements and text only, as most answers do, in a fraction of the parser's time and memory. Returns
- * undefined for any other document, also if a part is something that the parser would read differently or refuse, such as `\r`.
+ * undefined for any other document, and for text that the parser would read differently or refuse, such as `\r`.
  */
 function parsePlain(text: string): Body | undefined {
   const [start, root] = beginning.exec(text) ?? [];
@@ -162,8 +162,8 @@ function addElement(siblings: Elements, name: string, value: string | Elements):
 const characterOfEntity: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
 /**
- * Decodes the five entities of XML and character references, each once, so that `&amp;lt;` becomes `&lt;`. Other references stay. Capital letters
- * are accepted as in HTML, because secrets are looked for in HTML too.
+ * Decodes the five entities of XML and character references, each once, so that `&amp;lt;` becomes `&lt;`. Other references stay. Names in
+ * capital letters are decoded too, as in HTML, because the redactor searches HTML too.
  */
 export function resolveReferences(text: string): string {
   if (!text.includes('&')) return text;

@@ -119,8 +119,8 @@ function substrings(texts: Iterable<string>, length: number): Set<string> {
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
 
 /**
- * Returns the normalised forms of a secret: as it is, in base64, and as `decodePercents` leaves it, with one character for each byte of UTF-8.
- * Of a JSON object, only the secret fields count.
+ * Returns the normalised forms of a secret: as it is, in base64, and as `decodePercents` leaves it, with one character for each byte of
+ * UTF-8. For a JSON object, only its secret fields.
  */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);

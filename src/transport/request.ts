@@ -39,7 +39,7 @@ export interface WireRequest {
   readonly chosenHeaders?: Readonly<Record<string, string>>;
   /** The text that is sent. */
   readonly body?: string;
-  /** The value that was encoded as `body`. An `ApiRequest` has it as its `body`. */
+  /** The value that was encoded as `body`: the `body` of the `ApiRequest`. */
   readonly content?: RequestBody;
 }
 
@@ -52,7 +52,7 @@ export function encodeRequest(
   request: ApiRequest,
   { pathPrefix }: Pick<Endpoint, 'pathPrefix'>,
 ): WireRequest {
-  // The body of an `ApiRequest` is a value, called `content` from here on. The body of a `WireRequest` is its text.
+  // The body of an `ApiRequest` is a value, which is called `content` here, because the body of a `WireRequest` is a text.
   const { body: content } = request;
   const query: Query = Object.fromEntries(
     Object.entries(request.query ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -61,7 +61,7 @@ export function encodeRequest(
   const encodedQuery = encodeQuery(query);
 
   const { text: bodyText, headers: contentHeaders } = encodeContent(content);
-  // The headers that the operation sets. They win over `contentHeaders`.
+  // The operation's headers replace `contentHeaders` of the same name.
   const chosenHeaders = chosenHeadersOf(content, request.headers ?? {});
   return {
     // These fields are sent.
@@ -69,7 +69,7 @@ export function encodeRequest(
     target: encodedQuery === '' ? path : `${path}?${encodedQuery}`,
     headers: { ...contentHeaders, ...chosenHeaders },
     ...(bodyText !== undefined && { body: bodyText }),
-    // The fields above are made from these. The signature needs `path` and `query`, the idempotency key `chosenHeaders`, a plan `content`.
+    // These fields are not sent: signing uses `path` and `query`, the idempotency key uses `chosenHeaders`, and plans show `content`.
     path,
     query,
     ...(Object.keys(chosenHeaders).length > 0 && { chosenHeaders }),
@@ -81,8 +81,8 @@ export function encodeRequest(
 const headerValue = /^(?:[!-~]+(?: +[!-~]+)*)?$/;
 
 /**
- * The headers that an operation chose, with lower-case names. The usual type of the content is left out, because each request with such
- * content has it.
+ * The headers that an operation chose, with lower-case names. The usual type of the content is left out, as if the operation had not set
+ * it, because it is sent anyway.
  */
 function chosenHeadersOf(
   content: RequestBody | undefined,

@@ -10,8 +10,8 @@ const finalFailures: readonly FailureCode[] = ['Cancelled', 'CallTimeout', 'Resp
 
 /**
  * Returns the pause before the next attempt in milliseconds; undefined if there must be no other attempt.
- * @param repeatable true if the request may be carried out twice. Otherwise it is repeated only if the service did nothing, because
- * it got no request or refused it as one of too many
+ * @param repeatable true if the request may be carried out twice. Otherwise it is repeated only if the service did not get it or refused it
+ * because of too many requests
  * @param attemptsBefore the number of attempts before the attempt that got this reply
  */
 export function retryDelay(
@@ -21,7 +21,7 @@ export function retryDelay(
   now: Date,
   random: () => number,
 ): number | undefined {
-  // Doubles with each attempt up to 5 s. Up to half is random, so that callers do not retry at the same time.
+  // The pause doubles with each attempt up to 5 s. Up to half of it is random, so that callers do not retry at the same time.
   const backoff = Math.round(Math.min(5000, 200 * 2 ** attemptsBefore) * (0.5 + random() / 2));
   if (reply.kind === 'failed') {
     const { code, mayHaveArrived } = reply.failure;
@@ -32,12 +32,12 @@ export function retryDelay(
   const { status, headers, bodyFailure } = reply.response;
   if (isThrottled(reply) || (repeatable && repeatableStatuses.includes(status)))
     return retryAfter(headers, now) ?? backoff;
-  // A whole answer is final. So is an error whose text was cut off, because its status says enough.
+  // A whole answer is final, and so is an error without its whole text, because the status says enough.
   if (bodyFailure === undefined || status >= 300) return undefined;
   return repeatable && !finalFailures.includes(bodyFailure.code) ? backoff : undefined;
 }
 
-/** True if the service refused a request as one of too many: with 429 or, as APIs of JSON and queries do, with 400 and a code. */
+/** True if the service refused a request because of too many requests: with 429 or, in APIs for JSON or queries, with 400 and a code. */
 const isThrottled = ({ response: { status, headers }, body }: AnsweredReply): boolean =>
   status === 429 || (status === 400 && commonCode(readServiceError(body, headers)) === 'SlowDown');
 

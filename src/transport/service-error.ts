@@ -12,7 +12,10 @@ export interface ServiceError {
   readonly host?: string;
 }
 
-/** S3's names for faults that other APIs name otherwise. Several APIs have one code for a wrong clock and a wrong signature: the message tells. */
+/**
+ * S3's names for faults that other APIs name otherwise. For APIs that use one code for a wrong clock and a wrong signature, a pattern
+ * includes the message.
+ */
 const namesInS3: readonly (readonly [pattern: RegExp, name: string])[] = [
   [
     /^(Throttling(Exception)?|Throttled(Exception)?|RequestThrottled(Exception)?|ProvisionedThroughputExceededException|RequestLimitExceeded|TooManyRequestsException|PriorRequestNotComplete|BandwidthLimitExceeded)$/,
@@ -115,7 +118,10 @@ const maximumLengths: Readonly<Record<keyof ServiceError, number>> = {
   host: 300,
 };
 
-/** Returns an object with one field; empty without text. The text becomes a single line, so that it cannot pass for a line of this server. */
+/**
+ * Returns an object with one field, or an empty object if there is no text. The text becomes a single line, so that it cannot pass for a
+ * line of this server.
+ */
 const textField = (name: keyof ServiceError, value: unknown): ServiceError => {
   const line = typeof value === 'string' ? value.slice(0, maximumLengths[name]).replace(/\s+/g, ' ').trim() : '';
   return line === '' ? {} : { [name]: escapeInvisible(line) };

@@ -30,8 +30,8 @@ export type AnsweredReply = FinalReply & { readonly kind: 'answered' };
 export interface SignedClient extends Disposable {
   /**
    * Signs and sends a request, and repeats it if that is safe and useful.
-   * @throws NotSent if the request could not be signed, with `KeysUnavailable` as a possible cause. After any other error, it may have
-   * been sent
+   * @throws NotSent if the request could not be signed, with `KeysUnavailable` as a possible cause. After any other error, the request may
+   * have been sent
    */
   send(request: WireRequest): Promise<FinalReply>;
 }
@@ -43,7 +43,7 @@ export class NotSent extends Error {}
 export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
 
 export interface SignedClientOptions {
-  /** True if a request may be carried out twice, as any read may. Otherwise it is repeated only if the service did nothing. */
+  /** True if a request may be carried out twice, such as a read. Otherwise it is repeated only if the service did not carry it out. */
   readonly repeatable: boolean;
   /** The secrets in the arguments of the call. They are removed from answers, as the credentials are. */
   readonly secretArguments: readonly (string | undefined)[];
@@ -113,10 +113,10 @@ function createCallClient(
     const signed = await sign({ ...request, host }, { ...endpoint, credentials, date });
     const { headers, canonicalRequest, stringToSign } = signed;
     const { sessionToken } = credentials;
-    // The redactor would remove the whole line of the token. The line is a part of every request with a token, so only the token is removed.
+    // Only the token is removed here, because the redactor would remove its whole line, which every request with a token has.
     const withoutToken =
       sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
-    // Other secrets are removed line by line, so that the log lacks only the lines that hold one, such as a query with a secret argument.
+    // The redactor gets single lines, so that the log lacks only lines with a secret, such as a query with a secret argument.
     log('debug', 'signed', { canonicalRequest: clean(withoutToken.split('\n')).join('\n'), stringToSign });
     return { headers, credentials };
   };
@@ -143,8 +143,7 @@ function createCallClient(
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
     const attemptSpan = span?.child(method, requestAttributes(endpoint, request, attemptsBefore));
     const result = await httpClient.send(signed, limit.signal);
-    // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret. If another request of the call got
-    // new keys meanwhile, their secrets are removed too.
+    // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret.
     const reply = withoutSecrets(replyOf(result), redactorWith(credentials));
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return reply;
@@ -152,7 +151,10 @@ function createCallClient(
 
   /** True after the keys were renewed, which a call does at most once. */
   let hasRenewed = false;
-  /** Resolves with true if the service refused the keys as expired or unknown, and there are others now. Such a request was not carried out. */
+  /**
+   * Resolves with true if the service refused the keys as expired or unknown, so that the request was not carried out, and there are other
+   * keys now.
+   */
   const renewKeys = async (reply: AttemptReply, refused: Credentials): Promise<boolean> => {
     if (hasRenewed || limit.signal.aborted || !refusesKeys(reply)) return false;
     hasRenewed = true;
@@ -163,7 +165,7 @@ function createCallClient(
   /** Returns the pause before the next attempt in milliseconds; undefined if there is no next attempt. */
   const pauseAfter = (reply: AttemptReply, attemptsBefore: number): number | undefined => {
     if (attemptsBefore + 1 >= maximumAttempts || limit.signal.aborted) return undefined;
-    // With the service's time, the request is repeated at once.
+    // After a change to the service's time, the request is repeated at once.
     const pauseMs = adoptServiceTime(reply) ? 0 : retryDelay(reply, repeatable, attemptsBefore, now(), random);
     return pauseMs !== undefined && now().getTime() + pauseMs < deadline ? pauseMs : undefined;
   };
@@ -197,7 +199,8 @@ function createCallClient(
     while (last.pauseMs !== undefined) {
       onRetry?.(attempts);
       await sleep(last.pauseMs, limit.signal);
-      // This process may have been suspended in the pause, which timers do not count. Somebody may have sent the same change since.
+      // The pause may have been longer, because timers do not count the time while this process is suspended. A late attempt might repeat a
+      // change that somebody has made since.
       if (now().getTime() >= deadline) return last.reply;
       try {
         last = await attemptOnce(request, attempts);
@@ -216,7 +219,7 @@ function createCallClient(
 /** Returns the redactor of a call, which removes the secrets of these credentials and of all that the call used before. */
 type RedactorWith = (credentials: Credentials) => Redactor;
 
-/** Creates the redactors of a call. Each removes all secrets by itself, so that an answer is searched once and not once for each secret. */
+/** Creates the redactors of a call. Each removes all secrets of the call, so that an answer is searched only once. */
 function createCallRedactors(
   secretArguments: SignedClientOptions['secretArguments'],
   redactorOfCredentials: (credentials: Credentials) => Redactor,
