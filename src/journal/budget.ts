@@ -6,13 +6,13 @@ export interface Budget {
   readonly windowMs: number;
 }
 
-/** No budget window and no consent is longer (milliseconds), so a journal has to know only the changes that ended within it. */
+/** Limit of budget windows and of the validity of consent (milliseconds). A journal needs only the changes that ended within this time. */
 export const longestWindowMs = 24 * 60 * 60 * 1000;
 
 /** How many changes a budget still allows. */
 export interface BudgetState {
   readonly left: number;
-  /** If `left` is 0: the time when the next change is possible (milliseconds). Undefined if the budget allows no changes at all. */
+  /** The time when the next change is possible (milliseconds), if `left` is 0. Undefined if the budget allows no changes at all. */
   readonly nextAt?: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export function stateOfBudget(times: readonly number[], { mostChanges, windowMs 
   const spent = times.filter((time) => time > now - windowMs).sort((a, b) => a - b);
   const left = Math.max(0, mostChanges - spent.length);
   if (left > 0) return { left };
-  // When the change of this time leaves the window, fewer than `mostChanges` remain in it.
+  // When this change leaves the window, fewer than `mostChanges` remain in it.
   const blockingTime = spent[spent.length - mostChanges];
   return { left, nextAt: blockingTime === undefined ? undefined : blockingTime + windowMs };
 }

@@ -4,7 +4,7 @@ import { type SafeText, say, words } from '../util/safe-text.js';
 /** Operators are warned if two clocks differ by more than this (milliseconds). */
 const warnAboveMs = 1_000;
 
-/** @param offsetMs this server's clock minus the journal's clock, in milliseconds */
+/** Returns a warning if the clocks differ. `offsetMs` is this server's clock minus the journal's clock (milliseconds). */
 export function clockWarnings(offsetMs: number): readonly SafeText[] {
   if (Math.abs(offsetMs) <= warnAboveMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
@@ -13,7 +13,7 @@ export function clockWarnings(offsetMs: number): readonly SafeText[] {
   ];
 }
 
-/** @param byMs how far this server's clock was set forward, in milliseconds; negative if it was set back */
+/** Says that this server's clock was set forward by `byMs` milliseconds, or back if `byMs` is negative. */
 export const clockWasSet = (byMs: number): string =>
   `the clock of this server was set ${byMs < 0 ? 'back' : 'forward'} by ${Math.round(Math.abs(byMs) / 1000)} s`;
 

@@ -4,19 +4,16 @@ import { type Budget, mayBeMade, stateOfBudget } from './budget.js';
 import type { Entry, Intent, RecordedChange } from './entry.js';
 import type { BeginOptions, BeginResult } from './journal.js';
 
-/**
- * For this long (milliseconds) after a change that the cloud accepted, or whose outcome is unknown, the same change is sent only with
- * `allowRepeat`.
- */
+/** Time after an accepted change, or one whose outcome is unknown, in which the same change needs `allowRepeat` (milliseconds). */
 export const duplicateWindowMs = 10 * 60 * 1000;
 
-/** No call takes this long (milliseconds). A change that ended longer ago is in conflict with no other change, except by its nonce. */
+/** A time that no call takes (milliseconds). A change that ended longer ago is in conflict with others only by its nonce. */
 export const abandonedMs = 2 * 60 * 60 * 1000;
 
 /**
- * Returns the time (milliseconds) until which a change of another version blocks every change, because its digest cannot be compared: until
- * its call must be over or, if it has ended, until it cannot be a duplicate any more. It blocks with any outcome, because even a rejected
- * change shows that a server of that version was still writing, and may write again.
+ * Returns the time (milliseconds) until which a change of another version blocks every change, because its digest cannot be compared. It
+ * blocks until its call must be over or, if it has ended, until it cannot be a duplicate any more. Its outcome does not matter, because
+ * even a rejected change shows that a server of that version may still write.
  */
 export const blocksUntil = (begun: number, ended: number | undefined): number =>
   Math.min(begun + abandonedMs, ended === undefined ? Number.POSITIVE_INFINITY : ended + duplicateWindowMs);
@@ -33,14 +30,14 @@ export class OtherVersion extends ShownError {
 }
 
 /**
- * A change with the time of its ending in milliseconds. The time is by the database's clock or, in a file, by the journal's clock, converted
- * to this server's, because the clocks of servers differ and are set back.
+ * A change with the time of its ending (milliseconds). All changes have times by one clock, because the clocks of servers differ and are
+ * set back: in a database by its clock, in a file by the journal's clock, converted to this server's clock.
  */
 export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };
 
 /**
- * Joins intents with their endings. An ending without its intent before it is left out. The changes are in the order of their intents, because
- * of two changes that ask for the same, only the one whose intent comes first may be sent.
+ * Joins intents with their endings. An ending without its intent before it is left out. The changes are in the order of their intents,
+ * because only the first of two equal changes may be sent.
  *
  * An intent is written again if another process rotated the file during the write. Some processes then see only the second copy, in the new
  * file, and all must agree on the order. So if an intent comes twice, its last place counts. At worst, neither of two equal changes A and B

@@ -58,7 +58,7 @@ export const intentSchema = lazy(() =>
 );
 export type Intent = z.output<ReturnType<typeof intentSchema>>;
 
-/** Kinds of consent in changes that were `declined` by their caller or by a program, not by a person. */
+/** Kinds of consent in changes that were `declined`, but not by a person: by their caller or by a program. */
 export const notRefusedByPerson: readonly Intent['consent'][] = ['withdrawn', 'program'];
 
 /** `not sent`: stopped by a conflict or an error after its intent was written. `declined`: by a person, its caller or a program. */

@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 
-/** Bytes of a read that most often finds all lines that are wanted, such as one new entry. */
+/** Size of the first read (bytes), which most often gets all new lines, and of all reads from the end. */
 const smallChunkBytes = 64 * 1024;
-/** Bytes of the further reads of `linesAfter`, except within a very long line. Not more, because other work gets its turn between them. */
+/** Size of the further reads of `linesAfter` (bytes), except in a very long line. It is limited so that other work gets its turn in between. */
 const largeChunkBytes = 256 * 1024;
 const newline = 0x0a;
 
@@ -41,7 +41,7 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
       yield {
         lines: bytes.toString('utf8', 0, endOfLines - 1).split('\n'),
         end: position - incomplete.length,
-        // By these bytes, `FileTail` recognises the file at its next read.
+        // `FileTail` recognises the file by these bytes at its next read.
         last: lastLineOf(bytes.subarray(0, endOfLines)),
       };
     }
@@ -52,7 +52,7 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
   }
 }
 
-/** Copies the last line, because entries may differ only at their beginning, and at least the last `lastBytes` bytes. */
+/** Copies the last line, but at least `lastBytes` bytes. A whole line, because entries may differ only at their beginning. */
 function lastLineOf(lines: Buffer): Buffer {
   const endOfPrevious = lines.length < 2 ? -1 : lines.lastIndexOf(newline, lines.length - 2);
   const startOfLastLine = endOfPrevious + 1;
@@ -63,7 +63,7 @@ function lastLineOf(lines: Buffer): Buffer {
 /** Yields the lines of a file from the last to the first. What follows the last newline comes first: an incomplete line, or an empty text. */
 export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
   const { size } = await file.stat();
-  /** Everything from here to the end is read. */
+  /** The bytes from here to the end were read already. */
   let position = size;
   /** Pieces, in order, of a line whose beginning is not read yet. As Latin-1, because a chunk may begin within a character of UTF-8. */
   let pieces: string[] = [];

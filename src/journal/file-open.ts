@@ -140,7 +140,7 @@ export const maximumBytes = 512 * 1024;
 interface AppendHooks {
   /** Called after the file was opened. If it rejects, nothing is written. */
   readonly afterOpen: () => Promise<void>;
-  /** Called just before the lines are written. After an error before this call, the file has none of them. */
+  /** Called just before the lines are written. If `append` fails before this call, nothing was written. */
   readonly beforeWrite?: (() => void) | undefined;
 }
 

@@ -79,7 +79,8 @@ export async function* readChanges(
     const { ending } = entry;
     const change = withoutKnownOutcome.get(ending.id);
     const isUnknown = ending.outcome === 'unknown';
-    // The change did not begin between `since` and `until`, its outcome was yielded before, or a second `unknown` says nothing new.
+    // Skips the ending of a change that did not begin between `since` and `until` or whose outcome was yielded before, and a second
+    // `unknown`.
     if (change === undefined || (isUnknown && change.ending !== undefined)) continue;
 
     const ended = { ...change, ending };
@@ -106,8 +107,9 @@ async function* withoutRepeatedIntents(entries: AsyncIterable<Entry>): AsyncGene
 }
 
 /**
- * The entries of the files rotated after `since` (milliseconds), then of the file, then those appended after each `follow`, which resolves
- * with false to stop. If the file was replaced meanwhile, all entries come again. Skips lines that this version does not understand.
+ * Yields the entries of the files that were rotated after `since` (milliseconds) and of the current file, and after each `follow` the new
+ * entries, until `follow` resolves with false. If the file was replaced meanwhile, all entries come again. Skips lines that this version
+ * does not understand.
  */
 async function* entriesOldestFirst(path: string, since: number, follow: ReadOptions['follow']): AsyncGenerator<Entry> {
   const tail = new FileTail(path);
@@ -117,6 +119,6 @@ async function* entriesOldestFirst(path: string, since: number, follow: ReadOpti
         const entry = readEntry(line);
         if (entry !== undefined) yield entry;
       }
-    // Without `follow`, there is one read.
+    // Ends after one read if there is no `follow`.
   } while (await follow?.());
 }

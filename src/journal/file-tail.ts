@@ -73,7 +73,7 @@ export class FileTail {
     const hasFoundNoLine = this.#isStarted && this.#position === undefined;
     if (!hasFoundNoLine) onRestart?.();
     this.#isStarted = true;
-    // Set again when `#readFile` finds a line. If it finds none, the next read must not continue at the old place.
+    // `#readFile` sets the position only if it finds a line. If it finds none, the next read must not continue at the old place.
     this.#position = undefined;
   }
 

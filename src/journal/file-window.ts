@@ -9,7 +9,7 @@ import { FileTail } from './file-tail.js';
 import { type EndingLine, type IntentLine, readId, readLine } from './line.js';
 import { JournalWindow } from './window.js';
 
-/** If the advances of clock and uptime differ by more than this (milliseconds), the clock was set. The uptime may be in whole seconds. */
+/** The clock was set if it advanced by this many milliseconds more or less than the uptime, which may be in whole seconds. */
 const clockToleranceMs = 2_000;
 
 /** Keeps the window of a journal up to date with its file. If the file is lost, writes the entries into a new file. */
@@ -29,7 +29,7 @@ export class FileWindow {
   #readSince: number | undefined;
   /** The device of the journal's folder at the last check. */
   #device: number | undefined;
-  /** Entries that the file does not have any more, by kind and id. */
+  /** Entries that the file has lost, by kind and id. */
   readonly #lost = new Map<string, IntentLine | EndingLine>();
   #warnings: readonly SafeText[] = [];
   /** Both clocks at the last refresh, in milliseconds. */
@@ -92,11 +92,11 @@ export class FileWindow {
     this.#log('warn', 'clock', { problem: clockWasSet(byMs) });
   }
 
-  /** Begins a new window, because the file will be read from its beginning. Known entries count as lost until they are read from it. */
+  /** Begins a new window, because the file will be read from its beginning. Known entries count as lost until they are found in the file. */
   #restart(time: number): void {
     for (const line of this.#window.entries()) this.#lost.set(keyOf(line), line);
     this.#window.clear();
-    // Added before the lines of the new file, so that its intents come later.
+    // Added now, so that the intents of the new file come later.
     for (const line of this.#lost.values()) this.#window.add(line, time);
     this.#readSince = time - longestWindowMs;
   }
@@ -167,7 +167,7 @@ async function unfinishedIn(paths: readonly string[]): Promise<IntentLine[]> {
   return [...unfinished.values()];
 }
 
-/** Updates the unfinished intents with the next lines. Parses only intents without an ending in them, because most changes end soon. */
+/** Updates the unfinished intents with the next lines. Parses only the intents that have no ending in `lines`, because most changes end soon. */
 function trackUnfinished(unfinished: Map<string, IntentLine>, lines: readonly string[]): void {
   const begun = new Map<string, string>();
   for (const text of lines) {

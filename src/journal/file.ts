@@ -40,7 +40,7 @@ export function createFileJournal(
   const warnOfClock = createClockWarning(log);
   const persistence = createPersistence();
 
-  /** @param beforeWrite called just before the entries are written. After an error before this call, the file has none of them */
+  /** @param beforeWrite called just before the entries are written. If `write` fails before this call, nothing was written */
   const write = async (entries: readonly Entry[], beforeWrite?: () => void) => {
     const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
     // Fails if the path now leads to another disk, for example because the journal's disk is not mounted any more.
@@ -61,7 +61,8 @@ export function createFileJournal(
     persistence.writeNowOrLater(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
 
   /**
-   * Decides whether an intent that the file has may be sent. Its place in the file counts, and not its time: only earlier entries are compared.
+   * Decides whether an intent that was written to the file may be sent. Only the entries before it in the file are earlier, whatever its
+   * time.
    * @throws OtherVersion from `window.related` if the file has recent entries of another version
    */
   const decide = async (intent: Intent, { allowRepeat, budget }: BeginOptions): Promise<BeginResult> => {
@@ -99,7 +100,8 @@ export function createFileJournal(
     const ending = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
     await write([{ intent }, { ending }]);
 
-    // If a line below throws, the entries stay in the file. Nothing has to be undone, because the caller declines the change again with another ID.
+    // If a later step throws, the entries stay in the file, which does no harm, because the caller declines the change again with another
+    // ID.
     const window = await fileWindow.refresh();
     const earlier = window.related(intent, now().getTime(), window.positionOf(intent));
     const isSpent = isNonceSpent(earlier, intent.nonce);
@@ -165,8 +167,8 @@ export function createFileJournal(
 }
 
 /**
- * True if a change was declined between two times (milliseconds), by the time in its entry. The journal's clock follows the fastest clock
- * of all servers, so by that clock refusals could count as recent for too long, and people would not be asked.
+ * True if a change was declined between two times (milliseconds), by the time in its entry. By the journal's clock, which follows the
+ * fastest clock of all servers, refusals could count as recent for too long, and people would not be asked.
  */
 function isDeclinedBetween({ ending }: RecordedChange, since: number, until: number): boolean {
   const declinedAt = Date.parse(ending?.time ?? '');

@@ -12,7 +12,7 @@ export type BeginResult =
   | ({ readonly kind: 'budgetSpent'; readonly budget: Budget } & BudgetState)
   | { readonly kind: 'unwritable'; readonly reason: string };
 
-/** @param name name of the file, or of the database without its password */
+/** The result if an intent cannot be written. `name` is the name of the file, or of the database without its password. */
 export const unwritable = (name: string, error: unknown): BeginResult => ({
   kind: 'unwritable',
   reason: `${name}: ${reasonOf(error)}`,

@@ -12,7 +12,7 @@ export interface IntentLine {
   readonly digest: string;
   readonly nonce?: string | undefined;
   readonly budget?: string | undefined;
-  /** True if the entry was written again after its file was lost. If its first position among the intents is known, it keeps that. */
+  /** True if the entry was written again after its file was lost. The intent then keeps its first position, if known. */
   readonly isRestored: boolean;
   /** True if the digest has the format of an earlier version, so that the same change has another digest today. */
   readonly isOlder: boolean;

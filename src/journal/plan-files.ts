@@ -57,7 +57,7 @@ export function createPlanFiles(folder: string): PlanStore {
       const plan = await readPlan(folder, file);
       if (plan !== undefined || file.state === 'decided') return plan;
 
-      // The file was there as `waiting` and is gone, because it was renamed when the plan was decided, or was erased.
+      // The waiting plan's file is gone: it was erased, or renamed because the plan was decided.
       const decided = await findFile(nonce);
       return decided === undefined ? undefined : readPlan(folder, decided);
     },
@@ -65,7 +65,6 @@ export function createPlanFiles(folder: string): PlanStore {
       const file = await findFile(nonce);
       if (file?.state !== 'waiting') return false;
       const decidedName = file.name.replace(/waiting$/, 'decided');
-      // Of several processes, only one can rename the file.
       const isClaimed = await renameIfThere(join(folder, file.name), join(folder, decidedName));
       // The plan is decided by its new name, even if its new content cannot be written.
       if (isClaimed) await writePlan(folder, decidedName, sealed).catch(() => undefined);

@@ -2,8 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { textAt } from '../util/objects.js';
 
 /**
- * Returns an address for PostgreSQL's library, which treats the modes `prefer`, `require` and `verify-ca` as `verify-full`, and prints a
- * warning of eight lines about each. So `verify-full` takes their place.
+ * Replaces the modes `prefer`, `require` and `verify-ca` in an address by `verify-full`. PostgreSQL's library treats them as `verify-full`,
+ * too, but prints a warning of eight lines about each.
  */
 export const connectionString = (url: string): string =>
   /[?&]uselibpqcompat=/.test(url)
@@ -43,7 +43,7 @@ function withoutPassword(address: string): string | undefined {
 
 /** Returns the error of a connection, which names the file if the library could not read a file of `sslrootcert`, `sslcert` or `sslkey`. */
 export function namingFile(error: unknown): unknown {
-  // A folder can be opened, but not read.
+  // EISDIR: a folder can be opened, but not read.
   const isOfFile = textAt(error, 'syscall') === 'open' || textAt(error, 'code') === 'EISDIR';
   if (!isOfFile) return error;
   const file = textAt(error, 'path') ?? 'a file of sslrootcert, sslcert or sslkey';

@@ -10,7 +10,7 @@ import { storePlace } from './store-place.js';
 const defaultLimits = {
   connectMs: 3_000,
   statementMs: 5_000,
-  /** Longer than `statementMs`, so that the database stops a slow statement first. After its error, the outcome is not in doubt. */
+  /** Longer than `statementMs`, so that the database stops a slow statement first. Its error leaves no doubt about the outcome. */
   answerMs: 7_000,
 };
 /** A commit has practically no time limit: Node's longest timeout is 25 days. With 0, `answerMs` would be its limit. */
@@ -31,7 +31,7 @@ export interface Transaction {
 interface ConnectionPool {
   /**
    * Runs work in a transaction, which is flushed to disk even if the database does not flush by default.
-   * @param beforeCommit called just before the commit is sent. After an error before this call, nothing was committed.
+   * @param beforeCommit called just before the commit is sent. If `run` fails before this call, nothing was committed
    * @throws CommitPending if the database does not confirm the commit in time, or the database's error
    */
   run<Result>(work: (transaction: Transaction) => Promise<Result>, beforeCommit?: () => void): Promise<Result>;
@@ -139,7 +139,8 @@ function createPool({ currentUrl, mostConnections, limits }: ConnectionOptions):
     application_name: 'cloudops-mcp',
     allowExitOnIdle: true,
   });
-  // Without listeners, these errors would end the process. A query on a broken connection fails anyway, and the pool replaces idle ones.
+  // Without listeners, these errors would end the process. They can be ignored, because a query on a broken connection fails anyway, and
+  // the pool replaces idle connections.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
@@ -173,7 +174,7 @@ async function closeOnError<Result>(
   }
 }
 
-/** Begins a transaction, and compares this server's clock, `now`, with the database's. `offsetMs` is positive if this server's is ahead. */
+/** Begins a transaction, and compares this server's clock, `now`, with the database's. `offsetMs` is positive if this server's clock is ahead. */
 async function begin(
   client: pg.PoolClient,
   { now, databaseTime, limits: { statementMs } }: ConnectionOptions,
@@ -189,7 +190,6 @@ async function begin(
   // For several statements, `pg` returns a list of results. Without a number in the last, `databaseNow` is NaN, and the next query that uses
   // it as a time fails.
   const clockMs: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.clock_ms : undefined;
-  // Tests shift the database's clock with `databaseTime`.
   const databaseNow = databaseTime(Number(clockMs));
   const answeredAt = now().getTime();
   // The database read its clock between `sentAt` and `answeredAt`, so only a time outside them shows a difference.
@@ -210,8 +210,8 @@ async function isConfirmedInTime(committed: Promise<void>, answerMs: number): Pr
 }
 
 /**
- * Passes on an error. An answer of a database that is an error without an SQL code is replaced, because it may have any text and, without
- * encryption, any sender.
+ * Passes on an error, but replaces a database error without an SQL code, because its text may be anything and, without encryption, its
+ * sender anybody.
  * @throws the error, or an error that says that it has no code
  */
 function failWithCode(error: unknown): never {

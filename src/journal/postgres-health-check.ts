@@ -36,7 +36,7 @@ const lackingForChanges = `array(
     unnest(array['select', 'insert', 'update']) privilege
   where not has_table_privilege(name, privilege))`;
 
-/** Missing rights without which no person can be asked over HTTP or on the page. Changes are not refused for them. */
+/** Missing rights without which no person can be asked over HTTP or on the page. Changes are not refused without them. */
 const lackingForQuestions = `array(
   select name || ' ' || privilege from unnest(array['cloudops_messages', 'cloudops_plans']) name,
     unnest(array['select', 'insert', 'update', 'delete']) privilege

@@ -28,8 +28,8 @@ export const understoodIn = (rows: readonly unknown[]): RecordedChange[] =>
 const pageSize = 1_000;
 
 /**
- * While a journal is followed, each pass reads again the changes that were written in this time (milliseconds) before the newest one. A row has
- * the time at which its transaction began, but can be read only after the commit.
+ * How far each pass over a followed journal goes back before the newest change (milliseconds). A row has the time at which its transaction
+ * began, but can be read only after the commit, so earlier passes may have missed it.
  */
 const overlapMs = 60_000;
 
@@ -39,8 +39,8 @@ const positionSchema = lazy(() => z.object({ number: z.coerce.bigint(), written:
 type Run = <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
 
 /**
- * Yields the changes that began between `since` and `until`, if they were written since `writtenSince` or are unfinished, each with the time of
- * its last write (milliseconds) by the database's clock.
+ * Yields changes that began between `since` and `until`, and that were written since `writtenSince` or are unfinished. With each change
+ * comes the time of its last write (milliseconds) by the database's clock.
  */
 async function* selectWritten(run: Run, { since = 0, until }: ReadOptions, writtenSince: number) {
   const begunFrom = new Date(since);
@@ -72,8 +72,9 @@ async function* selectWritten(run: Run, { since = 0, until }: ReadOptions, writt
 }
 
 /**
- * Streams all changes of a journal, as `Journal.read` describes: a change when it has an outcome, again if the outcome changes, and unfinished
- * changes last. `options.follow` waits and resolves with true for another pass over the table, or with false to stop. Without it, there is one.
+ * Streams all changes of a journal, as `Journal.read` describes: a change when it has an outcome, again if the outcome changes, and
+ * unfinished changes last. `options.follow` waits and resolves with true for another pass over the table, or with false to stop. Without
+ * `follow`, there is one pass.
  */
 export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<RecordedChange> {
   const unfinished = new Map<string, RecordedChange>();

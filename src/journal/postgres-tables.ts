@@ -165,8 +165,8 @@ async function addTables(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Resolves with false if another process builds the indexes and `waitsForIndexes` is false. Polls, because the building of an index waits for all
- * transactions, and so would never end if a transaction waited for this lock.
+ * Locks the building of indexes. Resolves with false if another process builds them and `waitsForIndexes` is false. Polls, because building
+ * an index waits for all transactions, and would never end if one of them waited for this lock.
  */
 async function lockIndexes(client: pg.ClientBase, waitsForIndexes: boolean): Promise<boolean> {
   for (;;) {

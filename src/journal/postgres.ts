@@ -75,8 +75,8 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
     try {
       return await run((transaction) => writeIntent(transaction, intent, options), beforeCommit);
     } catch (error) {
-      // The change will not be sent. If its intent was committed, it would block the same change until it has an ending. `insert` adds the
-      // ending to a row that is there.
+      // The change will not be sent, but its intent may be committed, and would block the same change until it has an ending. `insert` adds
+      // the ending to an existing row.
       const endIntent = () => run((transaction) => insert(transaction, intent, unsent(intent.id, 'unwritable')));
       if (error instanceof CommitPending) {
         // The database still works on the commit, perhaps for long, so the caller does not wait for the ending.
@@ -99,8 +99,8 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
       }),
     tryEnd: (ending) => run((transaction) => update(transaction, shortenEnding(ending), { onlyUnfinished: true })),
     decline: (fullIntent) =>
-      // Without `requireSameTime`, because a refusal must be recorded even if this server's clock is wrong. If it is not known whether the commit
-      // succeeded, nothing has to be ended here, because the caller declines the change again with another ID.
+      // Without `requireSameTime`, because a refusal must be recorded even if this server's clock is wrong. After a commit in doubt,
+      // nothing has to be ended, because the caller declines the change again with another ID.
       run(async (transaction) => {
         const intent = shortenIntent(fullIntent);
         const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);
@@ -189,7 +189,7 @@ async function lockRelated(
   return selectRelated(transaction, { digest, nonce });
 }
 
-/** The times at which the changes began that count against the budget with this key (milliseconds, by the database's clock). */
+/** Start times of the changes that count against the budget with this key (milliseconds, by the database's clock). */
 async function selectSpent(
   { client, databaseNow }: Transaction,
   budgetKey: string | undefined,
@@ -214,7 +214,7 @@ async function selectDeclined(
 ): Promise<readonly string[]> {
   // The MCP client matters only if callers are not authenticated. Intents have its name shortened. Null selects the changes of all MCP clients.
   const clientName = caller === undefined && mcpClient !== undefined ? shorten(mcpClient, clientBytes) : null;
-  // Left out are changes with the outcome `declined` that their caller withdrew, or that a program declined in place of a person.
+  // Leaves out changes that their caller withdrew, or that a program declined in place of a person.
   const { rows } = await client.query(
     `select digest from cloudops_mutations
      where outcome = 'declined' and ended >= $1 and caller is not distinct from $2

@@ -4,12 +4,12 @@ import { type SafeText, say } from '../util/safe-text.js';
 import type { Intent, RecordedChange } from './entry.js';
 import { type Journal, shownDeed, shownTime } from './journal.js';
 
-/** Added to the time limit of a call (milliseconds). When both have passed, the call's change must have ended. */
+/** The change of a call must have ended this long after the call's time limit (milliseconds). */
 const slackMs = 60_000;
 
 export interface RecoveryOptions {
   readonly journal: Journal;
-  /** This process, and the time of its start. */
+  /** This process. `started` is the time of its start. */
   readonly process: Intent['process'];
   readonly started: Date;
   /** Milliseconds since `started`, by a monotonic clock. */
@@ -22,9 +22,9 @@ export interface RecoveryOptions {
 }
 
 /**
- * Ends the unfinished changes of processes that are gone, with the outcome `unknown`, and resolves with them. Leaves out changes that another
- * process has ended meanwhile. A change whose ending cannot be written is left to the next recovery. After two failures in a row, so are all
- * other changes, because the failures are then due to the journal. Never rejects.
+ * Ends the unfinished changes of processes that are gone, with the outcome `unknown`, and resolves with them. Leaves out changes that
+ * another process has ended meanwhile. A change whose ending cannot be written is left to the next recovery. After two failures in a row,
+ * all other changes are left, too, because the journal seems to be unusable. Never rejects.
  */
 export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
   const { journal, log, now, errorLevel } = options;

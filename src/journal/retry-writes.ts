@@ -7,7 +7,7 @@ const longestPauseMs = 5_000;
 /** An error that no retry can change. */
 export class Permanent extends Error {}
 
-/** Thrown if the database has not confirmed a commit in time. It may still succeed, and a retry would only wait for it. */
+/** Thrown if the database has not confirmed a commit in time. The commit may still succeed, and a retry would only wait for it. */
 export class CommitPending extends Error {
   readonly committed: Promise<void>;
   constructor(committed: Promise<void>) {
@@ -18,10 +18,7 @@ export class CommitPending extends Error {
 
 type Attempt = () => Promise<void>;
 
-/**
- * Returns functions that repeat a write until it succeeds, and functions that count and stop such writes. One try to write is an attempt. A write
- * is one or more attempts.
- */
+/** Returns functions that repeat attempts at a write until one succeeds, and functions that count and stop such writes. */
 export function createPersistence() {
   const closing = new AbortController();
   // Each write under way has a listener, so Node must not warn that many listeners are a leak.
@@ -41,7 +38,7 @@ export function createPersistence() {
   };
 
   /**
-   * Repeats the attempt until it succeeds. After `close` is called, at most one more attempt begins.
+   * Repeats the attempt until it succeeds. After `close`, at most one more attempt begins, without a pause.
    * @throws the last error, or a `Permanent` error at once
    */
   const write = (attempt: Attempt): Promise<void> => track(retry(attempt, closing.signal));
@@ -51,7 +48,7 @@ export function createPersistence() {
     /** Makes one attempt, and resolves after it even if it fails. Further attempts then follow in the background. */
     writeNowOrLater: async (attempt: Attempt): Promise<void> => {
       await track(attempt()).catch(() => {
-        // The last error is ignored. After a `Permanent` error, `write` makes a single attempt, which fails too.
+        // Nobody waits for this write, so its error is ignored. After a `Permanent` error, it ends with its first attempt.
         void write(attempt).catch(() => undefined);
       });
     },
@@ -59,11 +56,10 @@ export function createPersistence() {
     count: () => underWay.size,
     /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats `attempt` until it succeeds. */
     writeAfter: (earlier: CommitPending, attempt: Attempt): void => {
-      // The attempt follows whether the commit succeeds or fails.
       const written = waitForCommit(earlier, closing.signal).then(() => retry(attempt, closing.signal));
       void track(written).catch(() => undefined);
     },
-    /** Stops retries: of each write, at most one more attempt begins. Resolves when all writes have ended. */
+    /** Ends all pauses. Each write makes at most one more attempt. Resolves when all writes have ended. */
     close: async (): Promise<void> => {
       closing.abort();
       // When a write ends, the function that waited for it may begin another, as `writeNowOrLater` does.
@@ -82,7 +78,7 @@ async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
       if (error instanceof Permanent || isLast) throw error;
       // Nothing is left to do if the commit succeeds in the end. If it fails, the next attempt follows.
       if (error instanceof CommitPending && (await waitForCommit(error, signal))) return;
-      // The signal cuts the pause short, and then one last attempt follows.
+      // The signal ends the pause, and then the last attempt follows.
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -66,7 +66,7 @@ const tlsProblem = (parameters: URLSearchParams) =>
     ? say`it has a parameter of TLS without a value, or one that is none of ${namesOf(tlsParameters)}`
     : undefined;
 
-/** True also for an address that is not valid, because its parts are not known. */
+/** True if an address has a password, or is not valid, because its parts are then unknown. */
 function mayHoldPassword(address: string): boolean {
   if (!isPostgres(address)) return true;
   const { password, searchParams } = new URL(address);

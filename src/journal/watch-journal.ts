@@ -11,7 +11,7 @@ const succeedingMs = 30_000;
 
 /** The state of a journal, for readiness and metrics. */
 interface JournalWatch {
-  /** True from the first successful check on. But false while the journal has recent entries of another version of this server. */
+  /** True after the first successful check, except while the journal has recent entries of another version of this server. */
   isReady(): boolean;
   /** The result of the last check. A problem means that changes are refused. */
   lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };

@@ -89,8 +89,8 @@ export class JournalWindow {
     change.lastTime = time;
     if (settles(ending.outcome)) this.#unsettled.delete(ending.id);
     this.#updateIndexes(change);
-    // After a second ending, the same object is in `#ended` twice, so both places have the later time. `prune` stops at the first change that is
-    // recent, so it may keep some older changes a little longer, which does no harm.
+    // After a second ending, the change is in `#ended` twice, both times with the later time. So `prune`, which stops at the first recent
+    // change, may keep some older changes a little longer, which does no harm.
     this.#ended.push(change);
   }
 
@@ -306,11 +306,14 @@ class JournalClock {
   /** Returns the journal's time for the next entry. `written` is the time by the clock of its server. */
   advance(written: number): number {
     this.#newest = Math.max(this.#newest, written);
-    // After a jump forward, the time of an older entry moves along, so that its age stays the same.
+    // If this server's clock was set forward after the entry, its time moves along, so that its age stays the same.
     return this.#newest <= this.#aheadSince ? this.#newest + this.#aheadMs : this.#newest;
   }
 
-  /** The later of an entry's times by its server's clock and by the journal's, converted to this server's, so that no entry seems too old. */
+  /**
+   * Returns the later of two times of an entry, so that no entry seems too old: `written` by its server's clock, and `byJournal`, converted
+   * to this server's clock.
+   */
   latest(written: number, byJournal: number, now: number): number {
     return Math.max(written, byJournal + this.offsetMs(now));
   }
