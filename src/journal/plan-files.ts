@@ -37,8 +37,8 @@ export function createPlanFiles(folder: string): PlanStore {
   const takeTurn = createTurns();
 
   return {
-    // Two calls at once would both count before either adds its plan. Two processes may still do so, and then a few plans more than
-    // `mostWaiting` wait, which does no harm.
+    // Calls take turns, because two at once would both count before either adds its plan. Two processes may still do so. A few plans more
+    // than `mostWaiting` do no harm.
     add: ({ nonce, owner, expiresAt, sealed }, mostWaiting) =>
       takeTurn(async () => {
         await makeFolder(folder);

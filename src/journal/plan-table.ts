@@ -15,7 +15,7 @@ export function createPlanTable(database: Database): PlanStore {
   return {
     add: ({ nonce, owner, expiresAt, sealed }, mostWaiting) =>
       run(async ({ client }) => {
-        // Locks the owner until the commit. Two transactions at once would both count before either adds its plan.
+        // Locks the owner until the commit, because two transactions at once would both count before either adds its plan.
         await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`cloudops plans ${owner}`]);
         const { rowCount } = await client.query(
           `insert into cloudops_plans (nonce, owner, expires, sealed) select $1, $2, $3, $4

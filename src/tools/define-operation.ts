@@ -240,6 +240,7 @@ export interface CompanionRead<Input, State = unknown> {
   readonly lasting?: LastingPart<Input, State>;
 }
 
+/** A part of a companion read's record that never changes. */
 export interface LastingPart<Input, State = unknown> {
   /** Returns the values that identify the thing that the part is about: bucket, object and upload ID. */
   names(input: Input): readonly string[];

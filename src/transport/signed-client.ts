@@ -89,7 +89,6 @@ export function createSignedClients(dependencies: SignedClientDependencies): Ope
   return (endpoint, options) => createCallClient(endpoint, options, dependencies, redactorOfCredentials);
 }
 
-/** Creates the client of one call. */
 function createCallClient(
   endpoint: Endpoint,
   { repeatable, secretArguments, signal, span, onRetry, byteLimit }: SignedClientOptions,

@@ -98,10 +98,10 @@ function possibleCounts(arrivals: readonly UploadPart[], needed: number, started
   const isOrdered = needed <= Math.min(maximumConnections, arrived / 3);
   const leastByOrder = isOrdered ? needed : 1;
 
-  // If the start is unknown, a burst at the beginning shows how many parts the first round has at least. The begins of the first round are
-  // then unknown too, so only later parts show how long a part takes. At least half of all parts must be later parts.
   const isStartKnown = startedAt !== undefined;
+  // If the start is unknown, a burst at the beginning shows how many parts the first round has at least.
   const least = isStartKnown ? leastByOrder : Math.max(leastByOrder, firstBurstOf(arrivals));
+  // If the start is unknown, only parts after the first round show how long a part takes. They must be at least half of all parts.
   const most = Math.floor(Math.min(maximumConnections, isStartKnown ? arrived : arrived / 2));
   return Array.from({ length: Math.max(1, most - least + 1) }, (_, index) => least + index);
 }

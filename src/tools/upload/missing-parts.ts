@@ -8,7 +8,7 @@ export interface MissingParts {
   /** Parts that are no longer expected, because so many later parts have arrived (`isPassed`). The client left them out, or they failed. */
   readonly passedOver: readonly Range[];
   readonly toCome: readonly Range[];
-  /** Number of parts in flight. It may be known even if `inFlight` is empty, because nothing shows which parts they are. */
+  /** Number of parts in flight. `inFlight` is empty if this number is known, but nothing shows which parts they are. */
   readonly inFlightCount: number;
 }
 

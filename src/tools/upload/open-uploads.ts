@@ -96,7 +96,7 @@ export interface OpenUploadsSoFar {
   /** Number of uploads that each initiator started. */
   readonly initiators: Map<string, number>;
   readonly objects: Map<string, UploadsOfObject>;
-  /** Identities of the uploads on the page before. Pages may overlap, so an upload in this set was already counted. */
+  /** Identities of the uploads on the previous page, which were counted already. Pages may overlap. */
   onPageBefore: ReadonlySet<string>;
   /** Time of the service's last answer (ISO 8601). If it is unknown, so are all ages. */
   checkedAt?: string | undefined;
