@@ -195,6 +195,13 @@ test.each([
   expect(all.filter((text) => text === 'The answer has none of the expected fields: instance.')).toHaveLength(count);
 });
 
+test('the structure of an accepted change begins with what matters most, because some hosts pass on only its beginning', async () => {
+  const { told } = await outcomeOf(answeredBy(200, parseBody(record), 2));
+  const fields = Object.keys('structured' in told ? told.structured : {});
+  const order = ['summary', 'outcome', 'consent', 'sentAt', 'where', 'effects', 'next', 'requestIds', 'attempts'];
+  expect(fields).toEqual([...order, 'warnings', 'answer']);
+});
+
 function fail(): never {
   throw new Error('a fault');
 }
