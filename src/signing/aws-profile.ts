@@ -57,8 +57,7 @@ export const parserOfProfiles =
     for (const path of [init.configFilepath, init.filepath]) {
       // A file that is missing or cannot be read counts as empty, because each of the two files is optional.
       const text = await readFile(path, 'utf8').catch(() => '');
-      // The loader uses this text in place of the file. A section `__proto__` would make it refuse the file, so the section gets a kind that it
-      // skips.
+      // The loader uses this text in place of the file. The new header has a section type that the loader skips.
       externalDataInterceptor.interceptFile(path, text.replace(unusableHeader, '[unusable __proto__]'));
     }
     return parseKnownFiles(init);
@@ -123,7 +122,7 @@ export function openProfile(options: ProfileOptions): {
       id,
       current: async () => sourceOf(await watched.current()).current(),
       renewed: async (refused) => {
-        // New keys may just be written, so this waits until the files have stopped changing.
+        // Waits until the files have stopped changing, because new keys may just be written.
         const source = sourceOf(await watched.settled());
         const keys = await source.current();
         // The keys have been renewed already if a file has changed, or if the program has printed new keys for another call.
@@ -155,8 +154,7 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
   // the keys of the role.
   const needsAwsTools = Object.keys(settings).some((setting) => roleOrSignIn.test(setting));
   if (needsAwsTools) {
-    // The message has the command twice: as the JSON list for the setting, in which `say` puts the profile's name in quotation marks, and as
-    // people know the command.
+    // The message has the command twice: as people know it, and as the JSON list for the setting, in which `say` quotes the profile's name.
     throw new KeysUnavailable(
       say`the profile ${name} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
       words('Set CLOUDOPS_CREDENTIAL_PROCESS, or give the account keys of its own.'),

@@ -12,8 +12,8 @@ export interface KeySource {
    */
   current(): Promise<Credentials>;
   /**
-   * Looks for other keys after a service has refused keys as unknown or expired. Undefined if there are none. From then on, `current` returns
-   * the other keys too, or newer keys.
+   * Looks for other keys after a service has refused keys as unknown or expired. Undefined if there are none. Afterwards, `current` returns these
+   * keys or newer keys.
    * @throws KeysUnavailable
    */
   renewed(refused: Credentials): Promise<Credentials | undefined>;

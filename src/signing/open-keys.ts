@@ -9,7 +9,7 @@ import { runProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
 import { type FileAccess, FileWatcher } from './watched-files.js';
 
-/** Where an account's keys come from, by its settings. Nothing has been read from there yet. */
+/** The settings that say where an account's keys come from. */
 export type KeySettings =
   | KeyOrFileSettings
   | { readonly kind: 'process'; readonly command: readonly string[] }
@@ -76,8 +76,8 @@ function openKeysOrKeyFiles({ credentials, files }: KeyOrFileSettings, access: F
   const readFromFiles = async () => {
     const texts = await Promise.all(fileEntries.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
-    // `wholeCredentials` also refuses a key ID or token with white space inside, such as a second line. The message names the usual cause,
-    // and the remedy fits both.
+    // The message names the usual cause. `wholeCredentials` also refuses a key ID or token with white space inside, such as a second line, which
+    // the remedy fits too.
     if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), keyFileRemedy);
     return keys;
   };

@@ -17,7 +17,7 @@ interface ProcessKeysOptions {
 }
 
 const minuteMs = 60_000;
-/** In this time before the keys expire, a call starts the program again without waiting for it (milliseconds). */
+/** Within this time before the keys expire (milliseconds), a call starts the program again without waiting for it. */
 const earlyMs = 5 * minuteMs;
 
 /** A reason for missing keys, and the step that makes keys available. */
@@ -27,7 +27,7 @@ interface Failure {
   readonly remedy: SafeText;
 }
 
-/** For keys that had expired when they were printed, or have expired since. */
+/** The failure if keys had expired when they were printed, or have expired since. */
 const haveExpired: Failure = {
   kind: 'failed',
   problem: words('printed keys that have expired'),
@@ -115,7 +115,7 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
     },
     renewed: async (refused) => {
       const areStillRefused = () => printed === undefined || areSameKeys(printed.credentials, refused);
-      // Another call may have got new keys already, and then the program need not run.
+      // The program need not run if another call has got new keys already.
       if (areStillRefused()) await refresh();
       return areStillRefused() ? undefined : printed?.credentials;
     },

@@ -27,7 +27,7 @@ export const s3Profile: SigningProfile = {
   encodesPathTwice: false,
 };
 
-/** The catalog and DevOps APIs. */
+/** All other APIs. */
 export const apiProfile: SigningProfile = {
   dateHeader: 'x-amz-date',
   tokenHeader: 'x-amz-security-token',

@@ -34,7 +34,6 @@ const pollMs = 250;
 /** The longest wait for files that keep changing (milliseconds). */
 const longestWaitMs = 5000;
 
-/** The state of the files at one moment. */
 interface FilesState {
   /** Text that changes when a file is written or replaced. */
   readonly fingerprint: string;
@@ -53,7 +52,7 @@ export class FileWatcher<Value> {
   #readFingerprint: string | undefined;
   /** The latest fingerprint, and the time at which it was seen first (milliseconds). */
   #lastSeen: { readonly fingerprint: string; readonly since: number } | undefined;
-  /** The error to throw while there is no value. It begins with the only reason until a read fails: files changed during each read. */
+  /** The error to throw while there is no value. Until a read fails, the only reason is that a file changed during each read. */
   #problem = new KeysUnavailable(words('a file was written while it was read'), words('Try again.'));
   #lastRefresh: Promise<unknown> = Promise.resolve();
   #settling: Promise<void> | undefined;
@@ -104,7 +103,7 @@ export class FileWatcher<Value> {
     return refreshed;
   }
 
-  /** Reads changed files if they have been quiet for `quietMs`, or if there is no value yet. Resolves with false if they were not. */
+  /** Reads changed files if they have been quiet for `quietMs`, or if there is no value yet. Resolves with false if they are not quiet yet. */
   async #refresh(): Promise<boolean> {
     const { fingerprint, isQuiet } = await this.#filesState();
     if (fingerprint === this.#readFingerprint && this.#value !== undefined) return true;
@@ -128,7 +127,8 @@ export class FileWatcher<Value> {
   }
 
   /**
-   * Reads the files, and logs a new value or a failure. After a failure, the earlier value stays in use until the files change again.
+   * Reads the files, and logs a new value or a failure. After a failure, the earlier value stays in use until the files change again. The result
+   * is dropped if the files were written during the read.
    * @param fingerprint text that describes the files just before this read, and changes when a file is written
    */
   async #read(fingerprint: string): Promise<void> {
@@ -138,10 +138,10 @@ export class FileWatcher<Value> {
       (error: unknown) => ({ problem: error instanceof KeysUnavailable ? error : unreadableKeys(error) }),
     );
     const wasWritten = (await this.#filesState()).fingerprint !== fingerprint;
-    // A later success need not clear the problem, because callers get it only while there is no value.
+    // Kept even if the files were written, as the reason for callers that get no value. Callers that get a value never see the problem.
     if ('problem' in result) this.#problem = result.problem;
-    // A value from files that were written during the read may be a mixture of old and new, so it is dropped. These files do not count as read,
-    // so the next call reads them again. Until then, callers get the earlier value, or `#problem` if there is none.
+    // A value from files that were written during the read may be a mixture of old and new. The files do not count as read, so the next call reads
+    // them again.
     if (wasWritten) return;
 
     this.#readFingerprint = fingerprint;
