@@ -26,7 +26,7 @@ interface AnnouncerOptions {
 /** Pauses before the second, third and fourth attempt (milliseconds). */
 const pausesMs = [1_000, 5_000, 30_000];
 const answerMs = 5_000;
-/** Maximum number of messages that are being sent or retried. Beyond it, a plan is only logged. */
+/** Maximum number of messages that are being sent or retried. Further plans are only logged. */
 const mostUnderWay = 50;
 /** Rate limit per caller: `mostOfCaller` messages in `spanMs`, because a caller can make and withdraw any number of plans. */
 const mostOfCaller = 20;
@@ -39,7 +39,7 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
   /** The messages of the last `spanMs`, without those that a limit stopped. */
   let recentMessages: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
 
-  /** Why no message of a caller may be sent now; undefined if one may. Forgets messages that are older than `spanMs`, which is ten minutes. */
+  /** Returns the limit that stops a caller's message now; undefined if the message may be sent. Forgets messages older than `spanMs`. */
   const reachedLimit = (caller: string | undefined): string | undefined => {
     if (underWay >= mostUnderWay) return 'too many announcements are under way';
     const time = now().getTime();
@@ -98,7 +98,7 @@ async function retryPost(
   return attempt();
 }
 
-/** Sends one message to the webhook. @throws Refused if a retry cannot succeed, and another Error if it may */
+/** Sends one message to the webhook. @throws Refused if a retry cannot succeed, and another Error if a retry may succeed */
 async function post(client: HttpClient, { url, key }: Webhook, body: string, time: Date): Promise<void> {
   const timestamp = String(Math.floor(time.getTime() / 1000));
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-cloudops-timestamp': timestamp };
@@ -126,7 +126,7 @@ const bodyOf = ({ headline, decideAt }: Announcement): string =>
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 /** Replacements that look like the formatting characters of Slack and Markdown, because Slack has no escape for these. */
 const lookalikes: Readonly<Record<string, string>> = { '*': '\u2217', _: '\u02cd', '~': '\u223c', '`': '\u02cb' };
-/** Formatting characters. A `_` between letters or digits stays, as in `my_server`, because it formats nothing there. */
+/** Formatting characters. A `_` between letters or digits, as in `my_server`, formats nothing and stays. */
 const formatting = /[*~`]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 /** The characters by which chat services recognise a link (`a.com`), a mention (`@a`), an emoji (`:a:`) or a Markdown link (`](`). */
 const recognized = /[@#:\]]|(?<=[\p{L}\p{N}])\.(?=[\p{L}\p{N}])/gu;

@@ -6,7 +6,6 @@ export type DecisionPage =
   | {
       readonly kind: 'signIn';
       readonly addressOf: (nonce: string) => string;
-      /** Announces a waiting plan. */
       readonly announce: (announcement: Announcement) => void;
     }
   /** A page in the browser on this machine. Its address stays secret, because anyone who has the address can decide. */

@@ -13,7 +13,7 @@ export interface UserReply {
 /** Runs work that waits for a person, outside the limit of concurrent calls. @throws Refusal if too many calls wait already */
 export type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** Runs work that waits for a person: by `wait` if there is one, and otherwise directly, because no limit holds. */
+/** Runs work that waits for a person: with `wait`, or directly if there is no limit of concurrent calls. */
 export const waitForPerson = <Result>(
   { wait }: { readonly wait?: Wait | undefined },
   work: () => Promise<Result>,
@@ -52,8 +52,8 @@ export interface Guide {
 }
 
 /**
- * Waits for work until `stop` aborts because this server shuts down. The work changes nothing (it asks a person, for example), so it may be
- * abandoned. The work gets a signal that aborts when `stop` or `signal` aborts.
+ * Runs work, and stops waiting for it when `stop` aborts because this server shuts down. The work may be abandoned, because it changes nothing
+ * (it asks a person, for example). The work gets a signal that aborts when `stop` or `signal` aborts.
  * @param signal asks the work to end. Unlike after `stop`, the wait goes on until the work has ended
  * @throws Refusal `Stopping` on shutdown, which does not count as a person's refusal
  */
@@ -64,7 +64,7 @@ export async function unlessStopped<Result>(
 ): Promise<Result> {
   if (stop?.aborted) throw new Refusal('Stopping', []);
 
-  /** Gives the work its signal. `abort` aborts that signal when `signal` aborts, and the `finally` below in all other cases. */
+  /** Aborts the work: in `abort` when `signal` aborts, and in the `finally` below in all other cases. */
   const workController = new AbortController();
   const abort = () => workController.abort(signal?.reason);
   signal?.addEventListener('abort', abort);
@@ -86,8 +86,7 @@ export async function unlessStopped<Result>(
     signal?.removeEventListener('abort', abort);
     stop?.removeEventListener('abort', rejectStopping);
     // On shutdown or after an error, parts of the work may still run. They are aborted only after the wait, so that the error of an aborted part
-    // cannot replace the error that ended the wait. The reason is a text, because the default reason is an error, whose stack each call would
-    // have to make.
+    // cannot replace the error that ended the wait. The reason is a text, because the default reason is an error with a stack, which costs time.
     workController.abort('the work has ended');
   }
 }

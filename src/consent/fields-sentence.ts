@@ -1,8 +1,8 @@
 import { join, type SafeText, say } from '../util/safe-text.js';
 import type { OtherArguments } from './other-arguments.js';
 
-/** This sentence is not in other-arguments.ts, because the server loads that file only with the first call, and this file at its start. */
+/** A file of its own, because the server loads it at the start, and other-arguments.ts only with the first call. */
 
-/** The arguments that are in no list, in a sentence. Lists are not in it, because a plan shows them in tables. Empty without arguments. */
+/** A sentence with the arguments that are in no list. Plans show lists separately. Empty without arguments. */
 export const fieldsSentence = (also: OtherArguments | undefined): readonly SafeText[] =>
   also === undefined || also.fields.length === 0 ? [] : [say`Also: ${join(also.fields, ', ')}.`];

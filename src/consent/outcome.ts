@@ -34,7 +34,7 @@ export interface Failure {
   readonly defaults?: readonly SafeText[];
   /** Warnings about the arguments that are valid, or about a read. */
   readonly warnings?: readonly SafeText[];
-  /** Notes on earlier calls. */
+  /** Notes on earlier calls, on the person who decided, or on the journal. */
   readonly notes?: readonly SafeText[];
   /** The earlier call that this call would repeat. Absent if this caller may not know about the earlier call. */
   readonly earlier?: EarlierCall;
@@ -49,7 +49,7 @@ export interface EarlierCall {
   readonly requestIds: RequestIds;
 }
 
-/** Kinds of consent to a change, in words. */
+/** The ways in which a change was decided, in words. */
 export const consentWays = {
   asked: 'the user was asked through the client and agreed',
   clicked: 'the user agreed with a click in the change view',
@@ -97,7 +97,7 @@ export interface Success {
   readonly requestIds: RequestIds;
   /** Attempts, if requests were retried. */
   readonly attempts?: readonly Attempt[];
-  /** Notes on earlier calls. */
+  /** Notes on earlier calls, on the person who decided, or on the journal. */
   readonly notes?: readonly SafeText[];
   readonly answer?: Readonly<Record<string, unknown>>;
 }
@@ -108,13 +108,13 @@ export type EndedOutcome = (
   | { readonly kind: 'failed'; readonly failure: Failure }
 ) & {
   /**
-   * Set for a view or a page if it asked for the state of a plan, or clicked too late, and this is the outcome with which the plan ended. The view
-   * then does not take a failure for a refusal of its own question or click. Absent in the answer to the call or the click that ended the plan.
+   * Set if a view or a page asked for the state of a plan that has ended, or clicked too late. The outcome is then the plan's, so that a failure is
+   * no refusal of the question or the click. Absent in the answer to the call or the click that ended the plan.
    */
   readonly isOfPlan?: true;
 };
 
-/** Binds a decision to the plan that was shown, and ensures that it counts once. */
+/** Binds a decision to the plan that was shown, and ensures that the decision counts once. */
 export interface PlanClaims {
   /** Digest of tool, arguments, endpoint, account and plan (hexadecimal). */
   readonly digest: string;
@@ -124,7 +124,7 @@ export interface PlanClaims {
 /** Further data for views. Models do not get it. */
 type ViewData =
   | { readonly kind: 'parts'; readonly parts: readonly UploadPart[] }
-  /** A change that the cloud accepted. `continues` is true if it still runs in the cloud, and `isSandbox` if it went to the built-in sandbox. */
+  /** A change that the cloud accepted. `continues` is true if the change still runs in the cloud. */
   | { readonly kind: 'ended'; readonly continues: boolean; readonly isSandbox?: boolean }
   /** A plan. Without `claims`, the view has no buttons to decide. Times are in milliseconds since 1970. */
   | {

@@ -22,9 +22,9 @@ const longestFile = 2 * keyBytes + 2;
 
 /**
  * Returns a function that reads the key for planIds from a file. At its first call, it makes the file if there is none. Some clients start
- * a server process for each call, and the file lets each process verify the planIds of the previous process. The key is for planIds only:
- * a model that can read files can read the key too, and a planId proves no person's consent. The function returns undefined if other users
- * can read the file or if it cannot be used. The process then uses a random key of its own.
+ * a server process for each call, and the file lets each process verify the planIds of the previous process. The key is only for planIds, which
+ * prove no person's consent, because a model that can read files can read the key too. The function returns undefined if other users can read
+ * the file or if it cannot be used. The process then uses a random key of its own.
  * @param onProblem called once if the file cannot be used
  */
 export function keptPlanKey(
@@ -84,7 +84,7 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-/** Makes the file and returns its key. If several processes do so at once, all use the first file, because `linkSync` replaces no file. */
+/** Makes the file and returns its key. If several processes make it at once, all use the first file, because `linkSync` replaces no file. */
 function make(path: string): Buffer | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomBytes(6).toString('hex')}`;

@@ -109,9 +109,8 @@ export function makePlan(call: PlanInput): Plan {
   /** Replaces names of arguments in a text by words: `diskSize` becomes `disk size`. Consequences and warnings may name arguments. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
-  // The operation's own texts are made from `input`. They hold no secret, because no operation may name a secret in them. `also` and `tables` show
-  // arguments of any kind, so they are made from `shownInput`.
-  // `also` has the arguments that neither the headline nor the consequences name.
+  // `also` and `tables` show arguments of any kind, so they are made from `shownInput`. The operation's own texts are made from `input`, because no
+  // operation names a secret in them.
   const also = otherArguments(ownTexts.named, shownInput, longestInPlan);
   const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
   const tables = planTables(operation, shownInput);
@@ -122,7 +121,6 @@ export function makePlan(call: PlanInput): Plan {
     summary: say`${ownTexts.headline(input, region)}.`,
     ...requestOf(call),
     where: whereOf(call),
-    // The present state of the thing that would change, as it was read before, and what is dangerous about it. Both may be absent.
     ...(found !== undefined && { found }),
     ...(alert !== undefined && { alert }),
     consequences: [...destruction, ...ownTexts.consequences(input, region)].map(inWords),
@@ -130,7 +128,7 @@ export function makePlan(call: PlanInput): Plan {
     ...(hasOtherArguments && { also }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
-    // The texts of the defaults are from the operation's definition, so `defined` marks them as safe. The call only decides which defaults apply.
+    // `defined` marks the texts as safe, because they are from the operation's definition. The call only decides which defaults apply.
     defaults: hints.defaults.map(({ path, value }) => ({
       name: defined(fieldInWords(schema, path) ?? path),
       value: defined(value),
@@ -140,7 +138,7 @@ export function makePlan(call: PlanInput): Plan {
   };
 }
 
-/** The request as a person reviews it. The date and the signature come with the sending, so words stand in their place. */
+/** The request as a person reviews it. Words stand for the date and the signature, which are known only when the request is sent. */
 function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
   const { shownRequest, endpoint, keyId } = call;
   const { method, target, content, body } = shownRequest;
@@ -154,7 +152,7 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
     method,
     url: origin + target,
     headers,
-    ...(body !== undefined && { body: withReadableSecretMarks(call, bodyValue(body, content)) }),
+    ...(body !== undefined && { body: withDecodedSecretMarks(call, bodyValue(body, content)) }),
   };
 }
 
@@ -164,7 +162,7 @@ function bodyValue(body: string, content: WireRequest['content']): unknown {
   return parseJson(body) ?? body;
 }
 
-/** Describes the destination of a change. An account with a name comes before the region, and the key ID of an account without one comes last. */
+/** Describes the destination of a change. The name of an account comes before the region. A key ID in place of the name comes last. */
 function whereOf(call: PlanInput): readonly SafeText[] {
   const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
   const sandbox = sandboxOf(call).map(destinationText);
@@ -227,7 +225,7 @@ function namePathOf({ secretNames = {} }: Operation, secretPath: string): string
 /** The sandbox, the region or the zone that a change goes to: `region jp-east-1`. */
 interface Destination {
   readonly name: SafeText;
-  /** Who chose it, such as `given` for an argument of the call, or `configured`. */
+  /** The source of the region or zone, such as `given` (by an argument of the call) or `configured`. */
   readonly source?: SafeText;
 }
 
@@ -258,12 +256,12 @@ function regionsOf({ operation, input, endpoint: { region }, regionSource }: Pla
       { name: say`request sent to ${place(region)}`, source },
     ];
 
-  // Without an argument for it, the region only says which endpoint gets the request.
+  // If the operation has no argument `region`, the region only says which endpoint gets the request.
   const kind = words('region' in operation.input().shape ? 'region' : 'request sent to');
   return [{ name: say`${kind} ${place(region)}`, source }];
 }
 
-/** The zone in the arguments, or the zone that the cloud takes by default, if that is documented. Otherwise none. */
+/** The zone in the arguments, or the documented default zone of the cloud, if there is one. */
 function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonly Destination[] {
   const zoneInArguments = firstText(input.availabilityZone ?? input.availabilityZones);
   if (zoneInArguments !== undefined) return [{ name: say`zone ${place(zoneInArguments)}`, source: words('given') }];
@@ -278,7 +276,7 @@ const firstText = (value: unknown) => [value].flat().find((element) => typeof el
 /**
  * Returns the cloud's defaults for absent arguments, and warnings about values that are allowed but probably not meant.
  * @param input the valid arguments
- * @param args all arguments with the invalid ones, so that an invalid argument does not count as absent
+ * @param args all arguments, including invalid arguments, which do not count as absent
  */
 export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, args: Fields = input) {
   const undocumented = undocumentedDefaults(operation, args, region);
@@ -304,10 +302,10 @@ function knownDefaults({ defaults }: Operation, args: Fields, region: string): {
   return known;
 }
 
-/** The documented default of a region; undefined if the documentation does not tell it for this region. */
+/** The documented default of a region; undefined if the default of this region is not documented. */
 const valueIn = (region: string, { value, inRegion }: Default): string | undefined => {
   if (inRegion === undefined) return value;
-  // A caller may name any region, also `constructor`, which every object inherits.
+  // `hasOwn`, because a caller may name any region, even `constructor`, which every object inherits.
   return Object.hasOwn(inRegion, region) ? inRegion[region] : undefined;
 };
 
@@ -352,10 +350,10 @@ function secretMarks({ operation, input, secretNames = {} }: SecretsOfCall): Rea
 }
 
 /**
- * Makes the words in place of secrets readable again. If a request has a secret in base64 or percent-encoded, the words in its place are encoded
- * too, and would look like the secret.
+ * Decodes the words in place of secrets. If a request has a secret in base64 or percent-encoded, the words in its place are encoded too, and would
+ * look like the secret.
  */
-function withReadableSecretMarks(call: SecretsOfCall, body: unknown): unknown {
+function withDecodedSecretMarks(call: SecretsOfCall, body: unknown): unknown {
   const readable = new Map<string, string>();
   for (const mark of secretMarks(call).values()) {
     const encoded = Buffer.from(mark).toString('base64');
@@ -369,8 +367,8 @@ function withReadableSecretMarks(call: SecretsOfCall, body: unknown): unknown {
 const shortestWithHash = 16;
 
 /**
- * The words in place of a secret. They have at most `longestName` characters, so that no table cuts them. People can tell by the beginning of
- * the SHA-256 whether two secrets are the same.
+ * The words in place of a secret: at most `longestName` characters, so that no table cuts them. The beginning of the SHA-256 tells people whether
+ * two secrets are the same.
  */
 export function fingerprint(secret: string): string {
   if (secret.length < shortestWithHash) return 'hidden secret';
@@ -398,7 +396,7 @@ export function planParts(plan: Plan) {
   const headline = fitted(plan.summary);
 
   const cautions = [...otherPlans];
-  // The line of the alert names the risks too.
+  // `alertLine` names the risks too.
   if (plan.alert !== undefined) cautions.push(alertLine(plan));
   else if (plan.risks.length > 0) cautions.push(say`Risk: ${risksIn(plan.risks)}.`);
 

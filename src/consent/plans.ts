@@ -12,7 +12,7 @@ import type { Plan, PlanInput } from './plan.js';
 import { type PlanDecision, planDecisionSchema } from './plan-decision.js';
 import { storedSchemas } from './stored-plan.js';
 
-/** The value of `KeptPlan.repeats` if a repetition is allowed, but there was no change to repeat. */
+/** The value of `KeptPlan.repeats` if a repetition is allowed, but the journal had no change to repeat. */
 export const noEarlierChange = '';
 
 /** A plan that is kept for a person's decision, and after the decision until it expires. */
@@ -23,8 +23,8 @@ export interface KeptPlan {
   /** The idempotency key of the request. */
   readonly requestKey: string;
   /**
-   * Which earlier change, with the same request, the plan may repeat. True for any, because the operation is idempotent. Without the argument
-   * `allowRepeat`, false for none. With it, the ID of the earlier change that the plan names, or `noEarlierChange` if the journal had none.
+   * The earlier change with the same request that the plan may repeat. True: any change, because the operation is idempotent. False: no change,
+   * because the call had no `allowRepeat`. A string: the change with this ID, which the plan names, or `noEarlierChange` if the journal had none.
    */
   readonly repeats: string | boolean;
   /** Time at which the plan was made (milliseconds since 1970). */
@@ -65,7 +65,7 @@ export interface FoundPlan extends KeptPlan {
 
 /** The plans that wait for a person, and the decided plans until they expire. The store gets them sealed. */
 export interface Plans {
-  /** The time at which a plan expires that is made now (milliseconds since 1970). */
+  /** The time at which a plan that is made now expires (milliseconds since 1970). */
   expiry(): number;
   /** Stores a plan, unless it is too long or `mostWaiting` plans of its caller wait already (`tooMany`). */
   add(plan: KeptPlan): Promise<'added' | 'tooLong' | 'tooMany'>;
@@ -78,11 +78,11 @@ export interface Plans {
   /** Stores the outcome of a claimed plan. Never rejects, because it retries in the background if the store fails. */
   settle(nonce: string, outcome: EndedOutcome): Promise<void>;
   /**
-   * The waiting and decided plans that have not expired, oldest first: of all callers, or only of the caller of `of`. Plans that this server
-   * cannot unseal are left out.
+   * The waiting and decided plans that have not expired, oldest first. Plans that this server cannot unseal are left out.
+   * @param of names the caller whose plans are listed; undefined for all callers
    */
   list(of?: Pick<KeptPlan, 'caller'>): Promise<readonly FoundPlan[]>;
-  /** Of all callers, without expired plans. */
+  /** The number of waiting plans of all callers, without expired plans. */
   countWaiting(): Promise<number>;
   /** Erases expired plans. */
   erase(): Promise<void>;
@@ -110,8 +110,8 @@ interface PlansOptions {
 }
 
 /**
- * Creates `Plans` on a store, to which each plan goes as one sealed (encrypted) text. `claim` adds the decision to a waiting plan, and later
- * `settle` adds the outcome of the change. Each seals the whole plan again.
+ * Creates `Plans` on a store, which gets each plan as one sealed (encrypted) text. `claim` adds the decision to a waiting plan, and later
+ * `settle` adds the outcome of the change. Both seal the whole plan again.
  */
 export function createPlans({ store, keys, now, lifetimeMs, log = () => undefined }: PlansOptions): Plans {
   const persistence = createPersistence();
@@ -178,7 +178,7 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
   };
 }
 
-/** The seal is bound to nonce and expiry, so that access to the store is not enough to swap plans or to change when they expire. */
+/** The seal of a plan. It is bound to nonce and expiry, so that access to the store is not enough to swap plans or to change their expiry. */
 const sealOf = (keys: SealingKeys, { nonce, expiresAt }: Pick<StoredPlan, 'nonce' | 'expiresAt'>) =>
   createSeal(keys, {
     purpose: 'cloudops waiting plan',

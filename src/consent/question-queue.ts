@@ -23,7 +23,7 @@ export function createQuestionQueue(): QuestionQueue {
       return {
         [Symbol.dispose]() {
           endTurn();
-          // Another turn may have joined the queue, and waits for this turn.
+          // The entry stays if another turn has joined the queue, because the next turn has to wait for that turn.
           if (lastTurns.get(caller) === turn) lastTurns.delete(caller);
         },
       };

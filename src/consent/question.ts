@@ -31,22 +31,22 @@ const longestAccount = 'account '.length + 24;
  * @returns undefined if the question is longer than `limits.characters`
  */
 export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits): SafeText | undefined {
-  // If the destination with the source of each value (such as `given`) is too long for a line, the first lines have it without the sources, and
-  // the line `Where` below has the sources.
   const destination = say`${sentence(join(plan.where, ', '))}.`;
   const fitsLine = destination.text.length <= limits.lineLength;
+  // A destination that is too long for a line leaves out the sources of its values, such as `given`. The later line `Where` has them.
+  const destinationLine = fitsLine ? destination : whereLine(call, limits);
   // Two or three lines: the headline, the cautions (the alert, the risks and other plans) if there are any, and the destination.
-  const firstLines = [...decisionLines(plan, call, limits), fitsLine ? destination : whereLine(call, limits)];
+  const firstLines = [...decisionLines(plan, call, limits), destinationLine];
 
   // The cautions have these sentences already, so they are left out of the consequences.
   const risks = riskSentencesOf(plan);
   const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
-  // `plan.also` is not used here, because long values and lists are shortened in it.
+  // Not `plan.also`, in which long values and lists are shortened.
   const also = otherArguments(call.change.named, call.shownInput, Number.POSITIVE_INFINITY);
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
 
   const laterLines = [
-    // The line `In full: …` with everything that the headline omits. There is no such line if it omits nothing.
+    // The line `In full: …`, if the headline omits something.
     ...withUncutNames(inFull(shortHeadline(call, limits))),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...withUncutNames(plan.consequences.filter((consequence) => !isRisk(consequence))),
@@ -67,7 +67,7 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
 const joinOverflow = (lines: readonly SafeText[], most: number): readonly SafeText[] =>
   lines.length <= most ? lines : [...lines.slice(0, most - 1), join(lines.slice(most - 1), ' ')];
 
-/** Shows each value and each name in full, even if its text would cut it. This is for the lines that say what would be sent. */
+/** Shows the values and names in texts in full, even if the texts would cut them. Only lines that say what would be sent need this. */
 const withUncutNames = (texts: readonly SafeText[]): SafeText[] =>
   texts.map((text) => shortNames(text, Number.POSITIVE_INFINITY));
 
@@ -75,7 +75,7 @@ const withUncutNames = (texts: readonly SafeText[]): SafeText[] =>
 const titled = <const Title extends string>(title: Wording<Title>, values: readonly SafeText[]): SafeText[] =>
   values.length === 0 ? [] : [say`${words(title)}: ${join(values, ', ')}.`];
 
-/** The first lines: the change, then its alert, its risks and other plans for the same thing, which come last, because a client may cut the end. */
+/** The first lines: the change, its alert and risks, and other plans for the same thing. These come last, because a client may cut the end. */
 export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimits): readonly SafeText[] {
   const headline = say`${shortHeadline(call, limits).line}?`;
   const cautions = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
@@ -85,7 +85,7 @@ export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimit
 const shortHeadline = ({ change, input, endpoint }: PlanInput, { lineLength }: QuestionLimits) =>
   fitted(change.headline(input, endpoint.region), lineLength - 1);
 
-/** The destination without the sources of its values: `Region jp-east-1, zone east-11, account default.` If it is too long, it drops zones first. */
+/** The destination without the sources of its values: `Region jp-east-1, zone east-11, account default.` A long line leaves out zones first. */
 function whereLine(call: PlanInput, { lineLength }: QuestionLimits): SafeText {
   const account = cut(accountText(call), longestAccount);
   const destinations = destinationsOf(call).map(({ name }) => shortNames(name, longestLabelName));

@@ -63,7 +63,7 @@ function summaryOf(tool: string, result: SafeText, reason: SafeText): SafeText {
 /**
  * The refusal of a change whose plan is too large for a person to review, or to be stored. The next step is `ifTooLarge`, if the operation has
  * such advice.
- * @param more with a reason that replaces the usual reason
+ * @param more may have a reason that replaces the usual reason
  */
 export const tooLargeToShow = (
   { change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> },
@@ -269,6 +269,6 @@ export type RefusalCode = keyof typeof refusals;
 /** Codes of faults of this server. */
 const ownFaults: readonly string[] = ['InternalError', 'SenderUnavailable'];
 
-/** True for the code of a refusal that is no fault of this server, such as a person's no or invalid arguments. */
+/** True for the code of a refusal that is no fault of this server, such as for invalid arguments. */
 export const isRefusal = (code: string): boolean => Object.hasOwn(refusals, code) && !ownFaults.includes(code);
 export const refusalCodes: readonly string[] = Object.keys(refusals);

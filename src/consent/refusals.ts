@@ -7,7 +7,7 @@ import type { FoundPlan, Plans } from './plans.js';
 import { Refusal } from './refusal.js';
 import { tokenLifetimeMs } from './tokens.js';
 
-/** Records the changes that people declined. The journal keeps them, and if it cannot be written, this process remembers them until it can. */
+/** Records the changes that people declined. The journal keeps them. While it cannot be written, this process remembers them. */
 export interface Refusals {
   /**
    * Records a declined change, and spends its nonce so that no consent with this nonce counts later. Resolves with `spent` if the nonce was
@@ -22,13 +22,13 @@ export interface Refusals {
   isSpent(nonce: string): boolean;
   /** Returns the error if the user must not be asked now, because the user declined too many changes through this client. */
   againstAsking(callerAndClient: CallerAndClient): Promise<Refusal | undefined>;
-  /** Returns the error if a planId must not carry out a change now: as in `againstAsking`, or if the user declined it through any client. */
+  /** Returns the error if a planId must not carry out a change now: as in `againstAsking`, or if the user declined this change in any client. */
   againstPlanId(change: CallerAndClient & Pick<Intent, 'digest'>): Promise<Refusal | undefined>;
   /** Makes a last attempt to write the unwritten changes. */
   close(): Promise<void>;
 }
 
-/** If callers are not authenticated, `caller` is undefined, and the client's own name tells clients apart. */
+/** If callers are not authenticated, `caller` is undefined, and the name that a client gives itself tells clients apart. */
 type CallerAndClient = Pick<Intent, 'caller' | 'client'>;
 
 /** After this number of declined or dismissed changes in `tokenLifetimeMs`, no more questions are asked. */
@@ -56,9 +56,9 @@ export function createRefusals(
   /** Declined changes that the journal does not have yet, by nonce, or by ID without a nonce. */
   const unwritten = new Map<string, Intent>();
   /**
-   * The changes whose questions were dismissed, oldest first. The journal has them as declined, and only this process knows better. `againstPlanId`
-   * subtracts their number from that of the refused changes. So a change that `refusedDigests` does not count must not be here, because it
-   * would hide that a person declined the same change another time.
+   * The changes whose questions were dismissed, oldest first. The journal calls them declined, so `againstPlanId` subtracts their number from the
+   * number that `refusedDigests` counts. A change that `refusedDigests` does not count must not be here, because it would hide that a person
+   * declined the same change another time.
    */
   let dismissed: readonly Intent[] = [];
   /** Keys, by `clientKey`, of the clients in which a program has answered in place of the user. */
@@ -76,7 +76,7 @@ export function createRefusals(
     client?: string,
   ): Promise<readonly string[] | undefined> => {
     const since = countsSince();
-    // Memory comes first. A change that is written meanwhile is then there once too often, which is safe, and never left out.
+    // Memory is read before the journal. A change that is written in between then counts twice, which is safe, and is never missed.
     const inMemory = [...unwritten.values()].filter(
       (intent) => Date.parse(intent.time) >= since && isDeclinedBy(intent, caller, client),
     );
@@ -89,7 +89,6 @@ export function createRefusals(
     }
   };
 
-  /** The error for a question that must not be asked, because the user declined too many changes through this client. */
   const againstAsking: Refusals['againstAsking'] = async ({ caller, client }) => {
     const digests = await refusedDigests(caller, client);
     // If the journal cannot be read, nobody is asked, because the user may have declined too often.
@@ -97,10 +96,7 @@ export function createRefusals(
     return digests.length >= mostDeclined ? new Refusal('TooManyRefusals', []) : undefined;
   };
 
-  /**
-   * The error for a planId that must not carry out its change, after too many declined changes or because the user declined this change.
-   * Dismissing the question about this change is no reason.
-   */
+  /** See `Refusals`. A dismissed question about this change is no reason, but counts among the declined changes. */
   const againstPlanId: Refusals['againstPlanId'] = async (change) => {
     const refusal = await againstAsking(change);
     if (refusal !== undefined) return refusal;

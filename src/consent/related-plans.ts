@@ -21,7 +21,7 @@ export function subjectOf({ name: tool, change }: Operation, account: string, in
 
 /**
  * Returns the plans that wait or were accepted and have the same subject as a given plan, without that plan.
- * @param nonce of the given plan; missing if it is not stored
+ * @param nonce of the given plan; undefined if the plan is not stored
  */
 export function relatedPlans(
   plans: readonly FoundPlan[],
@@ -32,7 +32,7 @@ export function relatedPlans(
   return others.filter(({ state, decision }) => state === 'waiting' || decision?.kind === 'accepted');
 }
 
-/** Adds sentences about other plans for the same thing to a plan, only for showing it: the digest of a decision does not cover them. */
+/** Adds sentences about other plans for the same thing to a plan that is shown. The digest of a decision does not cover them. */
 export const withOtherPlans = (plan: Plan, others: readonly SafeText[]): Plan =>
   others.length === 0 ? plan : { ...plan, others };
 

@@ -17,7 +17,7 @@ export interface ConsentRequest {
   /** Set if the caller only wants the plan. */
   readonly planOnly: boolean;
   readonly hasPlanId: boolean;
-  /** `none`: the client cannot ask its user. `unfit`: it can, but the plan is too long, or a program has answered for its user. */
+  /** `none`: the client cannot ask its user. `unfit`: the plan is too long for a question, or a program has answered in place of the user. */
   readonly question: 'fits' | 'unfit' | 'none';
   /** Set if the client shows the change view, in which a person can decide with a click. */
   readonly hasView: boolean;

@@ -38,8 +38,8 @@ const headBytes = 5;
 const useStep = 2 ** 38;
 const uses = ['plan', 'question', 'handle'] as const;
 /**
- * Resolution of the time in a token (milliseconds). With it, 38 bits last until the year 2109. An answer that comes too soon counts as a
- * program's. The time is rounded down, so an answer may seem up to `stepMs` slower than it was, but never faster.
+ * Resolution of the time in a token (milliseconds). With it, 38 bits last until the year 2109. The time is rounded down, so an answer may seem
+ * up to `stepMs` slower than it was. It must not seem faster, because an answer that comes too soon counts as a program's.
  */
 const stepMs = 16;
 const nonceAt = headBytes + digestBytes;

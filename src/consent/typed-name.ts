@@ -3,7 +3,7 @@ import { textsAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import type { ConsentMode } from './required-consent.js';
 
-/** The values of CLOUDOPS_CONFIRM_DELETE: a person confirms a deletion by typing its name, or by a click. */
+/** The values of CLOUDOPS_CONFIRM_DELETE: a person confirms a deletion by typing the name of the thing, or by a click. */
 export const deleteConfirmations = ['type', 'click'] as const;
 
 /** Longer names do not have to be typed (characters). */
@@ -22,8 +22,8 @@ interface Deletion {
 }
 
 /**
- * Returns the name that a person has to type to agree to a deletion; undefined if a click is enough, or if the name is hard to type. Of
- * several names in a list, it is the first.
+ * Returns the name that a person has to type to agree to a deletion; undefined if a click is enough, or if the name is hard to type. If several
+ * things are deleted, the name of the first.
  */
 export function nameToType({ operation, change, input, account }: Deletion): string | undefined {
   const { confirm, confirmDelete = 'type' } = account;
