@@ -59,7 +59,7 @@ export const accountsFor = (
 export const allowChanges = ({ all }: Pick<Accounts, 'all'>, operations: readonly Operation[]): boolean =>
   all.some(({ policy }) => allowsChanges(policy, operations));
 
-/** The account of a call that names none: the only account that allows the operation, or else the default account if it is among them. */
+/** The account of a call that names none: the only account in `allowing`, or else the default account if `allowing` has it. */
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>
   allowing.length === 1 ? allowing[0] : allowing.find((account) => account === byDefault);
 
@@ -95,7 +95,7 @@ export function resolveAccount(
   // Without names, there is one account, and no argument `account`.
   if (!accounts.areNamed) return { kind: 'found', account: firstAccount, name: undefined, isDefault: false, args };
 
-  // If the arguments are not an object, they contain no name. The check of the arguments reports them later.
+  // Arguments that are not an object contain no name. `validate` reports them later.
   if (!isObject(args)) return defaultAccountFor(usable, firstAccount, operation, principal, args);
   const { account: requestedName, ...otherArgs } = args;
   if (requestedName === undefined || requestedName === null)

@@ -6,11 +6,11 @@ import { isObject, valueAt } from '../util/objects.js';
 
 /** This file finds errors in answers whose status is a success. */
 
-/** True if the operation parses the text of a body itself. False for malformed XML, of which the operation might accept a part. */
+/** True if the operation parses the text of a body itself. False for malformed XML, because the operation might accept a part of it. */
 export const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
   format === 'text' || format === 'jsonText' || (format === 'xmlText' && body.kind !== 'malformed');
 
-/** Passes the body of an answer to `read`, as parsed value or as text. Passes undefined if the body is not in the operation's format. */
+/** Passes the body of an answer to `read`, parsed or as text. A body in another format than the operation's is passed as undefined. */
 export async function readBody(
   { answer }: Pick<Operation, 'answer'>,
   { body, readText }: AnsweredReply,
@@ -20,7 +20,7 @@ export async function readBody(
   return read('value' in body && body.kind === answer ? body.value : undefined);
 }
 
-/** True for `<Error>`, `<ErrorResponse>`, and EC2's `<Response><Errors><Error>`, unless `<Response>` may be the answer with failed entries. */
+/** True for `<Error>` and `<ErrorResponse>`, and for EC2's `<Response><Errors><Error>` if it cannot be an answer with failed entries. */
 function isErrorDocument({ answerBody, failures }: Operation, document: Readonly<Record<string, unknown>>): boolean {
   if (['Error', 'ErrorResponse'].some((root) => Object.hasOwn(document, root))) return true;
   const isAnswer = answerBody === undefined ? failures !== undefined : answerBody.root === 'Response';
@@ -43,14 +43,14 @@ export async function declaredError(operation: Operation, reply: AnsweredReply):
 const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i;
 
 /**
- * Returns the error in a JSON answer without any field that the operation expects; undefined if the answer has no error code. An operation that
- * expects a text, or writes no names of fields down, has to find such errors by `errorOf`.
+ * Returns the error of a JSON answer that has none of the expected fields; undefined if the answer has no error code. Operations that expect
+ * text or name no fields have to find such errors by `errorOf`.
  */
 export function apparentError(operation: Operation, { body, response }: AnsweredReply): ServiceError | undefined {
   const { answer, answerBody } = operation;
   if (body.kind !== 'json' || answer === 'text') return undefined;
 
-  // Without a model, an empty list means that the fields are not known. With one, or with the format `none`, it means that there are none.
+  // Without a model (`answerBody`), an empty list means unknown fields. With a model or the format `none`, it means an answer without fields.
   const namesNoFields = answer !== 'none' && answerBody === undefined && expectedFields(operation).length === 0;
   if (namesNoFields) return undefined;
   const error = readServiceError(body, response.headers);
@@ -66,8 +66,8 @@ export const hasExpectedField = (operation: Operation, record: unknown): boolean
   expectedFields(operation).some((path) => valueAt(record, path) !== undefined);
 
 /**
- * Returns the paths of the expected fields if a record has none of them although it should; an empty list otherwise. All fields may be missing in
- * XML, in an empty JSON object, and if no model describes the answer, unless the operation requires one of them.
+ * Returns the paths of the expected fields if a record has none of them although it should; an empty list otherwise. XML, an empty JSON object
+ * and an answer without a model may lack all fields that are not required.
  * @param lacksRequired true if the record lacks a field that the operation requires
  */
 export function fieldsAllMissing(operation: Operation, body: Body, record: unknown, lacksRequired: boolean) {
@@ -81,7 +81,7 @@ export function fieldsAllMissing(operation: Operation, body: Body, record: unkno
   return isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
 }
 
-/** True if a body without any expected field is an XML document with another root than the answer that an API's model describes. */
+/** True if a body is an XML document with another root than the API's model describes. Callers ask only if all expected fields are missing. */
 export function isOtherDocument({ answerBody }: Operation, body: Body): boolean {
   if (answerBody?.root === undefined || body.kind !== 'xml') return false;
   const [[root, content] = []] = Object.entries(body.value);

@@ -21,8 +21,8 @@ export type DecidingStep =
   | { readonly kind: 'click'; readonly click: Click };
 
 /**
- * Gets the decision on a change: a person's, the consent by planId, or a consent that a setting or an option gives beforehand. Returns the
- * question if the client has to ask the user first.
+ * Gets the decision on a change: from a person, by planId, or beforehand from a setting or an option. Returns the question if the client has
+ * to ask the user first.
  * @param claims the content of the call's planId, if the call decides on its plan. A click brings its own claims
  * @throws Refusal if there is no decision
  */
@@ -44,7 +44,7 @@ export async function getDecision(
     case 'redeem':
       return planIdDecision(planned, claims, dependencies);
     case 'ask':
-      // The question has the nonce of the plan that it is about, so that only one decision counts.
+      // The question has the nonce of its plan, so that only one decision on the plan counts.
       return askUser(planned, claims?.nonce ?? dependencies.newNonce(), context, dependencies);
   }
 }
@@ -61,7 +61,7 @@ async function planIdDecision(
   claims: ConsentClaims | undefined,
   { refusals }: CallDependencies,
 ): Promise<ChangeDecision> {
-  // `findOwnPlan` has verified that the planId is genuine. A handle only names a plan, so it is no consent.
+  // `findOwnPlan` has verified that the planId is genuine. With the use `handle`, a planId only names a plan and is no consent.
   if (claims?.use !== 'plan' || claims.digest !== consentDigest) throw ofAnotherCall();
   const { nonce } = claims;
   if (refusals.isSpent(nonce)) throw new Refusal('Declined', [say`the user declined this plan`]);

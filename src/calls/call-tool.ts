@@ -49,8 +49,8 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     const call = await resolveCall(operation, resolution, context, dependencies);
     if (call.kind === 'read') return runRead(call, sharedByReads, context, dependencies);
 
-    // A plan also says what is there now, so a read comes before it.
     if (!showsPlan(call, context)) return runChange(call, context, dependencies);
+    // The plan tells the present state of the thing that would change, so a read gets the state first.
     const callAfterRead = await runPreflight(call, callTool, context, dependencies.now);
     return callAfterRead.kind === 'failed' ? callAfterRead : runChange(callAfterRead, context, dependencies);
   };
@@ -77,7 +77,7 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
   return callTool;
 }
 
-/** Logs a call. A change that began has the ID and the target of its journal entry, because a restored journal may lack that entry. */
+/** Logs a call. For a change that began, also logs the ID and target of its journal entry, which a restored journal may lack. */
 function logCall(
   { id, target, ...named }: Readonly<Record<'tool' | 'account' | 'id' | 'target', string | undefined>>,
   outcome: CallOutcome,
@@ -100,7 +100,7 @@ const showsPlan = (
   (planOnly || (click === undefined && elicitor?.resumedReply === undefined && agreed !== true && confirm !== 'off'));
 
 /**
- * Makes the read that precedes a change, if the operation has one, and returns the call with a sentence about its answer. If the read
+ * Makes the read that precedes a change, if the operation has such a read, and returns the call with a sentence about the answer. If the read
  * fails with an error after which the change would fail too, returns that failure. After any other error, the change goes on.
  * @throws Refusal `Stopping` on shutdown
  */
@@ -125,7 +125,7 @@ async function runPreflight(
     return { ...call, found, alert: preflight.alert?.(answer) };
   }
 
-  // A read never asks the user, but its type allows a question.
+  // This case is only for the type, because a read never asks the user.
   if (outcome.kind === 'inputRequired') return call;
   const { failure } = outcome;
   if (failure.code === 'Stopping') throw new Refusal('Stopping', []);

@@ -15,7 +15,7 @@ export interface CallBudget {
   readonly limit: Budget | undefined;
 }
 
-/** The budget of a caller in an account. `caller` is undefined if callers are not authenticated. Then all of them share one budget. */
+/** The budget of a caller in an account. Callers that are not authenticated (undefined) share one budget. */
 export function budgetOf(
   { account, endpoints, keys }: Cloud,
   limit: Budget | undefined,
@@ -47,7 +47,7 @@ export async function checkBudget(
     return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
   }
 
-  // With `planOnly`, the plan is shown even if the budget is spent, with the reason why it cannot be carried out.
+  // With `planOnly`, the plan is shown even if the budget is spent, with the reason why the change cannot be sent.
   const refusal = budgetSpent(limit, state);
   if (!planOnly) throw refusal;
   return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;

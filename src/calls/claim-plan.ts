@@ -7,7 +7,7 @@ import type { CallDependencies } from './context.js';
 import { stateUnavailable } from './plan-state.js';
 import type { DecisionRecord, IntentDraft } from './stages.js';
 
-/** A decision on a change. The record of an acceptance has no nonce if nobody was shown a plan, as with `off`. */
+/** A decision on a change. The record of an acceptance has no nonce if nobody was shown a plan, for example in the mode `off`. */
 export type ChangeDecision = { readonly kind: 'accepted'; readonly record: DecisionRecord } | Decline;
 
 /** A decision against a change. */
@@ -41,8 +41,8 @@ export async function claimPlan(
 }
 
 /**
- * Runs `work`, which carries out the consent to a plan. Stores its outcome, or its refusal, with the plan.
- * @param claimedNonce the result of `claimPlan`. Undefined if no plan is stored, and then only `work` is run
+ * Runs `work`, which carries out an accepted plan, and stores the outcome or the refusal of `work` with the plan.
+ * @param claimedNonce the result of `claimPlan`. If undefined, there is no stored plan, and nothing is stored
  * @throws the error of `work`
  */
 export async function settlePlan(
@@ -57,8 +57,8 @@ export async function settlePlan(
     await plans.settle(claimedNonce, outcome);
     return outcome;
   } catch (error) {
-    // After `AlreadyDecided`, the outcome of the plan comes from an earlier decision, which only the journal has. A fault of this server says
-    // nothing about the outcome, so the plan gets none.
+    // Two errors are not the outcome of the plan. After `AlreadyDecided`, the outcome comes from an earlier decision, which only the journal has. A
+    // fault of this server says nothing about the outcome.
     if (error instanceof Refusal && error.code !== 'AlreadyDecided')
       await plans.settle(claimedNonce, refusedChange(tool, error));
     throw error;

@@ -82,7 +82,7 @@ export function endingOf(result: ChangeResult): Omit<Ending, 'id' | 'time'> {
 
   const { mayHaveHappened, status, serviceSays, requestIds } = result.failure;
   const code = serviceSays?.code ?? result.failure.code;
-  // For a change that was certainly not made. Without a status, the request did not reach the service.
+  // Without a status, the request did not reach the service.
   const outcomeIfNotMade = status === undefined ? 'not sent' : 'rejected';
   const outcome = mayHaveHappened === true ? 'unknown' : outcomeIfNotMade;
   return { outcome, status, code, requestIds: { ...requestIds } };
@@ -102,13 +102,13 @@ export function outcomeOf(result: ChangeResult, approved: ApprovedChange, sentAt
   };
 }
 
-/** A change that the cloud accepted, with its answer. */
+/** A change that the cloud accepted, with the cloud's answer. */
 interface AcceptedChange extends ApprovedChange, Extract<ChangeResult, { kind: 'accepted' }> {
   /** ISO 8601, UTC. */
   readonly sentAt: string;
 }
 
-/** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
+/** Puts an accepted change into words. The change counts as accepted even if nothing of the answer can be read. */
 function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
   const { answer } = accepted;
   if (answer.kind === 'unusable') return withoutAnswer(accepted, answer.problem);
@@ -220,7 +220,7 @@ function nextOf(
   return stepAfterAccepted(call, report, answer.kind === 'read' ? answer.record : undefined);
 }
 
-/** The step if the answer shows another thing than the thing that was asked for. */
+/** The step if the answer contradicts the request. */
 const stepAfterContradiction = next(
   'user',
   'check',
@@ -230,7 +230,7 @@ const stepAfterContradiction = next(
   })} in the console which of the two is there: it may cost money, wanted or not.`,
 );
 
-/** True if the change repeats an earlier change, whose ID `repeats` then is: see `KeptPlan.repeats` for its other values. */
+/** True if `repeats` is the ID of an earlier change: see `KeptPlan.repeats` for the other values. */
 const isRepetition = (repeats: string | boolean) => typeof repeats === 'string' && repeats !== noEarlierChange;
 
 const stepAfterAllowedRepeat = (verificationHint: SafeText): Next =>

@@ -32,7 +32,6 @@ export interface CallDependencies {
   readonly questions: QuestionQueue;
   readonly questionLimits: QuestionLimits;
   readonly refusals: Refusals;
-  /** Plans that wait for a person. */
   readonly plans: Plans;
   /** The page on which people decide, if there is one. */
   readonly page?: DecisionPage | undefined;
@@ -52,10 +51,7 @@ export interface CallDependencies {
 
 /** The circumstances of a call: client, caller, and the ways to reach the person behind it. */
 export interface CallContext {
-  /**
-   * Called with the total numbers of pages and entries read, for each page that another page follows. The last page comes with the answer to the
-   * call.
-   */
+  /** Called after each page of a read except the last, with the total numbers of pages and entries read so far. */
   readonly onPage?: ((pages: number, entries: number) => void) | undefined;
   /** Called after each attempt that is followed by a retry. */
   readonly onRetry?: SignedClientOptions['onRetry'];
@@ -90,7 +86,7 @@ export interface CallContext {
   readonly client: string;
   /** Turns argument names into the client's names, for problems with arguments. Absent if both names are the same. */
   readonly argumentName?: ArgumentName | undefined;
-  /** The request that made the call. If calls are traced, it names the caller's trace. Absent without a client. */
+  /** The request that made the call, which may name the caller's trace. Absent without a client. */
   readonly tracedRequest?: TracedRequest;
   readonly span?: Span | undefined;
 }
@@ -106,7 +102,7 @@ export interface Click {
   /** Set for a click on the decision page, and absent for a click in a view. */
   readonly page?: {
     readonly person: string | undefined;
-    /** The change that the plan said it repeats: see `KeptPlan.repeats`. */
+    /** `KeptPlan.repeats` of the plan that the person saw. */
     readonly repeats: string | boolean;
     /** Called when this click has claimed the plan. */
     readonly onClaim: () => void;

@@ -54,8 +54,8 @@ export function failedEntries(
 }
 
 /**
- * Returns the failed entries: those of a list, of all lists in a map, such as the unprocessed items of each table, or the values of a map. The
- * name of a value in a map is its key.
+ * Returns the failed entries in a value: a list of entries, a map of lists, such as the unprocessed items of each table, or a map of entries
+ * by name.
  */
 function entriesIn(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
@@ -83,9 +83,8 @@ function nameOf(entry: unknown): string | undefined {
 }
 
 /**
- * Returns the number of requested entries: the length of the longest list in the arguments, also inside of an argument that is a text of JSON.
- * 0 if there is no list, so that the number is unknown. The lists of a map are added up, because with too small a number, all entries would
- * seem to have failed.
+ * Returns the number of requested entries: the length of the longest list in the arguments, also in JSON text. 0 means unknown, because there
+ * is no list. The lists of a map count together, because with too small a number, all entries would seem to have failed.
  */
 function requestedEntries(input: Readonly<Record<string, unknown>>): number {
   const countIn = (value: unknown): number => {
@@ -99,8 +98,8 @@ function requestedEntries(input: Readonly<Record<string, unknown>>): number {
 }
 
 /**
- * Returns the number of requested entries about which the answer to a change says nothing: they are neither in its list nor among the failed.
- * 0 if the arguments do not have exactly one list, or the answer not exactly one list about the same things.
+ * Returns the number of requested entries that the answer to a change neither lists nor reports as failed. 0 unless the arguments have exactly
+ * one list, and the answer exactly one list about the same things.
  */
 export function unmentionedEntries(
   { effect, failures: path }: Operation,

@@ -44,7 +44,7 @@ export function errorStatusFailure(call: FailedCall, reply: AnsweredReply, reque
   });
 }
 
-/** The failure if an answer with a successful status holds an error. A code that means a refusal counts like status 400, any other like 500. */
+/** The failure if an answer with a successful status holds an error. A code that means a refusal counts as status 400, any other as 500. */
 export const errorInSuccessFailure = (
   call: FailedCall,
   reply: AnsweredReply,
@@ -56,9 +56,9 @@ export const errorInSuccessFailure = (
     codeIfUnknown: 'ErrorInAnswer',
   });
 
-/** How an error of the service counts. */
+/** The status and the code that stand for an error of the service. */
 interface ErrorClass {
-  /** The status that decides on the advice. It differs from the status of the answer only for an error in an answer with status 2xx. */
+  /** The status that decides on the advice. It differs from the answer's status only if the answer's status is 2xx. */
   readonly status: number;
   /** This server's code for the error, if there is no advice on the service's code. */
   readonly codeIfUnknown: string;
@@ -91,7 +91,7 @@ function serviceFailure(
   const statusText = say`HTTP status ${status}`;
   const cause = error.code === undefined ? statusText : say`${codeText(error.code, ownCode)} (${statusText})`;
   const { requestId: idInError, ...errorWithoutId } = error;
-  // A lost body was read as an empty one, so the error has no message, and cannot overwrite the message of `lostBody`.
+  // A lost body was read as empty, so `error` has no message that would replace the message of `lostBody`.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
   const serviceSays = { ...lostBody, ...errorWithoutId };
 
@@ -128,10 +128,10 @@ const codeText = (code: string, ownCode: string) => (code === ownCode ? own(code
 const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
 /**
- * Statuses below 500 of requests that may have been carried out. A gateway may answer with 408 after it forwarded the request. With 499, nginx
- * and gateways of gRPC report a request that was cancelled while it ran, as nginx does with 444, and the load balancers of AWS with 460. 303, or
- * the 302 that many servers send instead, may follow a request that was carried out (RFC 9110, section 15.4.4). With any other status below
- * 500, such as 421, 425 and 429, a server says that it has not carried the request out.
+ * Statuses below 500 of requests that may have been carried out. A gateway may answer with 408 after it forwarded the request. 499 (nginx, gRPC
+ * gateways), 444 (nginx) and 460 (load balancers of AWS) report a request that was cancelled while it ran. 303, or the 302 that many servers
+ * send instead, may follow a request that was carried out (RFC 9110, section 15.4.4). Any other status below 500, such as 421, 425 or 429,
+ * means that the request was not carried out.
  */
 const mayFollowSuccess: readonly number[] = [302, 303, 408, 444, 460, 499];
 
@@ -182,7 +182,6 @@ export function mistakeText(error: unknown): SafeText {
   return say`the operation file (CLOUDOPS_OPERATIONS) has a mistake in ${quoted(fault.functionName, 200)}`;
 }
 
-/** The step after an unexpected error. */
 const stepAfterMistake = (error: unknown): Next =>
   operationFaultIn(error) === undefined ? reportMistake : correctOperationFile;
 

@@ -32,8 +32,8 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       // The agent's name is only compared with the names in the folder, and never becomes a path itself.
       const files = await filesIn(folder);
       const file = files.get(name);
-      // An agent may have passed the secret itself as its name, so only a text that can be the name of a file is shown. A short secret can be
-      // such a text. It is then shown to the agent that sent it, which knows it already.
+      // An agent may have passed the secret itself as its name, so only a text that can be a file name is shown. A short secret can be such a
+      // text, but the agent that gets it has sent it.
       const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
       if (file === undefined)
         return problem(say`${shownName} does not exist; ${suggestionsFor(name, [...files.keys()])}`);
@@ -102,8 +102,7 @@ function suggestionsFor(name: string, names: readonly string[]): SafeText {
 /**
  * Replaces arguments that name secret files with the secrets themselves, and validates the result.
  * @param validArgs validated arguments
- * @returns the arguments with the secrets (`input`), and the name of each secret's file by the dotted path of the argument that now holds
- *   the secret (`nameBySecretPath`)
+ * @returns `input`, the arguments with the secrets; and `nameBySecretPath`, the file names by the dotted paths of the secrets in `input`
  * @throws Refusal if a secret cannot be read, or is not valid for its argument
  */
 export async function insertSecrets(
@@ -112,7 +111,7 @@ export async function insertSecrets(
   files: SecretFiles,
   region: string,
 ): Promise<{ readonly input: Record<string, unknown>; readonly nameBySecretPath: Readonly<Record<string, string>> }> {
-  // For each argument that may name a secret file (`namePath`), the operation has the argument that gets the secret (`secretPath`).
+  // The arguments that get the secrets (`secretPath`), by the arguments that may name secret files (`namePath`).
   const { secretNames: secretPathByNamePath = {} } = operation;
   const nameBySecretPath: Record<string, string> = {};
   let input: unknown = validArgs;

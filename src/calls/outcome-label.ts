@@ -3,8 +3,8 @@ import { isRefusal } from '../consent/refusal.js';
 import type { CallOutcome } from './context.js';
 
 /**
- * Returns the outcome of a call in a word, for metrics, log and traces. A read has `ok`, `rejected`, `refused` or `failed`, and a change may have
- * others, too. `outcome` is undefined if the call threw an error.
+ * Returns the outcome of a call in a word, for metrics, log and traces. A read is `ok`, `rejected`, `refused` or `failed`. A change may have other
+ * outcomes. `outcome` is undefined if the call threw an error.
  */
 export function outcomeLabel(outcome: CallOutcome | undefined): string {
   if (outcome === undefined) return 'failed';

@@ -32,9 +32,9 @@ interface Ways {
 }
 
 /**
- * Answers with the plan and the ways to agree to it. Stores the plan, if a person decides on it later.
+ * Answers with the plan and the ways to agree to it. Stores the plan if a person decides on it later.
  * @param step the ways that client and configuration offer
- * @throws Refusal if earlier refusals or a failure to store the plan leave no way to agree to it, unless the call only wanted to see it
+ * @throws Refusal if there is no way to agree, because of earlier refusals or because the plan cannot be stored; never with `planOnly`
  */
 export async function answerWithPlan(
   step: PlanStep,
@@ -122,7 +122,7 @@ async function storePlan(
 ): Promise<Refusal | undefined> {
   // A plan with a secret is never stored, but a plan with the name of a secret file may be.
   if (holdsSecret(call)) return new Refusal('SecretByValue', []);
-  // A journal entry, and so the draft of one, calls the idempotency key of the request `digest`.
+  // Journal entries and their drafts call the request's idempotency key `digest`.
   const { tool, caller, client, digest: requestKey } = draft;
   const planToStore: KeptPlan = {
     // A decision counts only if the call still has this digest.
@@ -150,7 +150,7 @@ async function storePlan(
     case 'tooMany':
       return new Refusal('TooManyWaiting', []);
     case 'unwritable':
-      // The plans are stored beside the journal, so its refusal is used, and this problem names the plans.
+      // The code fits, because the plans are stored beside the journal.
       return new Refusal('JournalUnavailable', [say`the plans that wait beside it cannot be written`]);
   }
 }
@@ -208,8 +208,8 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
 }
 
 /**
- * The deadline that a plan shows (milliseconds since 1970), although its ways may have different ones. A yes in the chat or a click in a view counts
- * for ten minutes, and a decision on the page often longer.
+ * The one deadline that a plan shows (milliseconds since 1970). The ways to decide may have different deadlines: a yes in the chat or a click in a
+ * view counts for ten minutes, and a decision on the page often longer.
  */
 function shownDeadline({ inChat, onPageUntil }: Ways, issuedAt: number): number {
   const tokenExpiresAt = issuedAt + tokenLifetimeMs;
@@ -270,7 +270,7 @@ const sentencesAboutOutcome = ({ operation }: ResolvedChange, { claimsForClick, 
       say`To learn what became of it, call ${own(operation.name)} with the same arguments and this planId; add withdraw: true if the user no longer wants it.`,
   );
 
-/** @param condition the beginning of the sentence: `If they say yes to it` */
+/** Tells the agent to call after a yes. `condition` is the beginning of the sentence: `If they say yes to it`. */
 function callAfterYes(condition: SafeText, { operation, control }: ResolvedChange, { planId }: Ways): SafeText {
   const withPlanId = words(planId === undefined ? '' : ' and this planId');
   const withoutPlanOnly = words(control.planOnly ? ', without planOnly' : '');

@@ -43,7 +43,7 @@ export function draftChange(call: ResolvedChange, context: CallContext, dependen
   return { call, draft: draftIntent(call, context, dependencies), plan, question };
 }
 
-/** The question about a plan, if the client can ask and the plan fits. A terminal shows the plan before, so its summary is enough there. */
+/** The question about a plan, if the client can ask and the plan fits. A terminal has shown the whole plan, so the summary may be the question. */
 function questionFor(
   plan: Plan,
   call: ResolvedChange,
@@ -55,9 +55,9 @@ function questionFor(
 }
 
 /**
- * Checks a change against the journal, and completes its plan in two stages. `plan` is the drafted plan with remarks from the journal, such as
- * about a repetition, and is stored. `shown` is `plan` with sentences about the caller's other plans, which are not stored, because other plans
- * change by themselves. If nothing is added, `shown` is the drafted plan itself.
+ * Checks a change against the journal, and completes its plan.
+ * @returns the change with two plans: `plan`, which is stored, is the draft with remarks from the journal, such as about a repetition. `shown` also
+ *   has sentences about the caller's other plans, which are not stored, because they change by themselves
  * @param ownNonces nonces of the call's own plan and of the plan that it replaces, which are not reported as other plans
  * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
  */
@@ -82,14 +82,14 @@ export async function planChange(
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
   const shown = withOtherPlans(plan, otherTexts);
-  // A longer plan needs a new question, or is too long for a question (undefined).
+  // Without additions, `shown` is the drafted plan itself. A longer plan needs a new question, or is too long for a question (undefined).
   const isLonger = shown !== drafted.plan;
   const question = isLonger ? questionFor(shown, call, context, dependencies) : drafted.question;
   return { ...drafted, plan, others, shown, question, consentDigest, repeats };
 }
 
 /**
- * Returns as much of the earlier change with the same request as this caller may know.
+ * Returns the part of the earlier change with the same request that this caller may know.
  * @throws Refusal if the call would repeat that change without `allowRepeat`
  */
 export function refuseRepetition(
@@ -105,7 +105,7 @@ export function refuseRepetition(
   return earlier;
 }
 
-/** Finds the caller's other waiting plans for the same thing. Finds none for a click, because its plan was shown with them before. */
+/** Finds the caller's other waiting plans for the same thing. Returns none for a click, because the person has seen them with the plan. */
 async function otherPlans(
   { call, draft }: DraftedChange,
   ownNonces: readonly (string | undefined)[],
@@ -114,6 +114,7 @@ async function otherPlans(
 ): Promise<readonly OtherPlan[]> {
   const { operation, account, endpoint, input, args } = call;
   const subject = subjectOf(operation, endpoint.account, input);
+  // With `off`, nobody decides on plans.
   if (subject === undefined || click !== undefined || account.confirm === 'off') return [];
 
   // The answer only mentions the other plans. If they cannot be read, the call goes on without them.
@@ -126,6 +127,7 @@ async function otherPlans(
   const thisPlan = { args, issuedAt: time.getTime() };
   return others.map((other) => ({
     text: relatedText(other, thisPlan, operation, time),
+    // A planId with the use `handle` names the plan and is no consent.
     planId: tokens.issue({ use: 'handle', digest: other.digest, nonce: other.nonce }),
   }));
 }
@@ -190,8 +192,8 @@ export function digestForConsent(call: PlanInput, plan: Plan, repeats: string | 
   const { operation, input, endpoint, request, regionSource } = call;
   const { origin, pathPrefix, region, service, account, keys } = endpoint;
   const target = [origin, pathPrefix, region, service, account, keys.id];
-  // Left out is what may change by itself: the facts of the preceding read (`found`, `alert`), and the access key, which `where` and the
-  // values of the headers name. `also` and `tables` only repeat arguments, which `input` binds in any order.
+  // `found`, `alert`, `where` and the values of `headers` are left out, because the present state and the access key may change by themselves.
+  // `also` and `tables` only repeat the arguments, which `input` binds in any order.
   const { found: _, alert: __, where: ___, also: ____, tables: _____, headers, ...shown } = plan;
   const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, repeats];
   return digestOf(bound).slice(0, digestDigits);

@@ -85,7 +85,7 @@ export async function stateByClaims(
   if (plan?.state === 'decided') return stateByDecision(plan, time);
 
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
-  // A stored plan may wait for hours.
+  // A stored plan may outlive its planId, because it may wait for hours.
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
   // The planId counts as consent for ten minutes only, and never if its use is `handle`, because it then only names the plan.
@@ -93,20 +93,20 @@ export async function stateByClaims(
   return { kind: 'waiting', isRedeemable, expiresAt, isStored: plan !== undefined };
 }
 
-/** The state of a decided plan without an outcome, of which the journal has nothing. Usually, it was decided a moment ago. */
+/** The state of a decided plan that has neither an outcome nor a journal entry. Usually, the plan was decided a moment ago. */
 function stateByDecision({ tool, decision }: FoundPlan, time: number): PlanState {
   // The store may have lost the decision, but not that the plan is decided.
   if (decision === undefined) return { kind: 'underWay' };
   const ageMs = time - decision.at;
   if (decision.kind === 'accepted') return { kind: 'underWay', hasNotBegun: ageMs > beginMs && ageMs < knownMs };
-  // Nothing is sent after a decision against a plan, also if the journal never gets the decision. In a moment, the plan gets the refusal itself.
+  // Nothing is sent after a decision against a plan, even if the journal never gets the decision. The plan gets the refusal itself in a moment.
   const outcome = refusedChange(tool, refusalOf(decision));
   return { kind: 'ended', outcome, person: decision.person, isSettling: ageMs < settlingMs };
 }
 
 /**
  * Within this time (milliseconds), the change of an accepted plan gets into the journal, unless its server stops or loses the journal. Long enough
- * for a call that waits for a place among others, and for servers whose clocks differ.
+ * for a call that waits because of the limit of concurrent calls, and for servers whose clocks differ.
  */
 const beginMs = 300_000;
 /** A journal in a file knows the changes of one day. Within this time (milliseconds), it is sure to know a change that has begun. */
@@ -125,7 +125,7 @@ const isFresh = (ending: Ending, time: number) => time - Date.parse(ending.time)
 
 /**
  * Polls the state of a plan while it can change. Returns the last state after `statusWaitMs`, or when the client cancels or the server stops.
- * If the state cannot be read, it is tried again at the next poll.
+ * If the state cannot be read, the next poll tries again.
  * @param waitsWhile the kinds of state that can change. An ended state can change while it is settling
  * @throws Refusal of any poll, or the error of the last poll
  */
@@ -177,8 +177,8 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
 export const notIssuedHere = say`this server did not issue the planId, or it was altered`;
 
 /**
- * Makes the outcome of a change from its journal entry: the change, and the `ending` that a server added when the change ended. All texts of
- * the entry are quoted, because another server may have written them.
+ * Makes the outcome of a change from its journal entry (`change` with `ending`). All texts of the entry are quoted, because another server may
+ * have written them.
  * @param call the call that asks for the outcome, which has the same arguments as the change
  */
 function outcomeInJournal(change: RecordedChange, ending: Ending, call: FollowedCall): EndedOutcome {
@@ -205,7 +205,7 @@ function outcomeInJournal(change: RecordedChange, ending: Ending, call: Followed
         next: next('nobody', 'none', forAgent('Tell the user the code and the request IDs.')),
       });
     case 'unknown':
-    // `journal.findByNonce` never finds a change that was `not sent`, because such a change has not used its nonce.
+    // This case is only for the type. `findByNonce` finds no change that was `not sent`, because such a change has not used its nonce.
     case 'not sent':
       return failed({
         summary: say`Nobody knows whether this was carried out: ${description}.`,

@@ -54,8 +54,8 @@ export async function findOwnPlan(
 ): Promise<OwnPlan | undefined> {
   const { withdraw, planId: givenPlanId } = drafted.call.control;
   const { guide, tokens } = context;
-  // A call that ended with the request to open the page (`sendToPage`) is repeated with the user's reply and without a planId. The claims of
-  // the reply name the plan. A planId is issued for them again, because the answer to the agent has one.
+  // A call that ended with the request to open the page (`sendToPage`) is repeated with the user's reply and without a planId. The planId is
+  // issued again from the claims of the reply, because the answer to the agent contains it.
   const pageReply = guide?.resumedReply;
   const planId = pageReply === undefined ? givenPlanId : tokens.issue(pageReply.claims);
   if (planId === undefined) {
@@ -85,7 +85,7 @@ function planRefusalIn(error: unknown): Refusal {
   throw error;
 }
 
-/** True if a call at this step towards consent is refused if its planId is invalid. */
+/** True if an invalid planId makes a call fail at this step towards consent. */
 function needsValidPlanId(step: ConsentStep, isIssuedHere: boolean): boolean {
   // The planId is the consent, or names the plan whose state is asked for.
   if (step.kind === 'redeem' || step.kind === 'status') return true;
@@ -111,7 +111,7 @@ async function readOwnPlan(
 
   const { duplicate, consentDigest } = await findRepetition(drafted, context, dependencies);
   if (claims.digest === consentDigest) return found;
-  // The plan of a repetition has another digest if this call leaves out `allowRepeat`.
+  // Without `allowRepeat`, the digest differs from that of a plan with `allowRepeat`. Then the refusal names the repetition.
   if (!withdraw) refuseRepetition(duplicate, drafted.call, context);
   throw ofAnotherCall();
 }
@@ -123,12 +123,12 @@ async function readOwnPlan(
 function needsSameDigest(state: PlanState, isConsent: boolean): boolean {
   // The plan is decided, so the call only gets its outcome.
   if (state.kind !== 'waiting') return false;
-  // Of this plan, only the claims of its planId are known. They have a digest, but no request.
+  // Nothing but the claims of the planId is known of this plan. They have a digest and no request.
   if (!state.isStored) return true;
   return isConsent && state.isRedeemable;
 }
 
-/** True if a plan may take the place of another: it waits, or has carried out its change or is about to. False if it was declined or has failed. */
+/** True if a plan may take the place of another. False if it was declined, has failed, or was accepted and never sent (`hasNotBegun`). */
 export const mayReplace = ({ state }: OwnPlan): boolean =>
   state.kind === 'ended' ? state.outcome.kind === 'succeeded' : !(state.kind === 'underWay' && state.hasNotBegun);
 
@@ -225,7 +225,7 @@ const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, 
 const waitsOnPage = (state: PlanState, { page }: CallDependencies) =>
   state.kind === 'waiting' && state.isStored && page?.kind === 'signIn';
 
-/** True if the user declined to open the page. False if that came so early that a program answered, so the plan still waits for a person. */
+/** True if the user declined to open the page. A reply that came so early that a program sent it does not count, and the plan still waits. */
 const isDeclinedByPerson = (visit: Visit, askedAt: number, time: Date) =>
   visit === 'declined' && time.getTime() - askedAt >= shortestReadMs;
 
@@ -254,8 +254,8 @@ export async function sendToPage(
   const askedAt = dependencies.now().getTime();
   const visit = await visitPage(message, pageUrl, guide, draft.tool, context, dependencies);
   if (visit === 'later') {
-    // The client repeats this call with the user's reply and these claims, and `answerPlanStatus` continues. Their use is always `handle`, because
-    // a reply about the page is never consent, even if the planId can be.
+    // The client repeats this call with the user's reply and these claims, and `answerPlanStatus` continues. The use is `handle` even if the planId
+    // can be consent, because a reply about the page is never consent.
     const claimsOfReply = { use: 'handle', digest: consentDigest, nonce } as const;
     return { kind: 'inputRequired', message, answer: { address: pageUrl }, claims: claimsOfReply };
   }
@@ -283,8 +283,7 @@ async function awaitDecisionOnPage(
 }
 
 /**
- * Asks the user to open the page. An error, or a refusal such as `Stopping`, counts as `cancelled`, because the user can still be told to open the
- * page.
+ * Asks the user to open the page. An error, or a refusal such as `Stopping`, counts as `cancelled`. The agent then gives the user the link.
  */
 async function visitPage(
   message: SafeText,
@@ -375,7 +374,7 @@ export function unendedAnswer(
   return { kind: 'succeeded', success };
 }
 
-/** @param planId undefined if a view asks. It shows only the end of its plan, so it shows nothing of this answer */
+/** The answer about a plan that waits. `planId` is undefined if a view asks, which shows nothing of this answer. */
 const waitingAnswer = (
   tool: string,
   planId: string | undefined,

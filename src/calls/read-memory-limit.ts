@@ -34,7 +34,7 @@ export interface ReadShare extends Disposable, ByteLimit {
 
 /** The memory limit that all reads of a process share. */
 export interface ReadMemoryLimit {
-  /** @param signal the signal of the call, which ends the wait for a reservation */
+  /** Returns the share of a call. `signal` is the signal of the call, and ends the wait for a reservation. */
   share(signal: AbortSignal): ReadShare;
 }
 
@@ -113,12 +113,11 @@ class SharedMemory {
       // A cancelled call takes its page even without room. Its next request then fails at once with the right error and gives up its reservation.
       signal.addEventListener('abort', proceed);
       this.#waiting.set(holder, { proceed, giveUp });
-      // If all calls that hold memory now wait, none of them gives any back, so one has to give up.
       this.#endDeadlock();
     });
   }
 
-  /** Ends the wait of the newest call if all calls that hold bytes wait, because none of them then gives any back. Its bytes let others go on. */
+  /** Ends the wait of the newest call if all calls that hold bytes wait, because otherwise none would give bytes back. */
   #endDeadlock(): void {
     const newest = [...this.#holders].at(-1);
     if (newest === undefined || ![...this.#holders].every((holder) => this.#waiting.has(holder))) return;
@@ -162,7 +161,7 @@ class CallShare implements ReadShare {
     this.#memory.useRoom();
   }
 
-  /** Bytes use up the reservation first. Only further bytes are taken from the shared memory. */
+  /** Counts received bytes, first against the reservation and then against the shared memory. Returns false if a limit is reached. */
   admit(bytes: number): boolean {
     const bytesOfReservation = Math.min(bytes, this.#reserved);
     const furtherBytes = bytes - bytesOfReservation;

@@ -146,7 +146,7 @@ export function truncateRecord(
   };
 }
 
-/** A field for which there was no room, or the number of entries of a list for which there was none. */
+/** A field that was left out, or the number of entries of a list that were left out. */
 type LeftOut =
   | { readonly kind: 'field' }
   | { readonly kind: 'entries'; readonly name: string; readonly leftOut: number; readonly all: number };
@@ -190,7 +190,8 @@ class RecordCopier {
   }
 
   /**
-   * @param labelLength number of characters of the label before the value, such as `Contents: `. Each element of a list has such a label of its own
+   * Copies a value, and subtracts its characters from the room.
+   * @param labelLength characters of the label before the value, such as `Contents: `. Each element of a list has a label
    * @param name name of the field that holds the value
    */
   copy(value: unknown, labelLength: number, name: string): unknown {
@@ -211,8 +212,8 @@ class RecordCopier {
       const copy = this.copy(value, labelLength, name);
       const isIncomplete = this.leftOut.length > lengthBefore;
       if (isIncomplete && copied.length > 0) {
-        // The copy is dropped, because it would look as if the service had not given the fields. Its fields then do not count as left out. Its room is
-        // not given back: a copy is incomplete only if no room is left, so nothing more is copied.
+        // The incomplete copy is dropped, because the service would seem not to have given the missing fields. They no longer count as left out. The
+        // room of the copy is not given back, because nothing more is copied.
         this.leftOut.length = lengthBefore;
         break;
       }
@@ -231,7 +232,7 @@ class RecordCopier {
     const copied = new Map<string, readonly [string, unknown]>();
     // Lists come last, so that a long list leaves room for the fields after it.
     for (const [name, value] of listsLast(fields)) {
-      // A copy of the record by assignment would set the prototype in place of this field. No API is known to have such a field.
+      // Copying this field by assignment would set the prototype of the copy. No API is known to have such a field.
       if (name === '__proto__') continue;
       if (this.#room <= 0) {
         if (Array.isArray(value) && value.length > 0) this.#leaveOut(name, value.length, value.length);
@@ -246,7 +247,7 @@ class RecordCopier {
     return Object.fromEntries(inOriginalOrder.filter((entry) => entry !== undefined));
   }
 
-  /** Copies a text that the client passes back. A text that is too long is cut like any other, with its length, because it is useless. */
+  /** Copies a text that the client passes back. A cut text is useless, so only a text beyond `longestExact` is cut. */
   #copyExact(text: string): string {
     if (text.length > Math.max(longestExact, this.#longestText)) return this.#copyText(text, this.#longestText);
     this.#room -= text.length + 4;
@@ -261,7 +262,7 @@ class RecordCopier {
   }
 }
 
-/** The fields of an object: first its values without fields of their own, then its objects, then its lists. */
+/** The fields of an object: first the plain values, then the objects, then the lists. */
 const listsLast = (fields: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] => {
   const rank = (value: unknown) => (Array.isArray(value) ? 2 : isObject(value) ? 1 : 0);
   return Object.entries(fields).sort(([, a], [, b]) => rank(a) - rank(b));

@@ -50,7 +50,7 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
   if (status < 200 || status > 299) return { kind: 'failed', failure: errorStatusFailure(call, reply, requestIds) };
   if (bodyFailure === undefined) return readSuccess(call, reply, exchange);
 
-  // The body was lost. A read is worth nothing without it. A change was carried out, unless the lost body held an error.
+  // The body was lost, and a read is worth nothing without it. A change was carried out, unless the lost body held an error.
   if (operation.effect === 'read')
     return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
   const problem = say`its body was lost on the way (${own(bodyFailure.code)})`;
@@ -101,8 +101,8 @@ async function readContent({ operation, input }: SentCall, reply: AnsweredReply)
   const declared = await declaredError(operation, reply);
   if (declared !== undefined) return { kind: 'error', error: declared };
 
-  // `otherFormat` says how the body differs from the expected format. An operation that parses the text of a body itself may read even such a
-  // body, unless it is an HTML page.
+  // `otherFormat` says how the body differs from the expected format. An operation that parses text itself may still read such a body, but no
+  // HTML page.
   const otherFormat = formatDifference(body, operation.answer);
   const isParsedByOperation = body.kind !== 'html' && isReadAsText(operation.answer, body);
   const isReadable = otherFormat === undefined || isParsedByOperation;
@@ -110,8 +110,8 @@ async function readContent({ operation, input }: SentCall, reply: AnsweredReply)
   const extract = (content: unknown) => operation.extract(content, input, headers, status);
   const value = isReadable && !expectsEmptyBody ? await readBody(operation, reply, extract) : undefined;
 
-  // An error is apparent if the body is JSON with an error code, and no expected field was found in it, also because nothing was extracted. It is
-  // looked for first, because it says more than `otherFormat`.
+  // An error is apparent if a JSON body has an error code, and its extracted value is missing or has none of the expected fields. An apparent
+  // error comes before `otherFormat`, because it says more.
   const lacksAll = !hasExpectedField(operation, value);
   const apparent = lacksAll ? apparentError(operation, reply) : undefined;
   if (apparent !== undefined) return { kind: 'error', error: apparent };
@@ -122,7 +122,7 @@ async function readContent({ operation, input }: SentCall, reply: AnsweredReply)
   return { kind: 'value', value };
 }
 
-/** Maximum number of names in the warning that no expected field is there. */
+/** Maximum number of fields that the warning about missing fields names. */
 const namesShown = 5;
 
 /** Returns the warning that an answer has none of the expected fields, as a list of one; an empty list if no names are given. */
@@ -133,7 +133,7 @@ function allMissingWarning(names: readonly string[]): SafeText[] {
   return [say`The answer has none of the expected fields: ${listed([...shown, ...others], 'or')}.`];
 }
 
-/** True if an answer of an operation may hold an error although its status is a success. Then an answer that cannot be read may hold one. */
+/** True if an answer with a successful status may hold an error. For these operations, an answer that cannot be read may be such an error. */
 export const mayAnswerWithErrors = ({ errorOf, failures }: Operation): boolean =>
   errorOf !== undefined || failures !== undefined;
 

@@ -34,7 +34,7 @@ const noPermission = ({ api, account }: RemedyFacts) =>
     say`${forReader({ agent: 'Tell the user that account', person: 'Account' })} ${own(account)} may not do ${own(api)} here. Whoever administers the account can grant it${forAgent('; calling again before that will not help')}.`,
   );
 
-/** @param what completes "The person who runs this server has to check" */
+/** Advice for the person who runs this server. `what` completes "The person who runs this server has to check". */
 const operatorChecks = <const What extends string>(what: Wording<What>) => operatorMust(say`check ${words(what)}`);
 
 const keys = operatorChecks('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY, the region and CLOUDOPS_…_SERVICE');
@@ -63,7 +63,7 @@ const inTheWay = next(
   say`Something stands in the way, such as a name in use or a change that is not finished. ${forReader({ agent: 'Have the user look in the console, and call again only when they say that it is out of the way.', person: 'Look in the console, and try again when it is out of the way.' })}`,
 );
 
-/** Advice after a redirect. None is followed, because the signature is only valid for one address. */
+/** Advice after a redirect. Redirects are not followed, because the signature is only valid for one address. */
 function redirected({ takesRegion, region }: RemedyFacts): Next {
   if (!takesRegion)
     return region === undefined
@@ -148,7 +148,7 @@ const byStatus: Readonly<Record<number, Advice>> = {
 /**
  * Finds the advice on an error of the service by the beginning of its code, or else by the HTTP status.
  * @param operationErrors the operation's own advice, which comes before `byCode`
- * @returns the advice and, unless the advice follows from the status, the property name of `byCode` or `operationErrors` that has it (`code`)
+ * @returns the advice (`next`), and the known code or beginning of a code that matched (`code`), if the advice is not by status
  */
 export function remedyFor(
   error: Pick<ServiceError, 'code' | 'message'>,
@@ -156,7 +156,7 @@ export function remedyFor(
   operationErrors: Operation['errors'],
   facts: RemedyFacts,
 ): { readonly code: string | undefined; readonly next: Next } {
-  // The operation's advice is by the codes of its API, and `byCode` by the names that S3 has for the same errors.
+  // The operation's advice uses the codes of its API. `byCode` uses S3's names for the same errors.
   const serviceCode = error.code;
   const nameInS3 = commonCode(error);
   const adviceOfOperation = Object.entries(operationErrors ?? {}).map(

@@ -10,7 +10,7 @@ import { type FollowedCall, stepToVerify } from './follow-change.js';
 /** An earlier change. A caller learns the facts of its own changes, and of another caller's change only that it exists. */
 export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
 
-/** @param viewer the caller, or undefined if it may see the changes of all callers */
+/** Reduces a change to the facts that `viewer` may know: the caller, or undefined if it may see the changes of all callers. */
 export function earlierOf(change: RecordedChange, viewer: string | undefined): Earlier {
   if (isOfAnother(change, viewer)) return { kind: 'another' };
   const { time, ending } = change;
@@ -54,7 +54,6 @@ export function repeated(earlier: Earlier, call: FollowedCall): Refusal {
   });
 }
 
-/** The next step after a repetition was refused. */
 function stepAfterRepetition(earlier: Earlier, call: FollowedCall): Next {
   // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';

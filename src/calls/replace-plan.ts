@@ -11,8 +11,8 @@ import { visibleCaller } from './policy.js';
 import type { DraftedChange } from './stages.js';
 
 /**
- * Finds the waiting plan that the argument `replaces` names, so that it can be withdrawn. Returns undefined if there is none to withdraw,
- * because the argument is absent, or the other plan is withdrawn already.
+ * Finds the waiting plan that the argument `replaces` names, so that it can be withdrawn. Returns undefined if the argument is absent, or if
+ * the other plan is withdrawn already.
  * @throws Refusal if the call only shows or withdraws its own plan, or if the other plan is not found, is for another tool or account, or was
  *   accepted or declined meanwhile
  */

@@ -33,7 +33,6 @@ export async function resolveCall(
   checkPolicy(account.policy, requestedOperation, principal, accountName);
 
   const cloud = await account.cloud();
-  // If the account's storage is another product, the operation's list of regions from the API reference does not apply, and is left out.
   const operation = operationForCloud(requestedOperation, cloud);
   // The validated arguments name secret files. `input` has the contents of these files instead, and no control arguments.
   const validArgs = validate(operation, args, cloud.region, argumentName);
@@ -107,7 +106,7 @@ function followToolOf(
   return read !== undefined && isOffered(read.name) ? read.name : undefined;
 }
 
-/** Leaves out the regions of the API reference, which do not apply if the storage is another product, as with S3 headers (`amz`). */
+/** Leaves out the regions of the API reference if the storage is another product (S3 headers, `amz`), to which they do not apply. */
 function operationForCloud(operation: Operation, { storageHeaders }: Cloud): Operation {
   if (operation.service !== 'storage' || storageHeaders !== 'amz') return operation;
   const { regions: _, ...withoutRegions } = operation;

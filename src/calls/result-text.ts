@@ -92,7 +92,7 @@ export function headlineOf(summary: SafeText): SafeText {
   return cut(brief, longestHeadline);
 }
 
-/** The structured content of a result, with safe texts as strings. Of the plan, it has only the request, because `show` says the rest. */
+/** The structured content of a result, with safe texts as strings. Only the request of the plan is in it, because `show` says the rest. */
 export function plainResult(result: Success | Failure): Record<string, unknown> {
   const { plan, answer, ...rest }: AnyResult = result;
   const { method, url, headers, body } = plan ?? {};
@@ -138,7 +138,7 @@ function times(count: number): SafeText {
   return words(count === 2 ? 'twice' : 'once');
 }
 
-/** @param result the HTTP status of attempts, `200 then BodyTimeout` if only the head of an answer came, or the failure code if none came */
+/** Words for the result of attempts: an HTTP status, `200 then BodyTimeout` if only the head of an answer came, or a failure code. */
 function phraseOf(result: string, often: SafeText): SafeText {
   if (/^\d+ then /.test(result)) return say`answered ${often} in part`;
   const status = Number(result);
@@ -194,7 +194,7 @@ function listLines(name: string, values: readonly unknown[], indent: string): st
   );
 }
 
-/** Limit of a table's columns. Beyond it, the rows have different fields, and most cells would be empty. */
+/** Limit of a table's columns. With more columns, most cells would be empty, because the rows have different fields. */
 const maximumColumns = 30;
 
 const hasFields = (value: unknown) => isObject(value) && Object.keys(value).length > 0;

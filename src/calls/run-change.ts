@@ -27,7 +27,7 @@ export async function runChange(
 
   const step = consentStep(drafted, context, dependencies);
   dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: principal?.name });
-  // A click is the decision itself, so the call withdraws no other plan and does not tell the state of its own.
+  // A click decides on its plan, so the call neither withdraws another plan nor answers with the state of the clicked plan.
   if (click !== undefined) {
     const clickedChange = await planChange(drafted, [], context, dependencies);
     return approveAndSend({ kind: 'click', click }, clickedChange, context, dependencies);
@@ -39,8 +39,8 @@ export async function runChange(
   const own = await findOwnPlan(step, drafted, context, dependencies);
   if (own === undefined) return planAndApprove(step, drafted, { replaced }, context, dependencies);
 
-  // `answerPlanStatus` may wait until the own plan ends, so the replaced plan is withdrawn before. If the own plan was declined or has failed, the
-  // replaced plan stays, and `answerPlanStatus` ends this call.
+  // The replaced plan is withdrawn first, because `answerPlanStatus` may wait until the own plan ends. If the own plan was declined or has failed,
+  // the replaced plan stays, and `answerPlanStatus` ends this call.
   if (mayReplace(own)) await withdrawReplaced(replaced, drafted, context, dependencies);
   const status = await answerPlanStatus(own, step, drafted, context, dependencies);
   return status ?? planAndApprove(step, drafted, { own }, context, dependencies);
@@ -102,11 +102,9 @@ function consentStep(
     mode: account.confirm,
     planOnly: control.planOnly,
     hasPlanId: control.planId !== undefined,
-    // Without an elicitor, the client cannot ask its user at all.
     question: elicitor === undefined ? 'none' : questionIfAsking,
     hasView,
     page: page?.kind ?? 'none',
-    // Set by the option --yes of the command line.
     agreed,
   });
 }

@@ -28,9 +28,9 @@ interface SharedByReads {
 }
 
 /**
- * Runs a read: reads its pages, and reduces them to one record. Some operations have a companion, a second read at the same time. Its record
- * adds facts, such as the start of an upload. If a part of that record never changes (the lasting part), this process keeps it, and later calls
- * about the same thing, such as the same upload, use it in place of the companion read.
+ * Runs a read: reads its pages, and reduces them to one record. Some operations have a companion, a second read at the same time whose record
+ * adds facts, such as the start of an upload. The part of this record that never changes (the lasting part) is kept. It replaces the companion
+ * read in later calls about the same thing.
  */
 export async function runRead(
   call: ResolvedRead,
@@ -56,7 +56,7 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  /** Returns the kept part if it is about the same thing as the pages, because the operation needs no more. Otherwise returns the companion's record. */
+  /** Returns the kept part, which is enough for the operation, if it is about the thing in the pages. Otherwise returns the companion's record. */
   const companionFacts = async () => {
     if (kept !== undefined && isOfSameThing(kept, companion, state)) return kept.part;
     // A kept part about another thing is useless, so the companion is read now.
@@ -68,9 +68,8 @@ export async function runRead(
 }
 
 /**
- * True if a kept part is about the same thing as the pages. The name of the thing, under which the part was kept, may belong to another thing by
- * now. Then the pages have another witness, a value that tells things with the same name apart. If the pages had no witness in both calls
- * (undefined), the same name counts as the same thing.
+ * True if a kept part is about the thing in the pages. The name under which the part was kept may belong to another thing by now, so the witness
+ * is compared, a value in the pages that tells things of the same name apart. Without a witness in both calls (undefined), the name is enough.
  * @param state the pages, reduced
  */
 const isOfSameThing = (kept: LastingRecord, companion: Companion | undefined, state: unknown): boolean =>
@@ -92,8 +91,7 @@ function keepLastingPart(
 
 /**
  * Makes the outcome of a read from its reduced pages.
- * @param companionRecord the record of the companion read, or only the part of it that an earlier call has kept because it cannot change;
- *   undefined if there is neither
+ * @param companionRecord the record of the companion read, or the kept lasting part of such a record; undefined if there is neither
  */
 function outcomeOfPages(
   { operation, input, isOffered }: ResolvedRead,
@@ -106,7 +104,7 @@ function outcomeOfPages(
   const record = pages.result(state, input, companionRecord, firstUnread);
   // The caller gets the truncated record. Summary and next step are made from the whole one.
   const shown = truncateRecord(record, operation.exact, wantsWholeAnswer);
-  // There is no next step after a truncated record, because it may lead to the first unread page, past the entries that were left out.
+  // There is no next step after a truncated record, because the step may lead to the first unread page, past the entries that were left out.
   const isTruncated = shown.warnings.length > 0;
   const next = isTruncated ? undefined : operation.next?.(record, input, isOffered);
   const success: Success = {
@@ -197,7 +195,7 @@ async function readCompanion(
 
 type PageReducer = Omit<NonNullable<Operation['pages']>, 'page'>;
 
-/** For an operation without pages: its answer is the only page, and its record the result. */
+/** Treats the answer of an operation without pages as its only page. */
 const onePage: PageReducer = {
   start: () => ({}),
   add: (_state, { record }) => ({ kind: 'end', state: record }),
@@ -342,7 +340,7 @@ class ReadSoFar {
     this.entries += entries;
   }
 
-  /** Adds a warning about the last page. If an earlier page had the same warning, only the page is added. */
+  /** Adds a warning about the page that was read last. If an earlier page had the same warning, only the page number is added. */
   #addPageWarning(warning: SafeText): void {
     const known = this.#pageWarnings.get(warning.text);
     if (known !== undefined) known.pages.push(this.#pages);
@@ -351,7 +349,7 @@ class ReadSoFar {
     else this.#unlistedWarnings += 1;
   }
 
-  /** All warnings. A warning about a page after the first names it, because an index in the warning counts the entries of this page. */
+  /** All warnings. A warning about a later page than the first names the page, because indexes in the warning count from the start of the page. */
   #allWarnings(): SafeText[] {
     const ofPages = [...this.#pageWarnings.values()].map(({ warning, pages }) =>
       pages.every((page) => page === 1) ? warning : say`${pagesText(pages)}: ${warning}`,
@@ -389,7 +387,7 @@ class ReadSoFar {
     };
   }
 
-  /** Ends a read with a failure, which gets the warnings, because a warning may name its cause. */
+  /** Ends a read with a failure, and adds the warnings, which may name the cause. */
   endWithFailure(failure: Failure): ReadEnd {
     const warnings = this.#allWarnings();
     return { kind: 'failed', failure: warnings.length === 0 ? failure : { ...failure, warnings } };

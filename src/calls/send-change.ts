@@ -48,7 +48,7 @@ async function sendWithJournal(
 ): Promise<EndedOutcome> {
   const { call, draft, repeats, decision, decidedAt } = approved;
   const intent: Intent = { ...draft, time: now().toISOString(), ...decision };
-  // The journal refuses the change if it repeats any other earlier change than `repeats` names.
+  // The journal refuses to repeat any earlier change except the change that `repeats` names.
   const begun = await journal.begin(intent, { allowRepeat: repeats, budget: call.budget.limit });
   if (begun.kind === 'unwritable') log('error', 'journal', { tool: intent.tool, id: intent.id, error: begun.reason });
   if (begun.kind !== 'begun') throw beginRefusal(begun, call, visibleCaller(principal));
@@ -57,9 +57,9 @@ async function sendWithJournal(
   const time = now();
   const sentAt = time.toISOString();
   const sentCall = { ...call, ifUnknown: stepIfUnknown(call, sentAt) };
-  // While this process was suspended after the decision, somebody may have sent the same change on a new plan, and `begin` finds no change that is
-  // older than `duplicateWindowMs`. So nothing is sent on a decision that is older than that. The time is taken after `begin`, because this process
-  // may be suspended during `begin` too. The intent then ends as `not sent`.
+  // Nothing is sent if the decision is older than `duplicateWindowMs`, for example after this process was suspended. Somebody may have sent the same
+  // change meanwhile, and `begin` no longer finds it. `time` is taken after `begin`, because the process may be suspended there too. The intent then
+  // ends as `not sent`.
   const isTooLate = time.getTime() - decidedAt.getTime() > duplicateWindowMs;
   const { result, keyId } = isTooLate ? tooLate(call) : await sendAndRead(sentCall, intent, client, log);
 
@@ -99,8 +99,8 @@ async function sendAndRead(
 }
 
 /**
- * Returns the request, with an idempotency token if the operation takes one. The token is added only now, because it differs for each
- * consent, and the journal recognises a repetition by the digest of the request without it.
+ * Returns the request, with an idempotency token if the operation takes such a token. The token differs for each consent. So it is not a part
+ * of `request`, by whose digest the journal recognises a repetition.
  * @throws NotSent
  */
 async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, intent: Intent) {

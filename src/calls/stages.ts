@@ -93,7 +93,7 @@ export interface OtherPlan {
   readonly planId: string;
 }
 
-/** A journal entry before the decision. Its `digest` is the idempotency key of the request, which a stored plan calls `requestKey`. */
+/** A journal entry before the decision. `digest` is the request's idempotency key. Stored plans call this key `requestKey`. */
 export type IntentDraft = Omit<Intent, 'time' | keyof DecisionRecord>;
 
 /** The decision on a change, as the journal records it: a consent, a refusal, or a withdrawal by the caller. */

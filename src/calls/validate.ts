@@ -75,7 +75,7 @@ export const askWhichIsMeant: Next = next(
 /** Made at the first wrong call, because making schemas is slow. */
 const controlArguments = lazy(() => consentArguments());
 
-/** Formats in which an agent writes a value that is known. A mistake in them is the agent's own. */
+/** Formats that only encode a value. A mistake in such a format is the agent's own, and no wrong choice of the user. */
 const encodings: readonly string[] = ['json_string', 'base64'];
 
 /**
@@ -97,7 +97,7 @@ function isChoiceOfUser(issue: Issue, operation: Operation): boolean {
 const planIdAlone = words('planId: does not replace the other arguments; give those of its plan again');
 
 function problemsOf(issues: readonly Issue[], operation: Operation, argumentName: ArgumentName): SafeText[] {
-  // For a value of the wrong type, only the type is reported. That its length is wrong or that fields are missing follows from it.
+  // For a value of the wrong type, only the type is reported, because a wrong length or missing fields follow from the wrong type.
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   const mistypedPaths = new Set(mistyped.map(({ path }) => toDotPath(path)));
   const shown = issues.filter((issue) => !isHidden(issue, mistypedPaths));
@@ -130,7 +130,7 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
   return { defaults: defaults.map(defaultText), warnings };
 }
 
-/** True if another issue says already that this value, or a value that contains it, has the wrong type. */
+/** True if another issue reports the wrong type of this value, or of a value that contains it. */
 function isHidden({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): boolean {
   if (code !== 'invalid_type' && mistypedPaths.has(toDotPath(path))) return true;
   const pathsOfContainers = path.map((_, length) => toDotPath(path.slice(0, length)));
@@ -149,7 +149,7 @@ function problemsOfIssue(issue: Issue, operation: Operation, argumentName: Argum
 
   const schema = operation.input();
   const isTopLevel = path === '';
-  // Some clients have other names than this server for top-level arguments, and problems show the client's. Other arguments have one name.
+  // Some clients have their own names for top-level arguments, which problems show. Other arguments have one name.
   const clientName = isTopLevel ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
   const unknown = issue.keys.slice(0, limit).map((key) => {
@@ -172,7 +172,7 @@ function problemsOfIssue(issue: Issue, operation: Operation, argumentName: Argum
 const shownPath = ([first, ...rest]: Issue['path'], argumentName: ArgumentName): string =>
   first === undefined ? '' : toDotPath([argumentName(String(first)), ...rest]);
 
-/** @param path the path with the client's names */
+/** The problem of an issue: path, given value and rule. `path` has the client's names. */
 function describe(issue: Issue, path: string, operation: Operation): SafeText {
   if (issue.input === undefined) {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
