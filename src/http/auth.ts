@@ -48,7 +48,7 @@ export type OnFailedLogin = (
 
 /**
  * Authenticates the sender of a request by the bearer token.
- * @param resource undefined if tokens come from a tokens file, so that there is no issuer from which a client could get one
+ * @param resource undefined if tokens come from a tokens file and not from an issuer
  * @throws HttpError if the token is missing or not valid, has no scope of this server, or cannot be verified now
  */
 export async function authenticateRequest(
@@ -60,14 +60,12 @@ export async function authenticateRequest(
   const authorization = onlyHeader(request, 'authorization');
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
-    // A request without the header is no failed login, because a client may begin with one. The answer says where to get a token, if there is an
-    // issuer.
+    // A request without the header is no failed login, because a client may send it to learn from the answer where to get a token.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
     throw challenge(resource, 401, 'token', 'A bearer token is needed.', requestedScopes(resource));
   }
 
   const authentication = await authenticate(token);
-  // The answer closes the connection, because connections are limited. `challenge` does so too.
   if (authentication.kind === 'unavailable')
     throw unavailable(authentication.reason, 'The token cannot be verified now.', {
       retryAfterSeconds: 5,
@@ -87,7 +85,7 @@ export async function authenticateRequest(
   return principal;
 }
 
-/** Closes the connection of a client without a valid token, because the connections of one address are limited, and others may need them. */
+/** Header that closes the connection of a client without a valid token. The connections of one address are limited, and other clients may need them. */
 const closeConnection = { connection: 'close' };
 
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
@@ -102,9 +100,9 @@ export function checkScope(
   operations: readonly Operation[],
   resource: ProtectedResource | undefined,
 ): void {
-  // Undefined for any other message, and for a tool that does not exist. The SDK answers these.
   const { data } = toolCall.safeParse(message);
   const operation = operations.find(({ name }) => name === data?.params.name);
+  // The SDK answers any other message, and a call of a tool that does not exist.
   if (operation === undefined || principal.scopes.includes(scopeOf(operation))) return;
   const scope = scopeOf(operation);
   throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, insufficient(scope));

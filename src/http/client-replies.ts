@@ -13,16 +13,16 @@ import { isObject } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { SharedMessages } from './replica-messages.js';
 
-/** A message of a client for which a call of the same client may wait. */
+/** A client's message to a call that is still running. */
 interface ClientReply {
   /** An answer to a question, or a cancellation of the call that asks the question. */
   readonly kind: 'answer' | 'cancellation';
-  /** The ID of the question that is answered, or of the call that is cancelled. */
+  /** The ID of the answered question, or of the cancelled call. */
   readonly id: RequestId;
   readonly message: JSONRPCMessage;
 }
 
-/** Reads a message of a client as a reply. Returns undefined for any other message, such as a call. */
+/** Reads a client's message as a reply. Returns undefined for any other message, such as a call. */
 export function replyIn(message: unknown): ClientReply | undefined {
   if (!isObject(message)) return undefined;
   if (!('method' in message)) {
@@ -68,12 +68,12 @@ type ExpectedReply = Pick<ClientReply, 'kind' | 'id'>;
 
 /** A call's wait for a reply. */
 interface ReplyWait {
-  /** Resolves when the other replicas know of the wait, or cannot be told. A question is sent only after that, so that no replica drops its answer. */
+  /** Resolves when the other replicas know of the wait, or cannot be told. The question is sent only then, so that no replica drops the answer. */
   readonly announced: Promise<void> | undefined;
   end(): void;
 }
 
-/** Starts to wait for a reply. When it arrives, `receive` is called once, and the wait ends. */
+/** Starts to wait for a reply. When the reply arrives, `receive` is called once, and the wait ends. */
 export type ExpectReply = (expected: ExpectedReply, receive: Receive) => ReplyWait;
 
 /**
@@ -81,7 +81,7 @@ export type ExpectReply = (expected: ExpectedReply, receive: Receive) => ReplyWa
  * replicas share. A reply for which no call waits is dropped: it came twice, too late, or from another session or caller.
  */
 export function createInbox({ shared, stateKeys, log }: InboxOptions) {
-  /** For each reply that a call of this process waits for, by its reply key: the function that takes the reply, and `ReplyWait.announced`. */
+  /** The waits of this process, by reply key. */
   const receivers = new Map<string, { readonly receive: Receive; readonly announced: ReplyWait['announced'] }>();
   /** The reply key: the same text in all replicas for one reply of one session. */
   const replyKeyOf = ({ caller, session }: Correspondent, { kind, id }: ExpectedReply) =>
@@ -91,22 +91,22 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
     createSeal(stateKeys, { purpose: 'cloudops reply', associatedData: replyKey, longest: 2 * maximumReply });
   const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
-  /** Removes an announcement from the shared messages, unless a later call waits with the same reply key by then. */
+  /** Removes an announcement from the shared messages, unless another call waits with the same reply key. */
   const withdraw = async (replyKey: string, announced: ReplyWait['announced']): Promise<void> => {
-    // An announcement that is under way could otherwise arrive after `shared.forget`, and would stay.
+    // Otherwise, an announcement that is under way could arrive after `shared.forget`, and would stay.
     await announced;
     if (!receivers.has(replyKey)) await shared?.forget(replyKey);
   };
 
   const endWait = (replyKey: string, receive: Receive): void => {
     const receiver = receivers.get(replyKey);
-    // If this wait has ended before, the receiver may belong to a later call with the same reply key, which goes on waiting.
+    // Another receiver belongs to a later call with the same reply key, which continues to wait.
     if (receiver?.receive !== receive) return;
     receivers.delete(replyKey);
     withdraw(replyKey, receiver.announced).catch(logFailure);
   };
 
-  /** Gives a message to the call that waits for it. Returns false if no call of this process does. */
+  /** Gives a message to the call that waits for it. Returns false if no call of this process waits. */
   const deliverHere = (replyKey: string, message: JSONRPCMessage): boolean => {
     const receive = receivers.get(replyKey)?.receive;
     if (receive === undefined) return false;
@@ -137,7 +137,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   };
 
   return {
-    /** Starts to wait for a reply, with which `receive` is called once. */
+    /** Starts to wait for a reply (see `ExpectReply`). */
     expect(from: Correspondent, expected: ExpectedReply, receive: Receive): ReplyWait {
       const replyKey = replyKeyOf(from, expected);
       // If the other replicas cannot be told, replies to this process still arrive.
@@ -146,10 +146,10 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
       if (shared !== undefined && !isPolling) void poll(shared);
       return { announced, end: () => endWait(replyKey, receive) };
     },
-    /** Delivers a reply that this process has received. Rejects if it is for another replica and cannot be passed on. */
+    /** Delivers a reply that this process has received. Rejects if the reply is for another replica and cannot be passed on. */
     async deliver(from: Correspondent, reply: ClientReply): Promise<void> {
       const replyKey = replyKeyOf(from, reply);
-      // The messages that all replicas share take a reply only if a replica has announced that it waits for the reply.
+      // `shared.put` drops a reply for which no replica has announced a wait.
       if (!deliverHere(replyKey, reply.message))
         await shared?.put(replyKey, sealFor(replyKey).seal(JSON.stringify(reply.message)));
     },

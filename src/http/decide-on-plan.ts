@@ -27,7 +27,7 @@ export interface DecisionDependencies {
   readonly stateKeys: SealingKeys;
   readonly now: () => Date;
   readonly log: Log;
-  /** Finds the caller of a plan with its present scopes. Undefined if the plan has no `caller`. */
+  /** Finds the caller of a plan, with the caller's present scopes. Undefined if the plan has no `caller`. */
   readonly callerOf: (plan: FoundPlan) => Promise<Authentication | undefined>;
 }
 
@@ -40,7 +40,7 @@ export type PageUser =
 export function accountOfPlan({ args }: FoundPlan, user: PageUser, accounts: Accounts): Account | undefined {
   const principal = user.person === undefined ? undefined : { name: user.person, scopes: user.scopes };
   const { all, areNamed } = accountsOf(accounts, principal);
-  // If accounts have no names, there is only one.
+  // If accounts have no names, there is only one account.
   return all.find(({ name }) => !areNamed || name === args.account);
 }
 
@@ -54,8 +54,8 @@ export function reasonAgainst(plan: FoundPlan, user: PageUser, accounts: Account
 /** The result of a click that decides. */
 interface ClickResult {
   /**
-   * The effect of the click, for the log. `counted`: it decided the plan. `too late`: an earlier decision stands. `refused`: the call of the
-   * plan is not allowed or not possible any more, so another click would be refused too. `not counted`: the plan waits for another click.
+   * The effect of the click, for the log. `counted`: the click decided the plan. `too late`: an earlier decision stands. `refused`: the plan's
+   * call is not allowed or not possible any more, so another click would be refused too. `not counted`: the plan waits for another click.
    */
   readonly effect: 'counted' | 'too late' | 'refused' | 'not counted';
   readonly outcome: EndedOutcome;
@@ -92,9 +92,9 @@ async function decideOnPlan(
 }
 
 /**
- * Makes the call of a plan with a click. The call goes through all checks of a normal call, so policy, scopes and limits are checked again. The
- * click is refused if the call's request is no longer the one that the person saw. The first click that decides is stored with the plan.
- * @param click with the reason for a decline, and with the name that a person types to confirm a deletion
+ * Makes the call of a plan, with the click as the consent. Policy, scopes and limits are checked again, as for any call. The click is refused
+ * if the call would now send another request than the person saw. The first click that decides is stored with the plan.
+ * @param click has the reason for a decline, and the name that a person types to confirm a deletion
  * @returns undefined if an earlier click has decided the plan
  */
 async function callWithClick(
@@ -106,20 +106,18 @@ async function callWithClick(
 ): Promise<ClickResult | undefined> {
   const { decision, reason, name: typedName } = click;
   let isDecisionStored = false;
-  /** The part of the click that a click in a chat does not have. */
+  /** The parts that only a click on a page has. */
   const page = {
     person,
     // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
     repeats: plan.repeats,
-    // Called when the call has stored the decision with the plan.
     onClaim: () => {
       isDecisionStored = true;
     },
   };
   const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: tokenClaimsOf(plan), page } });
   if (outcome.kind === 'succeeded') return { effect: 'counted', outcome };
-  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. Only the compiler needs a result here.
-  // The code of the refusal does not matter.
+  // Cannot happen, because the click is the consent, so the call never asks its user. Only the compiler needs this result.
   if (outcome.kind === 'inputRequired') return { effect: 'refused', outcome: refusedCall(plan, 'TicketRefused') };
 
   const { code } = outcome.failure;
@@ -132,7 +130,7 @@ async function callWithClick(
 }
 
 /**
- * Stores the decision of a click with the plan, and the refusal of the call as the plan's outcome.
+ * Stores the decision of a click with the plan. The call that the click made was refused, and this refusal becomes the plan's outcome.
  * @returns undefined if an earlier click has decided the plan
  */
 async function storeRefusal(
@@ -144,7 +142,7 @@ async function storeRefusal(
 ): Promise<ClickResult | undefined> {
   const { plans, operations, now } = dependencies;
   const at = now().getTime();
-  // A call removes its secrets from the reason, but this call was refused before that. So the reason is kept only if the operation takes no secrets.
+  // The call was refused before it removed secrets from the reason. So the reason is kept only if the operation takes no secrets.
   const takesSecrets = operations.some(({ name, secrets }) => name === plan.tool && secrets !== undefined);
   const storedDecision: PlanDecision =
     decision === 'accept'
@@ -155,7 +153,7 @@ async function storeRefusal(
     .claim(plan.nonce, storedDecision)
     .catch((error: unknown) => logUnavailable(plan, error, dependencies));
   if (claimResult === 'taken') return undefined;
-  // Stores the outcome for the caller, unless the plan has expired or cannot be written. The person who clicked gets it anyway.
+  // Stores the refusal for the caller, unless the plan has expired or could not be written. The person who clicked gets the refusal anyway.
   if (claimResult === 'claimed') await plans.settle(plan.nonce, refusal);
   return { effect: 'refused', outcome: refusal };
 }
@@ -178,8 +176,8 @@ async function resultOfEarlierDecision(
 }
 
 /**
- * Returns the outcome of a decided plan. The call of the plan looks for it, and waits for a change that is under way if `waits` is true. If there
- * can be no such call, or the call finds no outcome, returns the outcome in the stored plan.
+ * Returns the outcome of a decided plan. Looks for the outcome with a call of the plan, which waits for a change under way if `waits` is true.
+ * If that call is refused or finds no outcome, returns the outcome in the stored plan.
  */
 async function lookUp(
   plan: FoundPlan,
@@ -200,11 +198,11 @@ function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionD
   log('error', 'journal', { plan: nonce, error: reasonOf(error) });
 }
 
-/** The outcome of a plan's call that is refused. */
+/** The outcome of a refused call of a plan. */
 const refusedCall = ({ tool }: FoundPlan, code: Refusal['code'], ...problems: readonly SafeText[]): EndedOutcome =>
   refusedChange(tool, new Refusal(code, problems));
 
-/** Describes the decision on a plan to people: in a sentence, and another with the reason if there is one. */
+/** Describes the decision on a plan to people, with the reason if there is one. */
 function describeDecision({ decision }: FoundPlan): SafeText {
   if (decision === undefined) return words('This was decided before.');
   const { reason } = decision;
@@ -213,8 +211,8 @@ function describeDecision({ decision }: FoundPlan): SafeText {
 }
 
 /**
- * The outcome with which a decided plan ended. If that is not known, returns the refusal of another decision, with a summary that leaves out the
- * earlier decision, because callers show it too.
+ * The outcome with which a decided plan ended. If the outcome is not known, returns the refusal `AlreadyDecided`. Its summary does not describe
+ * the decision, because all callers show the decision separately.
  */
 const outcomeOf = (plan: FoundPlan): EndedOutcome => {
   if (plan.outcome !== undefined) return { ...plan.outcome, isOfPlan: true };
@@ -224,15 +222,15 @@ const outcomeOf = (plan: FoundPlan): EndedOutcome => {
   return { kind: 'failed', failure: { ...failure, summary } };
 };
 
-/** Makes the call of a plan in the name of its caller: with a click that decides, or only to look up the outcome. */
+/** Makes the call of a plan in the name of the plan's caller: with a click that decides, or only to look up the outcome. */
 type CallOfPlan = (action: Pick<CallContext, 'click' | 'look' | 'stop'>) => Promise<CallOutcome>;
 
-/** The call of a plan, or its refusal because its caller or its tool is not known. */
+/** The call of a plan, or the refusal if the plan's caller or tool is not known. */
 type PreparedCall =
   | { readonly kind: 'ready'; readonly callOfPlan: CallOfPlan }
   | { readonly kind: 'refused'; readonly effect: 'refused' | 'not counted'; readonly outcome: EndedOutcome };
 
-/** Prepares the call of a plan. A refusal has the effect of the click that made it necessary, for the log. */
+/** Prepares the call of a plan. A refusal also has the effect of the click (see `ClickResult`). */
 async function prepareCall(
   plan: FoundPlan,
   { operations, call, stateKeys, now, callerOf }: DecisionDependencies,
@@ -258,7 +256,7 @@ async function prepareCall(
   return { kind: 'ready', callOfPlan: (action) => call(operation, args, { ...context, ...action }) };
 }
 
-/** The refusal of a click for a temporary reason. The plan continues to wait for another click. */
+/** The refusal of a click for a temporary reason, after which the plan waits for another click. */
 const undecided = (tool: string, reason: SafeText): EndedOutcome =>
   refusedChange(
     tool,
@@ -269,8 +267,8 @@ const undecided = (tool: string, reason: SafeText): EndedOutcome =>
   );
 
 /**
- * The answer to a click that decided nothing, for a temporary reason. It has an outcome, because an answer without an outcome counts as no
- * answer in the view.
+ * The answer to a click that decided nothing, for a temporary reason. It has an outcome, because the view takes an answer without an outcome
+ * for a lost answer.
  */
 export function undecidedClick(reason: SafeText): object {
   const outcome = undecided(decideTool, reason);
@@ -279,14 +277,14 @@ export function undecidedClick(reason: SafeText): object {
 }
 
 /**
- * True if the look found the outcome with which the plan ended, or failed because the state of the plan cannot be read now. False for a change
- * that is under way. Then `lookUp` returns the outcome of the stored plan.
+ * True if a look at a plan found the outcome with which the plan ended, or if the state of the plan cannot be read now. False, for example, for
+ * a change under way.
  */
 const answersLook = (outcome: CallOutcome): outcome is EndedOutcome =>
   outcome.kind !== 'inputRequired' &&
   (outcome.isOfPlan === true || (outcome.kind === 'failed' && outcome.failure.code === 'StateUnavailable'));
 
-/** Describes the other plans for the same thing in a sentence each, if they are among the plans that the person may see. */
+/** Describes each other plan for the same thing in a sentence, if the person may see the plan. */
 export function relatedTexts(
   plan: FoundPlan,
   visible: readonly FoundPlan[],
@@ -349,7 +347,7 @@ function resultOf(outcome: EndedOutcome, stored: FoundPlan, decision?: SafeText)
   const metaOf = (shown: EndedOutcome) =>
     viewMeta(shown, stored, { seal: () => stored.nonce }, { onDecisionPage: true, earlierDecision: decision });
   const planMeta = metaOf(waitingOutcome(stored, { mayDecide: false }));
-  // If both have the same field, the outcome's field counts.
+  // If the plan and the outcome have the same field, the outcome's field counts.
   return { content: [], structuredContent, _meta: { ...planMeta, ...metaOf(outcome) } };
 }
 
@@ -359,13 +357,12 @@ export const noteOf = (plan: FoundPlan): SafeText => {
   return say`Asked for by ${asker} with the client ${quoted(plan.client, 100)}.`;
 };
 
-/** The tool call that the view makes for a click. `ticket` is the nonce of the plan, and with `look` the view only asks for its state. */
+/** The tool call that the view makes for a click. `ticket` is the nonce of the plan. With `look`, the view only asks for the plan's state. */
 const clickSchema = z.object({
   name: z.literal(decideTool),
   arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
 });
 
-/** A click in the change view. */
 type PlanClick = z.output<typeof clickSchema>['arguments'];
 
 type DecidingClick = PlanClick & { readonly decision: 'accept' | 'decline' };
@@ -375,8 +372,7 @@ const isDeciding = (click: PlanClick): click is DecidingClick => click.decision 
 export const readClick = (params: unknown): PlanClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
 /**
- * Carries out a click. Returns the new content of the change view: the plan if the click only looks, and otherwise the outcome, with a
- * description of the decision on the plan if there is one to show.
+ * Carries out a click. Returns the new content of the change view: for a look, the plan, and otherwise the outcome and the decision on the plan.
  */
 export async function answerClick(
   plan: FoundPlan,
@@ -389,8 +385,8 @@ export async function answerClick(
 
   const { effect, outcome, earlierDecision } = await decideOnPlan(plan, click, user, dependencies);
   const { tool, nonce, caller } = plan;
-  // Every click that decides is logged. The nonce is the end of the plan's address. It may be in the log, because nobody can click with the address
-  // alone: a click also needs a session, or comes from the local page.
+  // The nonce, which is the end of the plan's address, may be in the log. The address alone allows no click, which also needs a session or comes
+  // from the local page.
   log('info', 'decision', {
     tool,
     plan: nonce,
@@ -401,12 +397,12 @@ export async function answerClick(
   });
   // An earlier click decided the plan, so this click did nothing.
   if (earlierDecision !== undefined) return resultOf(outcome, plan, earlierDecision);
-  // A user without a name is the person at this machine, who knows who decided.
+  // The person at this machine, who has no name, knows who decided.
   if (user.person === undefined) return resultOf(outcome, plan);
 
-  // A signed-in person reads who decided and when, as everybody does who opens the plan later.
+  // A signed-in person reads who decided and when, like everybody who opens the plan later.
   const storedPlan = await plans.find(plan.nonce).catch(() => undefined);
-  // There is no decision after a temporary failure, and no plan if it cannot be read now.
+  // The plan has no decision after a temporary failure, and `storedPlan` is undefined if the plan cannot be read now.
   if (storedPlan?.decision === undefined) return resultOf(outcome, plan);
   return resultOf(outcome, plan, describeDecision(storedPlan));
 }

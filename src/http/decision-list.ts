@@ -47,7 +47,7 @@ interface ListedPlan {
   readonly account: string;
 }
 
-/** The page of changes: first those that wait, by age, with all changes of one thing together, then the decided ones, newest request first. */
+/** The page of changes. Waiting changes come first, by age, with all changes of the same thing together. Decided changes follow, newest first. */
 export function listPage(session: DecisionSession, { plans, accountsAreNamed, filter, now }: PlanListOptions): Html {
   const all = plans.map((stored) => ({
     stored,
@@ -99,7 +99,7 @@ function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] 
 /** A short text in a coloured frame, such as `Costs money`. */
 type Mark = readonly [cssClass: string, text: string];
 
-/** The marks that warn of other plans for the same thing. Only waiting plans get them. */
+/** The marks that warn of other plans for the same thing. Only waiting plans get marks. */
 function relatedMarks(plan: FoundPlan, plans: readonly FoundPlan[]): readonly Mark[] {
   if (plan.state !== 'waiting') return [];
   const others = relatedPlans(plans, plan);

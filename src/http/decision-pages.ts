@@ -4,7 +4,7 @@ import { quoted, type SafeText, shortNames } from '../util/safe-text.js';
 import type { DecisionSession } from './decision-session.js';
 import { type Html, pageHeaders } from './pages.js';
 
-/** This file has the HTML, style and headers that all pages for decisions share. The list itself is in `decision-list.ts`. */
+/** This file has the HTML, style and headers that all pages for decisions share, and the script of `decision-list.ts`. */
 
 const style = `
 :root {
@@ -55,8 +55,8 @@ time { position: relative; z-index: 1 }
 `;
 
 /**
- * The script of the list. It shows exact times in the reader's time zone, which are in UTC without the script. Every ten seconds while the
- * page is visible, it loads the list again, so that new plans appear. The keyboard focus stays on the same plan.
+ * The script of the list. It converts the exact times from UTC to the reader's time zone. While the page is visible, it loads the list again
+ * every ten seconds, so that new plans appear. The keyboard focus stays on the same plan.
  */
 export const listScript = `
 const showLocalTimes = () => {
@@ -122,7 +122,7 @@ export const decisionPageHeaders = pageHeaders(
 export const decisionPage = (title: SafeText, body: Html): Html =>
   html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${raw(style)}</style></head><body>${body}</body></html>`;
 
-/** The name of a person, a caller or an account. `<bdi>`, because a name from outside may be in a right-to-left script. */
+/** The name of a person, a caller or an account. `<bdi>` isolates it, because a name from outside may be in a right-to-left script. */
 export const nameHtml = (name: string): Html => html`<bdi>${shortNames(quoted(name, 100))}</bdi>`;
 
 /** The top of a page for a signed-in person: links to other pages, the person's name, and a button to sign out. */

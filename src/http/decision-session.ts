@@ -15,7 +15,7 @@ export interface DecisionSession {
   readonly expiresAt: number;
   /** Random text that our pages send with each request that changes something, as proof of their origin. */
   readonly csrf: string;
-  /** The person's token, if people sign in by a tokens file. Each request looks it up in the file, so that it can be revoked. */
+  /** The person's token, if people sign in by a tokens file. Each request looks the token up in the file, so that the token can be revoked. */
   readonly token?: string | undefined;
 }
 
@@ -36,7 +36,7 @@ const schema = lazy(() =>
 export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
   createSealedCookie<DecisionSession>({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
 
-/** The session of a person who has just signed in, still without its proof. */
+/** The session of a person who has just signed in, before `withNewProof`. */
 export type NewSession = Omit<DecisionSession, 'csrf'>;
 
 /** Adds a new `csrf` proof to a session. */

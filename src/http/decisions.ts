@@ -34,7 +34,7 @@ import {
 import { planInQuery, type Reception, type SignIn } from './sign-in.js';
 
 export interface DecisionsOptions extends DecisionDependencies {
-  /** The origin of this server's address as people's browsers use it. */
+  /** The origin at which people's browsers reach this server. */
   readonly publicUrl: string;
   readonly signIn: SignIn;
 }
@@ -57,9 +57,9 @@ interface DecisionsEnv extends PageEnv {
 }
 
 /**
- * Serves the pages on which people decide on changes. All requests but the sign-in and the view need a session. A request that changes
- * something must also come from our origin, with the session's proof that one of our pages sent it.
- * @param noteRefusal called for the refusals that are answered here. The other refusals are thrown
+ * Serves the pages on which people decide on changes. All requests except the sign-in and the view need a session. A request that changes
+ * something must also come from our origin, with the `csrf` proof of the session.
+ * @param noteRefusal called with each `HttpError` that is answered here and not thrown
  */
 export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefusal) {
   const { publicUrl, stateKeys, now } = options;
@@ -68,10 +68,10 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
 
   const pages = createPages<DecisionsEnv>();
   pages.use(decisionPageHeaders);
-  // Hono would also accept requests from the same site, and for browsers another port of this host is the same site.
+  // By default, Hono also accepts requests from the same site, and to browsers, another port of this host is the same site.
   pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
   addSignInRoutes(pages, options, sessionCookie, readForm);
-  // Without a session: the view holds no secrets, and the browser sends no cookies from its sandboxed frame.
+  // The view needs no session, because it holds no secrets, and the browser sends no cookies from its sandboxed frame.
   pages.get(`${planPath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
 
   // All handlers below need a session.
@@ -114,14 +114,14 @@ const requireSession =
       return next();
     }
 
-    // A POST gets no redirect, because it comes from the script of the page around the view, which cannot show another page. The sign-out form is a
-    // POST too. For it, the error does no harm, because a person without a session is signed out already.
+    // A POST gets no redirect, because it comes from the script of the page around the view, which cannot show another page. The form to sign out
+    // also gets this error, but the person is signed out already.
     if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
     sessionCookie.clear(context);
     return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
   };
 
-/** The answer to a request of a person whose rights cannot be verified now. @throws HttpError if the request is neither a click nor for a page */
+/** The answer if the person's rights cannot be verified now. @throws HttpError if the request is neither a click nor for a page */
 function unverifiedAnswer(
   context: Context<DecisionsEnv>,
   error: HttpError,
@@ -227,7 +227,7 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
   pages.get(`${planPath}/next`, setVisiblePlans(options), (context) => {
     const { session, plan, visiblePlans } = context.var;
     const position = visiblePlans.findIndex(({ nonce }) => nonce === plan.nonce);
-    // From this plan to newer plans, and after the newest plan to the oldest.
+    // First the newer plans, and then the older plans, from the oldest on.
     const others = [...visiblePlans.slice(position + 1), ...visiblePlans.slice(0, position)];
     const next = others.find(
       (other) => other.state === 'waiting' && reasonAgainst(other, session, accounts) === undefined,
@@ -241,7 +241,7 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
     checkProof(context.var.session, context.req.header('x-csrf-token'));
     await next();
   });
-  // The page asks for what it shows: the note above the view, and the tool result that the view shows.
+  // The content of the page: the note above the view, and the tool result that the view shows.
   pages.post(`${planPath}/call`, setVisiblePlans(options), async (context) => {
     const { session, plan, visiblePlans } = context.var;
     const related = relatedTexts(plan, visiblePlans, options);
@@ -256,11 +256,11 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
   });
 }
 
-/** True if a person may use the account of a plan and, without the scope `cloudops:approve`, also asked for the plan. */
+/** True if a person may use the account of a plan, and has the scope `cloudops:approve` or asked for the plan. */
 const isVisible = (plan: FoundPlan, session: DecisionSession, { accounts }: DecisionsOptions): boolean =>
   (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
 
-/** Logs why plans cannot be read. Returns the answer to the request. */
+/** Logs why plans cannot be read. Returns the answer to the person. */
 function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOptions) {
   log('error', 'journal', { error: reasonOf(error) });
   if (isClick(context)) return context.json(undecidedClick(words('the plans cannot be read now')));
@@ -280,7 +280,7 @@ function checkProof(session: DecisionSession, proof: string | undefined): void {
   if (!isOwnPage(session, proof)) throw new HttpError(403, 'csrf', 'The request comes from another page.');
 }
 
-/** Adds to the page around the view: the proof that the page's requests must send, and the top with the person and the links. */
+/** Adds the `csrf` proof for the page's requests, and the top with the person and the links, to the page around the view. */
 const withSession = (html: string, session: DecisionSession, { nonce }: FoundPlan): string =>
   html
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${session.csrf}"><meta name="viewport"`)
@@ -295,16 +295,15 @@ function jsonOf(body: Buffer): unknown {
 }
 
 /**
- * Size limit of a form, in bytes. It is lower than the limit for a decision of a signed-in person, because anybody can send a form without
- * being signed in.
+ * Size limit of a form, in bytes. It is lower than `maximumBody`, because people who are not signed in can send forms.
  */
 const maximumForm = 8 * 1024;
 /** Maximum number of forms that are received at a time. */
 const mostForms = 64;
 
 /**
- * Reads forms. If too many are being received, cuts off the oldest: a person's browser sends a form at once, so a slow form is an attack.
- * Limits by address would not help, because behind a proxy all clients have the same address.
+ * Reads forms. If too many are being received, closes the oldest connection, because a browser sends a form at once, and a slow form is an
+ * attack. Limits by address would not help, because behind a proxy all clients have the same address.
  */
 function createFormReader(): Reception['readForm'] {
   const readBody = createBodyReader(maximumForm, Number.POSITIVE_INFINITY);

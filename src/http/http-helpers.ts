@@ -11,7 +11,7 @@ export class HttpError extends Error {
   /** Label for the metrics and the log: fixed words, never text from a client. */
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The caller whose request is refused, for the log. Set by the MCP endpoint, so that the checks that refuse need not know it. */
+  /** The caller whose request is refused, for the log. The MCP endpoint sets it, because the checks that throw do not know the caller. */
   caller?: string | undefined;
   constructor(status: number, reason: string, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
@@ -34,7 +34,7 @@ export const unavailable = (
 
 export const busy = () => unavailable('busy', 'Too many calls are running.', { retryAfterSeconds: 1 });
 
-/** Sends a whole JSON answer and ends the response. */
+/** Sends a JSON answer and ends the response. */
 export function sendJson(
   response: ServerResponse,
   status: number,
@@ -67,7 +67,7 @@ export async function listen(server: Server, { host, port }: Address): Promise<n
   return (server.address() as AddressInfo).port;
 }
 
-/** Closes a server. Resolves when all connections have ended. After `graceMs`, they are cut off. */
+/** Closes a server. Resolves when all connections have ended. Cuts the connections off after `graceMs`. */
 export async function close(server: Server, { graceMs }: { readonly graceMs: number }): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await new Promise((resolve) => server.close(resolve));
@@ -81,14 +81,14 @@ export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly str
     throw new HttpError(403, 'origin', 'The Origin header names a site that is not allowed here.');
 }
 
-/** Refuses foreign host names. Any IP address is allowed, because collectors of metrics use it, and DNS rebinding needs a name. @throws HttpError */
+/** Refuses foreign host names. Allows any IP address, because collectors of metrics use addresses, and DNS rebinding needs a name. @throws HttpError */
 export function checkMetricsHost(request: IncomingMessage, hosts: readonly string[]): void {
   const result = validateHostHeader(onlyHeader(request, 'host'), [...hosts, 'localhost']);
   if (!result.ok && isIP((result.hostname ?? '').replace(/^\[|\]$/g, '')) === 0) throw wrongHost();
 }
 
 /**
- * Returns the value of a header that may come only once. If it came twice, a proxy could check one value while this server uses the other.
+ * Returns the value of a header that may come only once. With two values, a proxy could check one while this server uses the other.
  * @throws HttpError
  */
 export function onlyHeader(
@@ -105,7 +105,7 @@ const headerTitles = { host: 'Host', authorization: 'Authorization' };
 const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');
 
 /**
- * Creates a function that reads the body of a request. It rejects if the client closes the connection.
+ * Creates a function that reads the body of a request, and rejects if the client closes the connection.
  * @param maximumBody size limit of one body (bytes)
  * @param maximumTotal limit for the total size of all bodies that are being received (bytes)
  */
@@ -118,11 +118,11 @@ export function createBodyReader(maximumBody: number, maximumTotal: number) {
   return async (request: IncomingMessage): Promise<Buffer> => {
     if (Number(request.headers['content-length'] ?? 0) > maximumBody) throw tooLarge();
 
-    /** Holds the body in its first `size` bytes, and free space behind it. */
+    /** The first `size` bytes are the body. The rest is free space. */
     let buffer = Buffer.alloc(0);
     let size = 0;
     try {
-      // By default, leaving the loop destroys the request, and with it the socket on which the error has to be sent.
+      // By default, leaving the loop destroys the request and its socket, on which the error has to be sent.
       for await (const chunk of request.iterator({ destroyOnReturn: false })) {
         size += chunk.length;
         receivedBytes += chunk.length;
@@ -142,7 +142,7 @@ export function createBodyReader(maximumBody: number, maximumTotal: number) {
 }
 
 /**
- * Resolves when an answer was sent, or when its client has gone. The socket is watched too, because a response that waits behind other
+ * Resolves when an answer was sent, or when the client has gone. Also listens to the socket, because a response that waits behind other
  * responses of the same connection gets no event when the connection closes.
  */
 export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse): Promise<void> =>
@@ -163,6 +163,6 @@ export function webHeaders({ headersDistinct }: IncomingMessage, names = Object.
   return headers;
 }
 
-/** Makes a request to `/mcp` for the SDK. It has no body, because the SDK gets the parsed message. */
+/** Makes a request to `/mcp` for the SDK, without a body, because the SDK gets the parsed message. */
 export const webRequest = (headers: Headers, signal?: AbortSignal): Request =>
   new Request('http://localhost/mcp', { method: 'POST', headers, ...(signal !== undefined && { signal }) });

@@ -14,7 +14,7 @@ const freshMs = 10 * 60_000;
 const lastGoodMs = 24 * 60 * 60_000;
 /** Pause between two attempts to fetch the keys (milliseconds), because more requests would not help an issuer in trouble. */
 const pauseMs = 5000;
-/** Maximum number of requests that wait for a fetch. Anybody can send a token, and must not block all connections of a proxy before us. */
+/** Maximum number of requests that wait for a fetch. Without it, anybody could block all connections of a proxy in front of us by sending tokens. */
 const mostWaiting = 32;
 /** Maximum number of names that are remembered as unknown keys. */
 const mostUnknown = 1000;
@@ -23,13 +23,13 @@ const longestKeyName = 256;
 /** Size limit of a document with metadata or keys (bytes). */
 export const documentBytes = 1024 * 1024;
 
-/** Thrown if the keys of an issuer are not available. Its message says why, in a clause in which "it" is the issuer. */
+/** Thrown if the keys of an issuer are not available. The message is a clause about the issuer, such as "it calls itself …". */
 export class IssuerProblem extends ShownError {}
 
 /** The public keys with which an issuer signs tokens. */
 export interface IssuerKeys {
   /**
-   * Finds the key of a token. Fetches the keys again if the key is not among them, because the issuer may have added the key.
+   * Finds the key of a token. If the key is not known, fetches the keys again, because the issuer may have added the key.
    * @throws JWKSNoMatchingKey if the issuer does not have the key, and IssuerProblem if the keys cannot be fetched or too many requests wait
    */
   readonly keyOf: JWTVerifyGetKey;
@@ -39,7 +39,7 @@ export interface IssuerKeys {
   reachable(): boolean;
   /**
    * True if there are keys that may still be used. Also begins to fetch the keys again if they are old or the last attempt failed, because a
-   * server that is not ready gets no requests, which would fetch them.
+   * server that is not ready gets no requests that would do so.
    */
   areGood(): boolean;
 }
@@ -64,7 +64,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   // jose needs an address, but `source` finds the address of the keys itself.
   const joseCache = createRemoteJWKSet(new URL(options.issuer), {
     cacheMaxAge: freshMs,
-    // Keeps jose from fetching the keys again for a key that is not in the cache. `keyOf` decides on that.
+    // Keeps jose from fetching the keys again for an unknown key. `keyOf` decides when to fetch.
     cooldownDuration: Number.POSITIVE_INFINITY,
     // Rejects if there are no good keys, or if they are too old.
     [customFetch]: async () => Response.json(await source.fetchKeys()),
@@ -84,18 +84,18 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   /** Fetches the keys again. Never rejects, because `source` logs the problem. */
   const tryReload = () => joseCache.reload().catch(() => undefined);
 
-  // jose counts the age from the last reload, even if that reload got only the last good keys, which may be much older.
+  // jose counts the age from the last reload, but that reload may have got the last good keys, which are older.
   const isCacheOld = () => !joseCache.fresh || source.isLastGoodTooOld();
 
-  /** Begins to fetch the keys again if they are too old or the last attempt failed, but not in the pause after an attempt. */
+  /** Begins to fetch the keys again if they are old or the last attempt failed, but not in the pause after an attempt. */
   const reloadInBackgroundIfDue = (): void => {
     const isDue = isCacheOld() || source.lastProblem() !== undefined;
     if (isDue && source.pauseLeft() === 0) void tryReload();
   };
 
   /**
-   * Returns the key of a token from the cache; undefined if the cache does not have it. Only for a cache that is not old, because jose would
-   * fetch the keys again otherwise.
+   * Returns the key of a token from the cache; undefined if the cache does not have the key. Must not be called if the cache is old, because jose
+   * would then fetch the keys again.
    */
   const cachedKey = async (...token: Parameters<JWTVerifyGetKey>) => {
     try {
@@ -108,8 +108,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 
   return {
     /**
-     * Finds the key of a token in the cache, or fetches the keys again, because the issuer may have added the key. `unknownKeys` has the names of
-     * keys that the last fetch did not find, so that such a key is refused at once in the pause after that fetch.
+     * Finds the key of a token in the cache, or fetches the keys again. In the pause after a fetch, immediately refuses a key that this fetch did
+     * not find (`unknownKeys`).
      */
     async keyOf(header, token) {
       if (isCacheOld()) await reloadAndWait();
@@ -120,16 +120,16 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
 
-      // Also after the reload above, because that may have joined a fetch that began before the issuer added the key.
+      // A second reload, because the first may have joined a fetch that began before the issuer added the key.
       await reloadAndWait();
       const newKey = await cachedKey(header, token);
       if (newKey !== undefined) return newKey;
 
-      // After a failed fetch, only the last good keys are in the cache, and the issuer may have the key. So the key does not count as unknown.
+      // After a failed fetch, the key does not count as unknown, because the cache has only the last good keys, and the issuer may have the key.
       const problem = source.lastProblem();
       if (problem !== undefined) throw problem;
 
-      // The limits are there because anybody can send tokens with any names of keys.
+      // Anybody can send tokens with any names of keys, so the memory for them is limited.
       if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
       throw new errors.JWKSNoMatchingKey();
     },
@@ -142,24 +142,24 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   };
 }
 
-/** The name by which a key is remembered as unknown: its ID with the algorithm, because a key is for one algorithm. */
+/** The name in `unknownKeys`: the ID of the key with the algorithm, because a key is for one algorithm. */
 const nameOfKey = ({ kid, alg }: JWTHeaderParameters) => `${alg} ${kid}`;
 
 /**
  * Fetches the keys of an issuer, with a pause of `pauseMs` after each attempt. If the issuer does not answer, the last good keys are used.
- * Logs when the issuer stops answering and when it answers again. `onAttempt` is called after each attempt, also a failed one.
+ * Logs when the issuer stops answering and when it answers again. `onAttempt` is called after each attempt, even if it failed.
  */
 function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () => void }) {
   const { issuer, httpClient, now, sleep, log, onAttempt } = options;
   let lastGood: { readonly keys: KeySet; readonly at: number } | undefined;
   let lastAttempt: { readonly problem: IssuerProblem | undefined; readonly at: number } | undefined;
 
-  // Absolute, because the clock may have been set back.
+  // The absolute difference, because the clock may have been set back.
   const ageOf = ({ at }: { readonly at: number }) => Math.abs(now().getTime() - at);
   const pauseLeft = () => (lastAttempt === undefined ? 0 : Math.max(0, pauseMs - ageOf(lastAttempt)));
   const isLastGoodTooOld = () => lastGood !== undefined && ageOf(lastGood) >= lastGoodMs;
 
-  /** Keeps the result of an attempt. Logs a problem only if the last attempt did not have it. */
+  /** Keeps the result of an attempt. Logs a problem only if it is new. */
   const endAttempt = (problem: IssuerProblem | undefined): void => {
     const earlierProblem = lastAttempt?.problem;
     if (problem !== undefined && problem.message !== earlierProblem?.message)
@@ -190,7 +190,7 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
     async fetchKeys(): Promise<KeySet> {
       const isPauseAfterFailure = pauseLeft() > 0 && lastAttempt?.problem !== undefined;
       if (!isPauseAfterFailure) {
-        // In the pause after a success, the caller needs a key that the issuer may have added since. So this waits for the end of the pause.
+        // Waits for the end of the pause after a success, because the caller needs a key that the issuer may have added since then.
         if (pauseLeft() > 0) await sleep(pauseLeft());
         await attempt();
       }
@@ -245,7 +245,7 @@ async function fetchKeysNamedIn(
     );
 
   const { protocol, origin, href } = new URL(metadata.jwks_uri);
-  // Plain http is allowed only at the origin of the issuer, for which the configuration allows it only on loopback.
+  // Plain http is allowed only at the issuer's own origin. The configuration allows an http issuer only on loopback.
   if (protocol !== 'https:' && origin !== new URL(issuer).origin)
     throw new IssuerProblem(words('its metadata names keys that are not at an https address'));
 
@@ -256,7 +256,7 @@ async function fetchKeysNamedIn(
   throw new IssuerProblem(say`${quoted(href, 200)} ${problem}`);
 }
 
-/** Says how the address in the metadata differs from the configured one: mostly by a slash at the end, which makes it another issuer. */
+/** Says how the address in the metadata differs from the configured address. Usually, only one of the two ends with a slash. */
 function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
   if (issuerInMetadata.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
     return words(', which is not what CLOUDOPS_HTTP_ISSUER says');
@@ -265,8 +265,8 @@ function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
 }
 
 /**
- * Fetches a JSON document of the issuer. If the answer is not JSON, returns a `problem` and does not throw, because the document may be at
- * another path, and many servers answer an unknown path with an HTML page or a redirect.
+ * Fetches a JSON document of the issuer. Returns a `problem` if the answer is not JSON, because many servers answer an unknown path with an HTML
+ * page or a redirect, and the document may be at another path.
  * @throws IssuerProblem if there is no answer
  */
 async function fetchJson(url: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: SafeText }> {

@@ -7,7 +7,7 @@ import type { Authenticate, Authentication } from './auth.js';
 import { type IssuerKeys, IssuerProblem } from './issuer-keys.js';
 import { createRateLimiter } from './limits.js';
 
-/** The accepted algorithms: only with a private key, because everybody who could verify tokens with a shared key could also make them. */
+/** The accepted algorithms. All have a private key, because everybody who can verify tokens with a shared key can also make tokens. */
 const algorithms = [
   ...['RS', 'PS', 'ES'].flatMap((family) => ['256', '384', '512'].map((bits) => family + bits)),
   ...['EdDSA', 'Ed25519'],
@@ -31,7 +31,7 @@ export interface IssuerOptions {
   readonly log: Log;
 }
 
-/** Authenticates callers by JWTs of one issuer for one audience. `unavailable` means that the token could not be verified now. */
+/** Authenticates callers by JWTs of one issuer for one audience. The result is `unavailable` if the token cannot be verified now. */
 export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, log }: IssuerOptions): Authenticate {
   const secondsUntilNextLog = createRateLimiter(loggedPerSecond, now, { burst: 1 });
   return async (token) => {
@@ -67,7 +67,7 @@ async function verify(token: string, { keyOf }: IssuerKeys, options: JWTVerifyOp
   }
 }
 
-/** Verifies a token with the first of several keys that fits. @throws JOSEError if no key fits, or if the token is invalid otherwise */
+/** Verifies a token with the first key that fits. @throws JOSEError if no key fits, or if the token is invalid */
 async function verifyByAnyOf(
   keys: errors.JWKSMultipleMatchingKeys,
   token: string,
@@ -91,7 +91,7 @@ function authenticationOf(
   scopeClaim: string | undefined,
 ): Authentication {
   if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase())) return { kind: 'invalid', reason: 'typ' };
-  // A token with `cnf` is only valid with proof of a key (RFC 7800). This server cannot check the proof, so a thief could use the token.
+  // A token with `cnf` is valid only with a proof of possession (RFC 7800). This server cannot check the proof, so a thief could use the token.
   if (payload.cnf !== undefined) return { kind: 'invalid', reason: 'cnf' };
   const { data: name } = subject.safeParse(payload.sub);
   if (name === undefined) return { kind: 'invalid', reason: 'sub' };
@@ -103,7 +103,7 @@ function authenticationOf(
 /** Maximum number of actors that are read from a chain of `act` claims. Further actors are dropped. */
 const mostActors = 5;
 
-/** Reads which program acts for the caller. An invalid claim counts as absent and is no reason to refuse, because it allows nothing. */
+/** Reads which program acts for the caller. An invalid claim counts as absent, because these claims give no rights. */
 function agentOf({ client_id, act }: JWTPayload): Agent | undefined {
   const { data: clientId } = subject.safeParse(client_id);
   const actors: string[] = [];
@@ -115,7 +115,7 @@ function agentOf({ client_id, act }: JWTPayload): Agent | undefined {
   return { ...(clientId !== undefined && { clientId }), actors };
 }
 
-/** A name in a token. Lone surrogates are refused, because writing a name replaces them, and two different names could become equal. */
+/** A name in a token. Lone surrogates are refused, because UTF-8 cannot write them, and replacing them could make two names equal. */
 const subject = z
   .string()
   .min(1)
@@ -125,7 +125,7 @@ const subject = z
 /** Codes of jose for invalid keys of the issuer. All other codes are about the token. */
 const keyErrors = ['ERR_JWK_INVALID', 'ERR_JWKS_INVALID'];
 
-/** Returns why a token is invalid, for the log: a code of jose with the name of the claim. Undefined if the token is not the problem. */
+/** Returns why a token is invalid, for the log: jose's code with the name of the claim. Undefined if the token is not the problem. */
 function invalidReason(error: unknown): string | undefined {
   if (!(error instanceof errors.JOSEError) || keyErrors.includes(error.code)) return undefined;
   return error instanceof errors.JWTClaimValidationFailed ? `${error.code} ${error.claim}` : error.code;
@@ -133,7 +133,7 @@ function invalidReason(error: unknown): string | undefined {
 
 const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes) => scopes.join(' '))]).catch('');
 
-/** Reads the scopes from the claim `scope` (RFC 9068) or `scp`, or from the configured claim: first as a name with dots, then as a path. */
+/** Reads the scopes from `scope` (RFC 9068) or `scp`, or from the configured claim: by its name or, if there is none, by its path. */
 function scopesOf(payload: JWTPayload, claim: string | undefined): readonly string[] {
   const claimed = claim === undefined ? (payload.scope ?? payload.scp) : (payload[claim] ?? valueAt(payload, claim));
   return claimedScopes.parse(claimed).split(' ');

@@ -11,7 +11,7 @@ export function networkOf(address: string): string {
   const [, ipv4 = address] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (isIPv4(ipv4)) return ipv4;
 
-  // `::` stands for as many groups of zeros as are missing from eight groups.
+  // `::` stands for the groups of zeros that are missing from eight groups.
   const withoutZone = address.replace(/%.*$/, '');
   const [groupsBefore = [], groupsAfter] = withoutZone
     .split('::')
@@ -34,8 +34,8 @@ export function limitConnectionsByNetwork(server: Server, limits: HttpLimits, on
 }
 
 /**
- * Limits the concurrent requests of a network. Limiting its connections is not enough, because a client can send any number of requests
- * on one connection without waiting for the answers.
+ * Limits the concurrent requests of a network. A limit on connections is not enough, because a client can send any number of requests on one
+ * connection without waiting for the answers.
  */
 export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
   const enter = createCounter(connectionsOfAddress);
@@ -54,11 +54,11 @@ const loggedPerSecond = 5;
 
 /**
  * Creates a function that logs failed logins or other refusals, with address and reason, within limits. `unlogged` in an entry is the number of
- * entries that were left out before it. If `facts` name a caller, the caller is counted instead of the network, because behind a load balancer
- * all callers come from one network.
+ * entries left out since the last entry. If `facts` name a caller, the caller is counted and not the network, because behind a load balancer all
+ * callers come from one network.
  */
 export function createLimitedLog(now: () => Date, log: Log, event: LogEvent) {
-  // Each returns 0 if an entry may be logged now.
+  // Both functions return 0 if an entry may be logged now.
   const secondsUntilLogOf = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
   const secondsUntilLog = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;

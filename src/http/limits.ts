@@ -2,18 +2,18 @@ import { Refusal } from '../consent/refusal.js';
 import { say } from '../util/safe-text.js';
 import { busy } from './http-helpers.js';
 
-/** Limits of one server process. Times are in milliseconds, and sizes in bytes. The others count things that may exist at the same time. */
+/** Limits of one server process. Times are in milliseconds, and sizes in bytes. The other limits count things that exist at the same time. */
 export const defaultHttpLimits = {
   /** Size limit of a body. Fits the largest call (a plan of 40,000 characters, or a key of 65,536), or a ticket that seals this call. */
   bodyBytes: 256 * 1024,
   /** Total size of all bodies that are being received. */
   bodiesBytes: 64 * 1024 * 1024,
   concurrentCalls: 64,
-  /** Calls of one authenticated caller, both waiting and running. It also limits the caller's messages that are being received. */
+  /** Calls of one authenticated caller, both waiting and running. Also the limit for the caller's messages that are being received. */
   callsOfCaller: 32,
   /** Open questions to the user of one caller. */
   questionsOfCaller: 8,
-  /** Open questions of all callers. Each holds a connection, so only half of `connectionsOfAddress`: the answers may need the others. */
+  /** Open questions of all callers. Each holds a connection, so half of `connectionsOfAddress` stays free for the answers. */
   questions: 128,
   waitingCalls: 64,
   /** The longest time that a call waits for one of the `concurrentCalls` places. */
@@ -27,7 +27,7 @@ export const defaultHttpLimits = {
   headersMs: 10_000,
   /** Time limit for receiving a whole request. */
   requestMs: 20_000,
-  /** Idle connections are closed after this time. Load balancers close them after 60 s, and so never use a connection that we are closing. */
+  /** Idle connections are closed after this time. Load balancers close theirs after 60 s, so they never use a connection that we are closing. */
   keepAliveMs: 65_000,
 };
 
@@ -35,20 +35,20 @@ export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
-/** A call needs a place to run. There are `concurrentCalls` places. */
+/** One of the `concurrentCalls` places. A call needs a place to run. */
 interface Place {
   /** Called once, when the call has ended. */
   leave(): void;
   /**
-   * Does work that waits for a person, and gives up the place meanwhile. Afterwards, the call gets the next free place.
+   * Runs `work`, which asks a person, and gives up the place meanwhile. Afterwards, the call gets the next free place.
    * @throws Refusal if too many questions are open
    */
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 /**
- * Limits how many calls run, how many questions to users are open, and how many messages are being received at a time: calls and questions
- * per caller and in total, messages per caller only. A caller who is not authenticated is undefined.
+ * Limits the number of running calls, open questions and messages that are being received: calls and questions per caller and in total,
+ * messages per caller only. A caller who is not authenticated is undefined.
  */
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createPlaces(limits);
@@ -60,14 +60,14 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
       return places.taken;
     },
     /**
-     * Counts a message that is being received. Each call begins as a message, so messages have the same limit as calls, with a count of their
-     * own. Returns the function to call when the message has arrived.
+     * Counts a message that is being received. Messages have the same limit as calls, because each call begins as a message, but their own count.
+     * Returns the function to call when the message has arrived.
      * @throws HttpError if too many messages of the caller are being received
      */
     receive: createCallerCounter(limits.callsOfCaller),
     /** Waits for a place for a call. @throws HttpError if the caller has too many calls, if too many calls wait, or after `waitMs` */
     async take(caller: string | undefined): Promise<Place> {
-      // A call that waits for its place counts as well. `waitOutside` replaces `uncountCall` when it takes a place again.
+      // A call is also counted while it waits for a place.
       let uncountCall = countCall(caller);
       try {
         await places.take();
@@ -76,7 +76,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         throw error;
       }
 
-      // Called at the end of the call, and by `waitOutside`, which takes a place again before it returns. So no place is given up twice.
+      // Gives up no place twice, because `waitOutside` always takes a place again before it ends.
       const leave = () => {
         uncountCall();
         places.leave();
@@ -84,17 +84,17 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
 
       return {
         leave,
-        /** Gives up the place while `work` asks a question and waits for the person's answer. */
         async waitOutside(work) {
-          // The question is counted before `leave`, because `countQuestion` throws if too many questions are open. Then the call keeps its place.
+          // Called before `leave`, because if `countQuestion` throws, the call must keep its place.
           const endQuestion = countQuestion(caller);
           leave();
           try {
             return await work();
           } finally {
             endQuestion();
-            // Neither a full queue nor the caller's limit stops a call that has run before.
+            // A call that has run before continues even if the queue is full or the caller has too many calls.
             await places.takeAheadOfQueue();
+            // `leave` uses the new count at the end of the call.
             uncountCall = countCall(caller, { mayExceed: true });
           }
         },
@@ -185,7 +185,7 @@ function createQuestionCounter({ questions: maximum, questionsOfCaller: maximumO
 }
 
 interface CountOptions {
-  /** True for a thing that is counted even at the maximum. */
+  /** True to count even at the maximum. */
   readonly mayExceed?: boolean;
 }
 
@@ -205,7 +205,7 @@ export function createCounter(maximum: number) {
   };
 }
 
-/** Maximum number of keys that a rate limiter remembers. Beyond it, the key is forgotten that was used least recently. */
+/** Maximum number of keys that a rate limiter remembers. The least recently used key is forgotten first. */
 const rememberedKeys = 10_000;
 
 /**

@@ -18,7 +18,7 @@ import { notFound } from './pages.js';
 import { serveViewPage } from './view-page.js';
 
 interface LocalPageOptions extends Omit<DecisionDependencies, 'callerOf'> {
-  /** Opens the browser at a URL. If this needs a file that redirects to the URL, resolves with the file, which `remove` deletes. */
+  /** Opens the browser at a URL, if necessary with a file that redirects to the URL. Resolves with that file, so that it can be removed. */
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
 }
 
@@ -41,11 +41,11 @@ const oldestWaiting = (plans: readonly FoundPlan[]) => plans.find(({ state }) =>
  * the oldest first. The tab polls for the next plan to show.
  */
 export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
-  // A click makes the call of the plan in the name of its caller. Over stdio, callers have no names.
+  // Over stdio, callers have no names, so a plan has no caller to find.
   const dependencies: DecisionDependencies = { ...options, callerOf: async () => undefined };
   const { plans, now, log } = dependencies;
   const tab = createTabWatch(now);
-  /** Redirects the browser to the page, so that no command line has the secret address. Undefined if `open` needed no file. */
+  /** The file that redirects the browser to the page, so that no command line has the secret address. Undefined if `open` needed no file. */
   let redirectFile: Awaited<ReturnType<LocalPageOptions['open']>>;
 
   /** Returns the content of the tab. `follows` makes the tab poll for other plans, and `shown` is the plan that its polls name. */
@@ -70,7 +70,7 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
       log('error', 'journal', { error: reasonOf(error) });
       return undecidedClick(words('the plans cannot be read now'));
     }
-    // The plan has expired. By status 404, the page knows that the click decided nothing.
+    // The plan has expired. Status 404 tells the page that the click decided nothing.
     if (plan === undefined) throw notFound();
     return answerClick(plan, click, personHere, dependencies);
   };
@@ -107,12 +107,12 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
     /** Opens a tab for the waiting plans. If a tab is open, does nothing, because that tab will show them. Rejects if `open` rejects. */
     async show(): Promise<void> {
       if (tab.isOpen()) return;
-      // The file of an earlier tab is still there if that tab never loaded. It is no error if the file has been removed.
+      // If an earlier tab never loaded, its file is still there.
       await redirectFile?.remove();
       // The tab cannot poll before the browser has started.
       tab.countAsOpenFor(startMs + goneMs);
       redirectFile = await open(page.url).catch((error: unknown) => {
-        // No tab will come, so the next plan tries again.
+        // No tab will open, so the next plan tries again.
         tab.countAsClosed();
         throw error;
       });
@@ -124,7 +124,7 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
   };
 }
 
-/** Knows whether the tab is open: during each poll, and for a time after it or after the start of the browser. */
+/** Creates a record of whether the tab is open: during each poll, for a time after a poll, and for a time after the start of the browser. */
 function createTabWatch(now: () => Date) {
   let openPolls = 0;
   /** Milliseconds since 1970. */
@@ -143,7 +143,7 @@ function createTabWatch(now: () => Date) {
       openPolls += 1;
       return () => {
         openPolls -= 1;
-        // Until its next poll.
+        // Bridges the time until the tab's next poll.
         countAsOpenFor(goneMs);
       };
     },

@@ -43,16 +43,16 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly principal: Principal | undefined;
   readonly session: McpSession | undefined;
-  /** What a call can do with the session. Only requests with a protocol version before 2026-07-28 use it. */
+  /** The session's functions for a call. Only protocol versions before 2026-07-28 use them. */
   readonly conversation: Conversation;
-  /** Parses the body, if that has not happened before. @throws HttpError */
+  /** Parses the body, or returns the message if the body is already parsed. @throws HttpError */
   readonly readMessage: () => Promise<object>;
 }
 
 /**
  * Serves requests to `/mcp`. The state of a session is in its ID, so this process keeps no sessions. The token is checked first, because each
- * caller has limits of their own. Then the checks run from cheap to expensive: `checkHead`, the limits on messages that are being received, and
- * in `createCallServer`, the limits on calls, JSON and scope. Then the SDK answers.
+ * caller has limits of their own. The other checks run from cheap to expensive: `checkHead`, the limits on messages that are being received and
+ * on calls, JSON, and the scope. Then the SDK answers.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, newId, log, now } = options;
@@ -84,16 +84,16 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     checkHead(request, principal);
     const endReceiving = concurrency.receive(principal?.name);
     const body = await readBody(request).finally(endReceiving);
-    // For sessions and replies, '' stands for all callers that are not authenticated.
+    // In sessions and replies, the empty name stands for all callers that are not authenticated.
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
 
-    // Only a short message is parsed before its call has a place, because it may be a client's reply to a question.
+    // A short message is parsed before its call has a place, because it may be a client's reply to a question.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
-    // A reply goes to the call of the session that waits for it. Without a session, no call can wait, so the SDK gets the reply, like any message.
+    // Without a session, no call can wait for a reply, so the SDK gets the reply, like any message.
     if (session !== undefined && reply !== undefined) {
-      // A reply takes no place among the calls. Otherwise, if other calls had all places, it would be refused, and the user's answer would be lost.
+      // A reply needs no place. Otherwise, if calls had all places, the reply would be refused, and the user's answer would be lost.
       await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
         throw unavailable('reply', 'The reply cannot be passed on now.', { retryAfterSeconds: 1 });
       });
@@ -144,8 +144,8 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
     };
 
     try {
-      // The client may close the connection while its request waits for a place, or to be parsed. The request would then keep its place forever,
-      // because `serveMessage` waits for a close event that has already happened.
+      // The client may close the connection while its request waits for a place or for `readMessage`. `serveMessage` must then not be called,
+      // because it would wait forever for a close event that has already happened.
       const isGone = () => response.destroyed || request.socket.destroyed;
       if (isGone()) return;
       const message = await readMessage();
@@ -153,19 +153,19 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
       if (principal !== undefined) checkScope(message, principal, serverOptions.operations, resource);
       await serveMessage(createSdkServer, message, request, response, { log, conversation });
     } finally {
-      // If the client has gone, its call is cancelled. But a change that was sent still runs, and keeps its place until it ends.
+      // If the client has gone, its call is cancelled, but a change that was sent still runs, and keeps its place until it ends.
       await allEnded();
       place.leave();
     }
   };
 }
 
-/** Clients may cache lists for this time (milliseconds). It is short, because lists depend on scopes, which the caller's next token may lack. */
+/** Clients may cache lists for this time (milliseconds). It is short, because lists depend on scopes, and the caller's next token may lack some. */
 const listLifeMs = 5 * 60_000;
 
 /**
- * Wraps `callTool`, so that each call is reported to the metrics. After a call that could not use the journal, the journal is checked, so that
- * readiness and metrics show the fault at once.
+ * Wraps `callTool`, so that each call is reported to the metrics. If a call could not use the journal, checks the journal, so that readiness and
+ * metrics show the fault at once.
  */
 export const reportCalls =
   (
@@ -176,7 +176,7 @@ export const reportCalls =
   (operation, args, context) => {
     const startedAt = now().getTime();
     const report = (outcome: CallOutcome | undefined) => {
-      // Looks at a plan are not counted, because each look at a plan with an unknown outcome would count that outcome again.
+      // A look at a plan is not counted, because an unknown outcome would be counted again with each look.
       if (context.look === undefined) metrics.called(operation.name, outcome, now().getTime() - startedAt);
       if (outcome?.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
     };

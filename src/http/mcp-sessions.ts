@@ -22,7 +22,7 @@ const longest = 2048;
 
 /**
  * Issues and reads session IDs. A session ID is an `McpSession`, sealed for its caller. So this server keeps no state, and any replica
- * with the same key can read the ID. An ID alone gives no access. It never expires, because clients go on with an ID that was refused
+ * with the same key can read the ID. An ID alone gives no access. IDs never expire, because clients continue to send an ID that was refused
  * and do not start a new session (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
  */
 export function createMcpSessions(stateKeys: SealingKeys, newId: () => string) {

@@ -5,14 +5,14 @@ import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
 import { HttpError, webHeaders } from './http-helpers.js';
 
-/** Functions for all pages for people: decisions, sign-in, and the page of one view. The pages run on Hono, behind Node's server. */
+/** Functions for all pages for people: decisions, sign-in, and the page of a single view. The pages run on Hono, behind Node's server. */
 
 /** Gives handlers Node's request and response. */
 export interface PageEnv {
   readonly Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
 }
 
-/** Creates a Hono app whose answers are not cached. Its errors reach the caller of `servePages`, and Hono does not answer them. */
+/** Creates a Hono app whose answers are not cached. Errors reach the caller of `servePages`, because Hono does not answer them. */
 export function createPages<Env extends PageEnv>(): Hono<Env> {
   const pages = new Hono<Env>();
   pages.use(async (context, next) => {
@@ -20,7 +20,7 @@ export function createPages<Env extends PageEnv>(): Hono<Env> {
     await next();
   });
   pages.onError((error) => {
-    // Nothing but Hono's `csrf` throws an HTTPException here, for a form from another site.
+    // Only Hono's `csrf` throws an HTTPException here, for a form from another site.
     throw error instanceof HTTPException ? otherSite() : error;
   });
   pages.notFound(() => {
@@ -45,20 +45,20 @@ export async function servePages<Env extends PageEnv>(
 ): Promise<void> {
   const { method = '', url = '' } = incoming;
   if (!['GET', 'HEAD', 'POST'].includes(method)) throw notFound();
-  // Without the body: handlers read it from `incoming`, with our readers, which limit its size.
+  // The request has no body, because handlers read the body from `incoming` with our readers, which limit its size.
   const request = new Request(new URL(url, origin), { method, headers: webHeaders(incoming) });
   const response = await pages.fetch(request, { incoming, outgoing });
   const body = Buffer.from(await response.arrayBuffer());
-  // Hono answers HEAD without the body of GET, so the length that GET would have is not known.
+  // Hono's answer to HEAD has no body, so the length of the answer to GET is not known.
   const length = method === 'HEAD' ? [] : [['content-length', String(body.length)]];
   outgoing.writeHead(response.status, [...response.headers, ...length].flat());
   outgoing.end(body);
 }
 
-/** HTML that the `html` template of Hono has made, which escapes all values. */
+/** HTML from Hono's `html` template, which escapes all values. */
 export type Html = ReturnType<typeof html>;
 
-/** The values of Referrer-Policy that we use. With `no-referrer`, browsers send forms without their origin, so no form can be checked. */
+/** The values of Referrer-Policy that we use. Pages with forms need `same-origin`, because with `no-referrer`, browsers send no origin to check. */
 type Referrer = 'same-origin' | 'no-referrer';
 
 /** Creates middleware that sets Hono's security headers, unless the handler sets them. `policy` is the CSP without `frame-ancestors`. */
@@ -72,7 +72,7 @@ export function pageHeaders(
     // `true` is Hono's default, which allows framing by pages of the same origin.
     xFrameOptions: frameAncestors === "'none'" ? 'DENY' : true,
     referrerPolicy,
-    // Hono's header would force https on all hosts below this one, which may belong to other people.
+    // Hono's header would force https on all subdomains of this host, which may belong to other people.
     strictTransportSecurity: false,
     overwrite: false,
   });

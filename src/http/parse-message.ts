@@ -1,7 +1,7 @@
 import { problemOfMessage } from '../mcp/message-problem.js';
 import { HttpError } from './http-helpers.js';
 
-/** Maximum number of JSON values in a message. No call has as many. Each value costs memory and time, even if it is only a few bytes long. */
+/** Maximum number of JSON values in a message. No call has as many. Even a value of a few bytes costs memory and time. */
 const maximumValues = 5_000;
 
 /**

@@ -2,13 +2,13 @@ import * as z from 'zod';
 import type { Database } from '../journal/postgres-database.js';
 
 /**
- * Messages that one replica receives from a client, for a call that waits in another replica. A key stands for one message of one client,
- * and other clients cannot guess it. Messages are sealed.
+ * Messages that one replica receives from a client, for a call that waits in another replica. A key stands for one message of one client.
+ * Other clients cannot guess the key. Messages are sealed.
  */
 export interface SharedMessages {
   /** Announces that a call waits for the message with this key: until `forget`, or for `keptMinutes`. */
   announce(key: string): Promise<void>;
-  /** Stores a message. Drops it if no call waits for it, or if a message with this key came before. */
+  /** Stores a message. Drops the message if no call waits for it, or if a message with this key came before. */
   put(key: string, message: string): Promise<void>;
   /** Returns the messages that have arrived for these keys. */
   read(keys: readonly string[]): Promise<readonly { readonly key: string; readonly message: string }[]>;
@@ -25,9 +25,9 @@ const keptMinutes = 15;
 const rows = z.array(z.object({ key: z.string(), message: z.string() }));
 
 /**
- * Keeps the messages in a table next to the journal. Replicas have to poll the table: PostgreSQL notifies only a connection that stays
- * open for this, and behind PgBouncer there is none if it pools transactions. The column `expected` is the time of the last `announce` for a
- * key. It is set by default when a row is inserted.
+ * Keeps the messages in a table next to the journal. Replicas poll the table, because PostgreSQL's `notify` needs a connection that stays open,
+ * and a PgBouncer that pools transactions offers none. The column `expected` is the time of the last `announce` for a key. Its default is the
+ * time of the insert.
  */
 export function createPostgresMessages(database: Database): SharedMessages {
   const { run, close } = database.connect(connections);

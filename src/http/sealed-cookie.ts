@@ -15,7 +15,7 @@ interface Expiring {
 interface SealedCookieOptions<Value extends Expiring> {
   /** The cookie is called `__Host-cloudops-<name>`. Browsers let only this host set a cookie with this prefix, and only over https. */
   readonly name: string;
-  /** Binds the seal to one kind of cookie. A new version must not change the purpose, because no present cookie could be opened. */
+  /** Binds the seal to one kind of cookie. A new version must not change the purpose, because it could not open older cookies. */
   readonly purpose: string;
   readonly schema: () => z.ZodType<Value>;
   readonly keys: SealingKeys;
@@ -23,13 +23,12 @@ interface SealedCookieOptions<Value extends Expiring> {
 }
 
 /**
- * Creates a cookie that only our servers can read or make: all replicas have the key. Hono's signed cookies would not do, because anybody who
- * sees them can read them.
+ * Creates a cookie that only our replicas can read or make, because only they have the key. Hono's signed cookies can be read by everybody.
  */
 export function createSealedCookie<Value extends Expiring>(options: SealedCookieOptions<Value>) {
   const { purpose, schema, keys, now } = options;
   const name = `__Host-cloudops-${options.name}`;
-  // `longest` is only for texts that are opened. `write` checks the length of a new text itself.
+  // `longest` limits only texts that are opened. `write` checks the length of a new text itself.
   const seal = createSeal(keys, { purpose, associatedData: '', longest: maximumLength });
   const set = (context: Context, value: string, maxAge: number) =>
     setCookie(context, name, value, { path: '/', maxAge, httpOnly: true, secure: true, sameSite: 'Lax' });
@@ -37,7 +36,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
   return {
     /** Returns the value of the request's cookie; undefined if the cookie is missing, forged or expired, or came twice. */
     read(context: Context): Value | undefined {
-      // If the cookie came twice, another host may have set the one that Hono reads.
+      // Of two cookies, another host may have set the one that Hono reads.
       const text = cameTwice(context, name) ? undefined : seal.open(getCookie(context, name) ?? '');
       const value = text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
       return value !== undefined && value.expiresAt > now().getTime() ? value : undefined;
@@ -45,7 +44,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
     /** Sets the cookie in the answer. @throws HttpError if the value is too long for a cookie */
     write(context: Context, value: Value): void {
       const sealed = seal.seal(JSON.stringify(value));
-      // Of our cookies, only a session with the token that the person has entered can be long. So the error is about this token.
+      // Of our cookies, only a session with the person's token can be long. So the error is about the token.
       if (sealed.length > maximumLength) throw new HttpError(400, 'sign-in', 'The token is too long for this page.');
       set(context, sealed, Math.max(0, Math.floor((value.expiresAt - now().getTime()) / 1000)));
     },

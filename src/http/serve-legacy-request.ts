@@ -12,11 +12,11 @@ import { type Client, describeClient } from '../mcp/client.js';
 import { cancelledIn, type ExpectReply } from './client-replies.js';
 import { sendJson, webHeaders, webRequest, whenClosed } from './http-helpers.js';
 
-/** What one request of a protocol before 2026-07-28 needs of its client's session. */
+/** The functions of a client's session for one request of a protocol before 2026-07-28. */
 export interface Conversation {
   /** Starts a session with a client that has sent `initialize`. Returns the session's ID. */
   begin(client: Client): string;
-  /** Starts to wait for a reply of the client. Undefined if the client has no session, without which replies cannot be matched. */
+  /** Starts to wait for a reply of the client. Undefined without a session, because replies are matched to calls by the session. */
   readonly expect?: ExpectReply | undefined;
   /** Returns a new ID for a question. The IDs of the SDK would repeat, because each request has its own SDK server, which counts from 0. */
   readonly newId: () => string;
@@ -35,7 +35,7 @@ const eventStream = {
  * Serves a request of a protocol before 2026-07-28. The answer is JSON. It becomes a stream of events if a notification or a question
  * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used: it streams every answer,
  * which takes a quarter of the CPU time of a call, and it keeps sessions in one process.
- * @param create makes the SDK server, which must wait for people with `wait`. During the wait, a cancellation from the client is received
+ * @param create makes the SDK server, which must wait for people with `wait`, because `wait` also receives a cancellation from the client
  */
 export async function serveLegacyRequest(
   create: (wait: Wait) => Server,
@@ -60,25 +60,25 @@ export async function serveLegacyRequest(
     await closed;
   } finally {
     clearInterval(keepAlive);
-    // Ends the waits for answers to questions, and cancels the call if it still runs because its client has gone before the answer.
+    // Ends the waits for answers to questions, and cancels a call that still runs because its client has gone.
     await server.close();
   }
 }
 
-/** Returns the function that waits for people, and during the wait receives the client's cancellation of the request with this ID. */
+/** Returns a function that waits for people, and meanwhile receives the client's cancellation of the request with this ID. */
 const waitUntilCancelled =
   (id: RequestId, { expect }: Conversation, cancel: (cancellation: JSONRPCMessage) => void): Wait =>
   async (work) => {
-    // The cancellation comes with another HTTP request. Without a session, it cannot be matched to this one.
+    // The cancellation comes with another HTTP request, which only a session can match to this request.
     const cancellation = expect?.({ kind: 'cancellation', id }, cancel);
-    // The work asks a question only when the other replicas know that this process waits for a cancellation, so that none of them drops it.
+    // Before the work asks a question, the other replicas must know of this wait, or they would drop the cancellation.
     await cancellation?.announced;
     return work().finally(cancellation?.end);
   };
 
 /**
- * Ends the answer to a cancelled request, which gets no result. The line `: cancelled`, which clients ignore, makes the answer a stream of events
- * even if no event was sent before.
+ * Ends the answer to a cancelled request, which gets no result. Clients ignore the line `: cancelled`. It makes the answer a stream of events even
+ * if no event was sent before.
  */
 function endWithoutResult(response: ServerResponse): void {
   writeEvent(response, ': cancelled\n\n');
@@ -98,7 +98,7 @@ function createTransport(
   const questions = createQuestions(conversation);
   const sendEvent = (sent: JSONRPCMessage): void =>
     writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
-  /** Ends the answer with the result, or with the error, of the request: as JSON if no stream of events has begun. */
+  /** Ends the answer with the result or error of the request, as JSON if no stream of events has begun. */
   const sendResult = (result: JSONRPCMessage): void => {
     if (!response.headersSent) {
       sendJson(response, 200, result, sessionHeader(request, result, server, conversation));
@@ -115,7 +115,7 @@ function createTransport(
       if (!('method' in sent)) return sendResult(sent);
       // Only messages that belong to this request can be sent, because there is no other connection to the client.
       if (options?.relatedRequestId !== request.id) return;
-      // A message with an ID is a question, and any other is a notification. The notification that cancels a question contains the question's ID.
+      // A message with an ID is a question. Any other message is a notification, and may cancel a question by its ID.
       if ('id' in sent) sendEvent(await questions.register(sent, (answer) => transport.onmessage?.(answer)));
       else sendEvent(questions.withQuestionIdForClient(sent));
     },
@@ -135,15 +135,15 @@ function writeEvent(response: ServerResponse, text: string): void {
 }
 
 /**
- * The questions of one call. Each has two IDs: `question.id` of the SDK server, and `idForClient`. The client does not get the SDK server's IDs,
- * because they repeat and other clients could guess them.
+ * Creates the questions of one call. Each has two IDs: `question.id` from the SDK server, and `idForClient`. The client does not get the SDK
+ * server's IDs, because these repeat and other clients could guess them.
  */
 function createQuestions({ expect, newId }: Conversation) {
   /** The questions of the call, also those that were answered, by the SDK server's ID. */
   const questions = new Map<RequestId, { readonly idForClient: string; endWait(): void }>();
 
   return {
-    /** Returns the question to send, with its ID for the client, and waits for the answer, with which `receive` is called. */
+    /** Returns the question with its ID for the client. Starts to wait for the answer, which `receive` gets. */
     async register(question: JSONRPCRequest, receive: (answer: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
       const idForClient = newId();
@@ -155,14 +155,14 @@ function createQuestions({ expect, newId }: Conversation) {
       await announced;
       return { ...question, id: idForClient };
     },
-    /** Writes the question's ID for the client into a notification that cancels a question. Returns other notifications unchanged. */
+    /** Returns a notification that cancels a question with the question's ID for the client, and other notifications unchanged. */
     withQuestionIdForClient(notification: JSONRPCNotification): JSONRPCNotification {
       const cancelledId = cancelledIn(notification);
       const asked = cancelledId === undefined ? undefined : questions.get(cancelledId);
       if (asked === undefined) return notification;
       return { ...notification, params: { ...notification.params, requestId: asked.idForClient } };
     },
-    /** Ends the waits for answers, when the call has ended. */
+    /** Ends the waits for answers. */
     end(): void {
       for (const { endWait } of questions.values()) endWait();
     },

@@ -15,7 +15,7 @@ import { webHeaders, webRequest, whenClosed } from './http-helpers.js';
 import { type Conversation, serveLegacyRequest } from './serve-legacy-request.js';
 
 /**
- * Serves one parsed message with its own SDK server: with the SDK's handler since the 2026-07-28 protocol, and with `serveLegacyRequest` before.
+ * Serves one parsed message with its own SDK server: with the SDK's handler since protocol 2026-07-28, and with `serveLegacyRequest` before.
  * @param createWith makes the SDK server. Whenever the server waits for a person, it must call `wait`
  */
 export async function serveMessage(
@@ -38,7 +38,7 @@ export async function serveMessage(
   return serveByHandler(handler, message, incoming, response);
 }
 
-/** True for a request that `serveLegacyRequest` serves. The SDK's handler gets all others, and refuses those of an old protocol. */
+/** True for a request that `serveLegacyRequest` serves. The SDK's handler gets all other messages, and refuses those of an old protocol. */
 function isLegacyRequest(message: unknown, { headers }: IncomingMessage): message is JSONRPCRequest {
   const { accept = '' } = headers;
   if (!accept.includes('application/json') || !accept.includes('text/event-stream')) return false;
@@ -54,7 +54,7 @@ function isLegacyRequest(message: unknown, { headers }: IncomingMessage): messag
 
 /**
  * Serves a parsed message with a handler for `fetch` requests. Resolves when the answer is complete, or when the client has gone. The SDK's
- * own adapter (`toNodeHandler`) would turn the message into JSON again, for a body that no code reads.
+ * own adapter (`toNodeHandler`) is not used, because it would convert the message to JSON again, for a body that no code reads.
  */
 export async function serveByHandler(
   handler: Pick<McpHttpHandler, 'fetch'>,
@@ -62,7 +62,7 @@ export async function serveByHandler(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  // Aborts if the client goes before the answer is complete.
+  // Aborts if the client closes the connection before the answer is complete.
   const clientGone = new AbortController();
   const closed = whenClosed(incoming, outgoing).then(() => {
     if (!outgoing.writableFinished) clientGone.abort();
@@ -76,9 +76,9 @@ export async function serveByHandler(
   outgoing.writeHead(status, Object.fromEntries(headers));
   if (body === null) return void outgoing.end();
   const sent = pipeline(body, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {
-    // That the client has gone is no failure.
+    // A client that has gone is no failure.
     if (!clientGone.signal.aborted) throw error;
   });
-  // After an abort, `pipeline` ends only with the next part of the body, which may never come. So the closed connection also ends the wait.
+  // Does not wait for `pipeline` alone, because after an abort, it ends only with the next part of the body, which may never come.
   await Promise.race([sent, closed]);
 }

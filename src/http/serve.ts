@@ -30,7 +30,7 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly decisions?: DecisionsOptions | undefined;
   /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
-  /** The part that this server needs and does not have now, so that it cannot take requests. Undefined if it can take requests. */
+  /** The part without which this server cannot take requests now. Undefined if it can take requests. */
   readonly missingPart: () => NeededPart | undefined;
   /** The problem and the warnings of the journal, which `/readyz` shows. */
   readonly journalNotes?: () => readonly SafeText[];
@@ -115,13 +115,13 @@ function createMainServer(
     connectionsCheckingInterval: Math.min(limits.headersMs, 1000),
   };
   const server = createServer(timeLimits, onRequest);
-  // Limits the connections of all clients together. Node closes a further connection at once, and emits `drop`.
+  // The limit for all clients together. Node closes further connections at once, and emits `drop`.
   server.maxConnections = limits.connections;
   server.on('drop', onRefusedConnection);
   limitConnectionsByNetwork(server, limits, onRefusedConnection);
   // Closes a connection on which nothing moves for longer than any call takes, because its client must have gone.
   server.timeout = timeoutMs + 60_000;
-  // No limit: each request adds a listener for the end of its connection, and a connection may have many requests.
+  // There is no limit on listeners, because each request adds a listener to its connection, and a connection may have many requests.
   server.on('connection', (socket) => socket.setMaxListeners(0));
   return server;
 }
@@ -145,7 +145,7 @@ function createRouter(
 
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
-    // Before the checks, because an orchestrator sends its probes to the IP address and also while this server stops.
+    // Probes are answered before the checks, because an orchestrator sends them to the IP address, and also while this server stops.
     if (handleProbe(request, response)) return;
     checkHostAndOrigin(request, hosts);
     if (request.method === 'GET' && resource !== undefined && isMetadataPath(path))
@@ -170,7 +170,7 @@ const createErrorAnswer =
     }
 
     const isConnectionLost = request.socket.destroyed;
-    // Only the name of the error, because its message may quote secrets of the request.
+    // The log has only the name of the error, because its message may quote secrets of the request.
     if (!isConnectionLost) log('error', 'http', { error: errorName(error) });
     if (response.headersSent || isConnectionLost) response.destroy();
     else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
@@ -180,9 +180,8 @@ const createErrorAnswer =
 const hostWarningSeconds = 600;
 
 /**
- * Creates the function that counts refusals and logs them at level `debug`. The refusal of a Host header is a warning, because a wrong setting
- * refuses everybody, but only one in `hostWarningSeconds`, because scanners send such requests, too. Refusals of too many requests are
- * warnings within limits, because operators look for their callers.
+ * Creates the function that counts refusals and logs them at level `debug`. Two kinds are logged as warnings, with limits. The refusal of a Host
+ * header may mean a wrong setting that refuses everybody, or only a scanner. After a refusal of too many requests, operators look for the caller.
  */
 function createRefusalNotes(metrics: Metrics, { log, now }: Pick<HttpOptions, 'log' | 'now'>): NoteRefusal {
   const secondsUntilWarning = createRateLimiter(1 / hostWarningSeconds, now, { burst: 1 });
@@ -201,19 +200,19 @@ const hostNotAllowed = words(
 );
 
 function refuse(request: IncomingMessage, response: ServerResponse, { status, message, headers }: HttpError): void {
-  // Reads and drops the rest of the body, because some clients read no answer before they have sent all.
+  // Reads and drops the rest of the body, because some clients read no answer before they have sent the whole body.
   request.resume();
-  // An error of JSON-RPC. Its ID is null, because no message was read.
+  // The ID of the JSON-RPC error is null, because no message was read.
   sendJson(response, status, { jsonrpc: '2.0', error: { code: -32000, message }, id: null }, headers);
 }
 
-/** The state of this server for its orchestrator, such as Kubernetes, which sends requests only to a server that is ready. */
+/** The state of this server, for an orchestrator such as Kubernetes, which sends requests only to a server that is ready. */
 type Readiness = 'ready' | `waiting for ${NeededPart}` | 'stopping';
 
 /** Answers a probe and returns true. For any other request, does nothing and returns false. */
 type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Creates the handler of `GET /healthz`, whose answer is always 200, and of `GET /readyz`, which also shows the notes about the journal. */
+/** Creates the handler of `GET /healthz`, which is always 200, and of `GET /readyz`, which also shows the notes about the journal. */
 const createProbeHandler =
   (readiness: () => Readiness, journalNotes: () => readonly SafeText[]): ProbeHandler =>
   ({ method, url = '' }, response) => {

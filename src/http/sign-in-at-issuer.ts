@@ -22,7 +22,7 @@ interface IssuerSignInOptions {
   readonly clientId: string;
   readonly clientSecret: string | undefined;
   readonly publicUrl: string;
-  /** Sends the requests to the issuer, because it uses the configured proxies. */
+  /** Sends the requests to the issuer, through the configured proxies. */
   readonly httpClient: HttpClient;
   /** Verifies an access token, in the same way as for callers of `/mcp`. */
   readonly authenticate: Authenticate;
@@ -36,11 +36,11 @@ const metadataMs = 5000;
 /** Time that a person has to sign in at the issuer (milliseconds). */
 const signInMs = 10 * 60_000;
 
-/** Maximum number of sign-ins that wait for the issuer, for each of the two steps. Limited, because anybody can begin a sign-in. */
+/** Maximum number of sign-ins that wait for the issuer in each of the two steps. Anybody can begin a sign-in. */
 const mostWaiting = 32;
-/** Maximum number of remembered sign-ins that have ended. Only when a sign-in is forgotten could its cookie be used again. */
+/** Maximum number of remembered sign-ins that have ended. The cookie of a remembered sign-in cannot be used again. */
 const mostEnded = 10_000;
-/** The scopes for people. `cloudops:audit` is not among them, because strict issuers refuse a request for a scope that the client may not have. */
+/** The scopes for people. `cloudops:audit` is left out, because strict issuers refuse a request for a scope that the client may not have. */
 const requestedScopes = ['openid', readScope, writeScope, approveScope];
 
 /** The cookie of a sign-in while the person is at the issuer. `nonce` names the plan to show afterwards. */
@@ -51,8 +51,8 @@ const pendingSchema = lazy(() =>
 type Pending = z.output<ReturnType<typeof pendingSchema>>;
 
 /**
- * Signs in at the issuer, by authorization code with PKCE. Name and scopes come from the access token and not from the ID token, which has
- * no scopes of an API. Some issuers also give it another `sub`, and then people would not be recognised as the callers of their own changes.
+ * Signs in at the issuer, by authorization code with PKCE. Name and scopes come from the access token. The ID token has no scopes of an API, and
+ * some issuers give it another `sub`, with which people would not be recognised as the callers of their own changes.
  */
 export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
   form: (query) =>
@@ -61,7 +61,7 @@ export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
   renew: async (session) => (session.token === undefined ? session : undefined),
 });
 
-/** Serves the link that sends the browser to the issuer, and the callback to which the issuer sends it back. A cookie connects the two. */
+/** Serves the link that sends the browser to the issuer, and the callback to which the browser returns. A cookie connects the two. */
 function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }: Reception): Hono<PageEnv> {
   const { now } = options;
   const issuer = createIssuerClient(options);
@@ -74,7 +74,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
   });
   const enter = createCounter(mostWaiting);
 
-  /** Shows the sign-in page with the text, so that the person can try again. */
+  /** Shows the sign-in page again with `text`. */
   const refuseForNow = (
     context: Context<PageEnv>,
     text: SafeText,
@@ -104,7 +104,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
 
   pages.get('/decisions/callback', async (context) => {
     const pending = pendingCookie.read(context);
-    // This browser has not begun to sign in here, has finished before, or the person took longer than `signInMs`.
+    // The sign-in did not begin in this browser, has ended before, or took longer than `signInMs`.
     if (pending === undefined) throw notFound();
     const { nonce: planNonce } = pending;
     const leave = enter('callback');
@@ -142,8 +142,8 @@ function createOnceOnly(): (text: string) => boolean {
 }
 
 /**
- * The two steps of a sign-in, before and after the person signs in on the issuer's page. Both reject if the issuer does not answer or refuses,
- * and `finish` also if this server refuses the sign-in. The message of the error is the reason for the log.
+ * Creates the two steps of a sign-in, before and after the person signs in on the issuer's page. Both steps reject if the issuer does not answer
+ * or refuses, and `finish` also rejects if this server refuses the sign-in. The message of the error is the reason for the log.
  */
 function createIssuerClient(options: IssuerSignInOptions) {
   const { audience, publicUrl } = options;
@@ -168,7 +168,7 @@ function createIssuerClient(options: IssuerSignInOptions) {
     },
     /** Exchanges the code in the callback's query, `search`, for an access token, and makes the person's session. */
     async finish({ state, verifier }: Pending, search: string): Promise<NewSession> {
-      // A client that keeps its cookie could repeat this step, and each time costs requests to the issuer.
+      // Otherwise, a client that keeps its cookie could repeat this step, which sends requests to the issuer.
       if (!useOnce(state)) throw new Error('used');
 
       const callback = new URL(`${redirectUri}${search}`);
@@ -190,12 +190,12 @@ async function sessionOf(
   const { name, scopes } = principal;
   const mayApprove = scopes.includes(approveScope);
   if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) throw new Error('scope');
-  // The session ends with the token at the latest: by the token's `exp`, because `expires_in` in the answer is unsigned and often missing.
+  // The session ends at the token's `exp` at the latest. `expires_in` in the answer is unsigned and often missing.
   const end = Math.min(now().getTime() + sessionMs, expiresAt);
   return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
 }
 
-/** Returns a function that reads the issuer's metadata and caches it for `metadataMs`, also a failure, so that it costs one request. */
+/** Returns a function that reads the issuer's metadata. Caches the metadata, or the failure, for `metadataMs`. */
 function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: IssuerSignInOptions) {
   const url = new URL(issuer);
   const clientAuthentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
@@ -214,16 +214,16 @@ function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: Is
   };
 }
 
-/** The issuer did not answer a request. The message is the code of the failure. */
+/** Thrown if the issuer does not answer a request. The message is the code of the failure. */
 class NoAnswer extends Error {}
 
-/** The reason of a refused sign-in. openid-client wraps a `NoAnswer` into an error that says nothing. */
+/** The reason of a refused sign-in. openid-client hides a `NoAnswer` as the cause of another error. */
 function reasonForLog(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof NoAnswer ? `the issuer does not answer (${cause.message})` : reasonOf(error);
 }
 
-/** Sends a request with our HTTP client, which follows no redirects, and answers as `fetch` does. */
+/** Sends a request with our HTTP client, which follows no redirects. Returns the answer as a `fetch` response. */
 async function fetchBy(client: HttpClient, address: string, request: oidc.CustomFetchOptions): Promise<Response> {
   const { method, headers, body, signal = AbortSignal.timeout(networkSeconds * 1000) } = request;
   const { origin, pathname, search } = new URL(address);

@@ -38,13 +38,13 @@ export interface Reception {
   readonly stateKeys: SealingKeys;
 }
 
-/** The nonce of the plan that the query of a request names; undefined if it names none. */
+/** The nonce of the plan that the query of a request names; undefined if the query names none. */
 export const planInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =>
   /^[0-9a-f]{16}$/.exec(req.query('plan') ?? '')?.[0];
 
 /**
- * True for a scope that names an account. Unlike `isAccountScope`, also true for a name that no account can have: such a scope still limits
- * the person, who then has no account.
+ * True for a scope that names an account. Unlike `isAccountScope`, also true for a name that no account can have, because a person without any
+ * such scope would get the default account.
  */
 export const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
 
@@ -56,7 +56,7 @@ const notVerified = words('Your token cannot be verified now. Try again in a few
  */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
   /**
-   * Returns the person with a token, and the person's rights. Returns undefined if the token is invalid or may not decide, and an error if the
+   * Returns the owner of a token, and the owner's rights. Returns undefined if the token is invalid or may not decide, and an error if the
    * token cannot be verified now. The error is not thrown, because the sign-in page shows its message.
    */
   const rightsOf = async (token: string) => {

@@ -24,7 +24,7 @@ const maximumName = 255;
 
 /**
  * Parses a tokens file. A line has a name, the SHA-256 of the token in hex, and optional scopes, which default to reading and writing. A
- * token with `cloudops:approve` is for the decision page, and `/mcp` refuses it, so its other scopes may only name accounts. Empty lines
+ * token with `cloudops:approve` is only for the decision page, so its other scopes may only name accounts. Empty lines
  * and lines that begin with # are skipped. A problem gives the number of its line and never quotes the line.
  */
 export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly SafeText[] } {
@@ -84,18 +84,17 @@ interface TokensFileOptions {
 
 const rereadAfterMs = 1000;
 
-/** Authenticates by the present tokens file, in which it can also find a caller by name. */
+/** Authenticates callers by the present tokens file. */
 type AuthenticateByFile = Authenticate & {
-  /** Finds a caller by name. */
+  /** Finds a caller by name, without a token. */
   readonly callerNamed: (name: string) => Promise<Authentication>;
   /**
    * Returns true if the last read of the file succeeded. Also begins the next read if it is due, because a server that is not ready gets no
-   * requests, which would read the file.
+   * requests that would do so.
    */
   readonly isReadable: () => boolean;
 };
 
-/** The result of reading the file. */
 interface Contents {
   /** Undefined if the file could not be read. Then no token is accepted. */
   readonly text: string | undefined;
@@ -108,7 +107,7 @@ interface Contents {
 /**
  * Authenticates by a tokens file. The file is read again at most once a second, so that a token can be revoked without a restart. A
  * file with a mistake can revoke tokens and scopes, but add none. While the file cannot be read, no caller is authenticated.
- * @param text the text of the file at the start, which was found to have no mistakes
+ * @param text the text of the file at the start, which has no mistakes
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
   const { tokens: firstTokens } = parseTokens(text);
@@ -142,7 +141,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
   /** Returns the contents, after reading the file again if that is due. Concurrent requests share one read. */
   const currentContents = async () => {
     const currentTime = now().getTime();
-    // Absolute, because the clock may have been set back.
+    // The absolute difference, because the clock may have been set back.
     if (Math.abs(currentTime - readAt) >= rereadAfterMs) {
       readAt = currentTime;
       reading = reading.then(async () => {

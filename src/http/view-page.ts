@@ -10,13 +10,12 @@ interface ViewPage {
   readonly port: number;
   /** The HTML of the page around the view. */
   readonly pageHtml: string;
-  /** The HTML of the view. */
   readonly viewHtml: string;
   /** Returns the content of the page: usually a tool call and its result for the view, and a note above the view. */
   firstCall(): Promise<object>;
   /** Calls a tool for the view. Rejects if the view may not call it. */
   callTool(params: unknown): Promise<object>;
-  /** Answers a poll of the page: when there is something else to show, or after a time limit. `gone` aborts when the connection closes. */
+  /** Answers a poll of the page when there is other content, or after a time limit. `gone` aborts when the connection closes. */
   waitForNext?(params: unknown, gone: AbortSignal): Promise<object>;
 }
 
@@ -25,13 +24,13 @@ const mostConnections = 64;
 /** Time limit for the headers of a request (milliseconds), so that other users of the machine cannot keep connections open. */
 const headersMs = 10_000;
 
-/** Size limit of a request's body, and of all bodies that are being received, in bytes. Any call that a view can show is smaller. */
+/** Size limit of a request's body, and of all bodies that are being received, in bytes. The calls of a view are smaller. */
 const maximumBody = 512 * 1024;
 const maximumBodies = 4 * maximumBody;
 
 /**
- * Serves a view on loopback, for the browser of the person at this machine. Its address is a secret of 128 random bits, so that no other
- * user of the machine and no other page in the browser can guess it.
+ * Serves a view on loopback, for the browser of the person at this machine. The address has 128 random bits, so that no other user of the
+ * machine and no other page in the browser can guess it.
  * @throws NodeJS.ErrnoException if the port cannot be listened on
  */
 export async function serveViewPage({ port, pageHtml, viewHtml, firstCall, callTool, waitForNext }: ViewPage) {
