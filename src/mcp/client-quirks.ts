@@ -4,7 +4,7 @@ import type { JsonSchema } from '../tools/define-operation.js';
 import { isObject, textAt } from '../util/objects.js';
 import type { Client } from './client.js';
 
-/** This file lists how known MCP clients differ from the protocol, or show less than the protocol allows. */
+/** This file lists the known MCP clients that differ from the protocol, or show less than the protocol allows. */
 
 /** Arguments that clients add to every call, although no schema has them. */
 const addedArguments: readonly string[] = [
@@ -19,8 +19,8 @@ export const withoutAddedArguments = (args: Readonly<Record<string, unknown>>): 
   Object.fromEntries(Object.entries(args).filter(([name]) => !addedArguments.includes(name)));
 
 /**
- * Returns a function that translates argument names of this server for the client, and back. Undefined if the client needs none. Claude
- * Code 2.1.330 shows the argument `description` as the title of a call, where an agent could mislead a person, so it gets another name.
+ * Returns a function that translates argument names of this server for the client, and back; undefined if all names stay the same. Claude Code
+ * 2.1.330 shows the argument `description` as the title of a call, where an agent could mislead a person, so it gets another name.
  */
 export function argumentNamesFor({ name: client }: Client, { properties }: JsonSchema): ArgumentName | undefined {
   if (!/^claude-code( |$)/.test(client)) return undefined;
@@ -38,7 +38,7 @@ export function argumentNamesFor({ name: client }: Client, { properties }: JsonS
 /** The argument that Claude Code shows as the title of a call. */
 const titleArgument = 'description';
 
-/** Renames arguments with `swapName`, a function that `argumentNamesFor` returns. It works in both directions. */
+/** Renames arguments, in either direction, with `swapName` from `argumentNamesFor`. */
 export function swapArguments(
   args: Readonly<Record<string, unknown>>,
   swapName: ArgumentName | undefined,
@@ -76,14 +76,14 @@ export const refusedKeywords: readonly string[] = [
   '$schema',
 ];
 
-/** Limits for a question. Codex shows 24 lines, and the form takes many of them. Claude Code shows three lines, cut to the terminal's width. */
+/** Limits for a question. Codex shows 24 lines, of which the form takes many. Claude Code shows three lines, cut to the terminal's width. */
 export const questionLimits = { lines: 9, characters: 2_000, lineLength: 70 };
 
 const versionHeader = 'mcp-protocol-version';
 
 /**
- * Corrects the headers of a complete 2026-07-28 request whose version header says 2025-11-25, as connectors of claude.ai were reported to
- * send them (https://github.com/anthropics/claude-code/issues/93290). The SDK refuses all other contradictions of headers and body.
+ * Corrects the headers of a complete 2026-07-28 request whose version header says 2025-11-25. Connectors of claude.ai were reported to send such
+ * requests (https://github.com/anthropics/claude-code/issues/93290). The SDK refuses all other contradictions of headers and body.
  */
 export function correctHeaders(headers: Headers, message: unknown): void {
   if (headers.get(versionHeader) !== '2025-11-25') return;

@@ -21,7 +21,7 @@ export interface Client {
 }
 
 /**
- * Returns the client of a request. Since protocol 2026-07-28, each request declares its client. Before, the connection or session did.
+ * Returns the client of a request. Since protocol 2026-07-28, each request declares its client. In older protocols, the connection or session does.
  * @param session the client as declared when the session began
  */
 export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext, session: Client | undefined): Client {
@@ -37,7 +37,7 @@ export function describeClient(capabilities: unknown, information: unknown): Cli
   const { name, version } = declarationSchemas().information.parse(information ?? {});
   return {
     name: `${name} ${version}`.trim().slice(0, 100),
-    // By the protocol, a client that declares elicitation without a mode has the form mode.
+    // In the protocol, elicitation without a mode means the form mode.
     form: elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined),
     url: elicitation?.url !== undefined,
     views: extensions?.[appsExtension]?.mimeTypes.includes(viewMimeType) ?? false,

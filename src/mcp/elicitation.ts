@@ -50,7 +50,7 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
         const acceptLabel = accept.text;
         const requestedSchema = consentForm(client, acceptLabel, nameToType);
         const params = { mode: 'form', message: message.text, requestedSchema };
-        // Not sent with the SDK's `elicitInput`, which drops answers that choose none of the options. `replyOf` makes them `notChosen`.
+        // The SDK's `elicitInput` would drop answers that choose none of the options, which `replyOf` reads as `notChosen`.
         const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
         return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, acceptLabel, nameToType);
       },
@@ -67,12 +67,12 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
 
 /** The `use` of the claims that the client gets with a form. */
 const formUse = 'question';
-/** The `use` of the claims that the client gets with a URL. They only name the plan, and give no right to carry it out. */
+/** The `use` of the claims that the client gets with a URL. These claims name the plan, but give no right to carry it out. */
 const urlUse = 'handle';
 
 /**
- * Returns the answer that a second call brings, and the claims that this server gave to the client with the form or the URL. Undefined for a first
- * call, and if the claims have another `use`.
+ * Returns the answer in a second call, and the claims that the client got with the form or the URL. Undefined for a first call, and if the
+ * claims have another `use`.
  */
 function resumedAnswer(
   { mcpReq: { inputResponses, requestState } }: ServerContext,
@@ -97,7 +97,7 @@ async function sendQuestion(
       { timeout: answerMs, signal: AbortSignal.any([signal, cancelSignal]) },
     );
   } catch {
-    // The client refused the request, did not answer in time, or the question was cancelled.
+    // The client refused the request or did not answer in time, or the question was cancelled.
     return undefined;
   } finally {
     clearInterval(timer);
@@ -105,8 +105,8 @@ async function sendQuestion(
 }
 
 /**
- * Returns the way to send the client's user to a URL, at which the user decides on a plan; undefined if the client cannot open URLs. The client and
- * its model may read the URL, so its page must ask people to sign in.
+ * Returns the way to send the client's user to a URL, at which the user decides on a plan; undefined if the client cannot open URLs. The page at
+ * the URL must ask people to sign in, because the client and its model may read the URL.
  * - In protocols before 2026-07-28, `send` sends the URL to the client during the call, and returns the user's reply (`Visit`).
  * - Since 2026-07-28, `send` returns `later`: the caller ends the call with the URL as its result, and the client makes the same call a second
  *   time. `resumedReply` is the reply that the second call brings.
@@ -132,7 +132,7 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
     : { send, resumedReply: { claims: resumed.claims, visit: visitOf(resumed.answer) } };
 }
 
-/** Returns the user's reply in the answer of a client to a URL. */
+/** Returns the user's reply in a client's answer to a URL. */
 function visitOf({ action }: { action: string }): Visit {
   if (action === 'accept') return 'opened';
   return action === 'decline' ? 'declined' : 'cancelled';
@@ -144,7 +144,7 @@ const answerSchema = lazy(() => {
   return z.object({ decision: z.string(), name: text, reason: text });
 });
 
-/** Returns the user's reply in the answer of a client to a form. An answer with neither of the two labels counts as `notChosen`. */
+/** Returns the user's reply in a client's answer to a form. An answer with neither of the two labels counts as `notChosen`. */
 function replyOf(
   { action, content }: { action: string; content?: unknown },
   acceptLabel: string,
@@ -153,7 +153,6 @@ function replyOf(
   if (action === 'decline') return { kind: 'declined' };
   if (action !== 'accept') return { kind: 'cancelled' };
 
-  // The form was submitted. The label that was chosen decides.
   const { data } = answerSchema().safeParse(content);
   if (data?.decision === acceptLabel) return { kind: isTyped(nameToType, data.name) ? 'agreed' : 'wrongName' };
   return data?.decision === declineLabel ? { kind: 'declined', reason: data.reason } : { kind: 'notChosen' };

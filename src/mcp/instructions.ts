@@ -48,7 +48,7 @@ function changeTexts(
     ...addedSentences(changing, offered),
     ...consentTexts(accounts),
   );
-  // The changes that go on in the cloud after the answer, and for which no operation reads the progress.
+  // The changes that continue in the cloud after the answer, and whose progress no operation reads.
   const unfollowed = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
 
   return [
@@ -65,16 +65,16 @@ function whyNoChanges({ all, areNamed }: Accounts): string {
   return 'The tools that change something are not available here: CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 }
 
-/** Returns the text about the changes whose progress cannot be read. `areAll` is true if these are all changes. The text then names no tools. */
+/** Returns the text about the changes whose progress cannot be read. If these are all changes (`areAll`), the text names no tools. */
 function unfollowedText(names: readonly string[], { areAll }: { readonly areAll: boolean }): string {
   const subject = areAll ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
   return `${subject} is not finished when it is accepted. No read of its progress is declared: do not call the same tool again to check.`;
 }
 
-/** Returns a verb in the form that agrees with `names`: `list_parts reads`, but `list_parts and list_backups read`. */
+/** Returns the singular or plural of a verb: `list_parts reads`, but `list_parts and list_backups read`. */
 const verb = (names: readonly string[], plural: string) => (names.length === 1 ? `${plural}s` : plural);
 
-/** Describes the caller's accounts in full, because the descriptions of tools have few words for them. */
+/** Describes the caller's accounts in full, because the descriptions of tools have little room for accounts. */
 function accountsText(accounts: readonly Account[], byDefault: Account | undefined): string {
   const texts = accounts.map(({ name, description, policy }) => {
     const about = sentences(description ?? false, policy.readOnly && 'read only').join('; ');
@@ -94,8 +94,8 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
 }
 
 /**
- * Returns the sentences that the operations add to the instructions. Skips a sentence if the tool that it names in `unless` is offered, such
- * as the sentence that upload IDs cannot be listed, if a tool that lists them is offered.
+ * Returns the sentences that the operations add to the instructions. Skips a sentence if the tool in its field `unless` is offered: if a tool lists
+ * upload IDs, for example, the sentence that upload IDs cannot be listed.
  */
 const addedSentences = (operations: readonly Operation[], offered: readonly Operation[]): string[] =>
   operations

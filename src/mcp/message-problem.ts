@@ -7,8 +7,8 @@ interface MessageProblem {
 }
 
 /**
- * Finds what is wrong with a message that the SDK would not answer or would silently change: it ignores a request whose `params` are no object,
- * and it or zod drops a field `__proto__` of the arguments, at any depth, so that the call would be made without the field.
+ * Finds two problems of a message that the SDK does not report. The SDK ignores a request whose `params` are no object. The SDK or zod silently
+ * drops a field `__proto__` of the arguments, at any depth, and the call would be made without the field.
  */
 export function problemOfMessage(message: unknown): MessageProblem | undefined {
   const { params }: { readonly params?: unknown } = Object(message);
@@ -19,7 +19,7 @@ export function problemOfMessage(message: unknown): MessageProblem | undefined {
   return undefined;
 }
 
-/** True if an object in the value has a field `__proto__`. Without recursion, because a message may be nested deeply. */
+/** True if an object in the value has a field `__proto__`. Uses no recursion, because a message may be nested deeply. */
 function holdsProto(value: unknown): boolean {
   const remaining = [value];
   while (remaining.length > 0) {

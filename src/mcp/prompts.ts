@@ -29,7 +29,7 @@ interface Prompt {
 
 const region = { description: 'Region', values: Object.keys(defaultZones) };
 
-/** The steps of any change. The skill for agents has them too, so they do not speak as the user, as in "show me". */
+/** The steps of any change. They do not speak as the user ("show me"), because the skill for agents has the same steps. */
 export const confirmFirst: readonly string[] = [
   'Ask for everything that is missing and that you cannot know; never guess names, IDs, versions or keys.',
   'Call the tool with planOnly: true, and show its plan: what will happen, the request, the defaults and the warnings.',

@@ -26,7 +26,7 @@ export function operationReference(operation: Operation): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Returns headings with Markdown lists: the facts about an operation that the API does not document, and the missing features. */
+/** Returns headings with Markdown lists: the undocumented facts about an operation, and the missing features. */
 export function gaps({ undocumented, limitations }: Operation): [string, string][] {
   const section = (title: string, facts: readonly string[]): [string, string][] =>
     facts.length === 0 ? [] : [[title, facts.map((fact) => `- ${fact}`).join('\n')]];
@@ -39,13 +39,13 @@ export interface ArgumentRow {
   readonly type: string;
   readonly rules: readonly string[];
   readonly about: string;
-  /** The cloud's default if the argument is absent; empty if it is not documented. */
+  /** The cloud's default if the argument is absent; empty if the default is not documented. */
   readonly defaultText: string;
   /** The allowed values, if there are more than `maximumInlineValues`. */
   readonly list: NamedList | undefined;
 }
 
-/** The allowed values of an argument, as a list that stands below the table. Arguments with the same values share a list. */
+/** The allowed values of an argument, as a list below the table. Arguments with the same values share a list. */
 interface NamedList {
   /** A letter: A for the first list of an operation. */
   readonly name: string;
@@ -57,7 +57,7 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
   const namedListOf = createNamedLists();
   const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input())).map(({ path, field, isRequired }) => {
-    // The strings in an array have no row of their own, so the row of the array also has their rules and allowed values.
+    // The row of an array also has the rules and allowed values of the array's strings, which have no row of their own.
     const items = itemsOf(field);
     const schemasOfRow = items?.type === 'string' ? [field, items] : [field];
     const namedList = schemasOfRow.map(namedListOf).find((list) => list !== undefined);
@@ -75,8 +75,8 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
 }
 
 /**
- * Returns a function that returns the allowed values of a schema as a list with the name A, B and so on. The same values get the same list.
- * Undefined for a schema with at most `maximumInlineValues` allowed values, or with none.
+ * Returns a function that gives the allowed values of a schema a list with the name A, B and so on. The same values get the same list. The
+ * function returns undefined for a schema with at most `maximumInlineValues` allowed values.
  */
 function createNamedLists(): (schema: JsonSchema) => NamedList | undefined {
   const lists = new Map<string, NamedList>();
@@ -138,7 +138,7 @@ interface Argument {
   readonly isRequired: boolean;
 }
 
-/** Returns the arguments of an object schema and of all schemas inside it, with paths such as `nodePools[].name`, which begin with `prefix`. */
+/** Returns the arguments of an object schema and of all inner schemas. Their paths, such as `nodePools[].name`, begin with `prefix`. */
 function argumentsOf({ properties, required }: JsonSchema, prefix = ''): Argument[] {
   if (!isObject(properties)) return [];
   const requiredNames: readonly unknown[] = Array.isArray(required) ? required : [];
@@ -161,7 +161,7 @@ const typeNames = new Map<unknown, string>([
 ]);
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
-/** Returns the rules of a schema, such as `1 to 40 characters`. `namedList` has the allowed values if they are too many for a row. */
+/** Returns the rules of a schema, such as `1 to 40 characters`. `namedList` is set if the row has no room for the allowed values. */
 function rulesOf(schema: JsonSchema, namedList: NamedList | undefined): string[] {
   return sentences(
     Array.isArray(schema.enum) && allowedValues(schema.enum, namedList),
@@ -172,7 +172,7 @@ function rulesOf(schema: JsonSchema, namedList: NamedList | undefined): string[]
   );
 }
 
-/** If an argument has more allowed values, they are listed below the table. */
+/** Maximum number of allowed values in a row of the table. More values are listed below the table. */
 const maximumInlineValues = 8;
 
 function allowedValues(values: readonly unknown[], namedList: NamedList | undefined): string {
@@ -182,7 +182,7 @@ function allowedValues(values: readonly unknown[], namedList: NamedList | undefi
 
 const valuesText = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(', ');
 
-/** Returns one rule for the bounds of a number or a count, `2 to 5 entries`; an empty list if there are no bounds. */
+/** Returns the rule for the bounds of a number or a count, such as `2 to 5 entries`; an empty list if there are no bounds. */
 function range(low: unknown, high: unknown, singular = '', plural = ''): string[] {
   const withUnit = (bound: unknown) => `${bound} ${bound === 1 ? singular : plural}`.trim();
   if (low === undefined) return high === undefined ? [] : [`at most ${withUnit(high)}`];

@@ -108,9 +108,9 @@ const referenceOf = (operation: Operation): Resource => ({
 /** Returns the general resources, with the texts that the caller may see. */
 function documentsOf({ principal, accounts, configuration, journal, sandbox }: CallerTexts): readonly Resource[] {
   const accountNames = accounts.all.map(({ name }) => name);
-  /** The accounts whose changes the journal shows. Undefined, for all accounts, if accounts have no names or callers are not authenticated. */
+  /** The accounts whose changes the journal shows. Undefined for all, if accounts have no names or callers are not authenticated. */
   const journalAccounts = accounts.areNamed && principal !== undefined ? accountNames : undefined;
-  /** The only caller whose changes the journal shows. Undefined, for all callers, if the caller is an auditor or is not authenticated. */
+  /** The only caller whose changes the journal shows. Undefined for all, if the reader is an auditor or is not authenticated. */
   const onlyCaller = visibleCaller(principal);
   const seesAllCallers = onlyCaller === undefined;
 
@@ -139,7 +139,7 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
       'cloudops://configuration',
       'Configuration',
       'Effective configuration and where each value comes from; no secrets',
-      // The configuration lists only these accounts, and none if accounts have no names.
+      // The text lists only these accounts, and no account if accounts have no names.
       () => configuration(accountNames),
     ),
     document(

@@ -20,13 +20,13 @@ export const skillResource = {
   text: readSkill,
 };
 
-/** How long clients may keep an answer. A part of answers since protocol 2026-07-28. */
+/** The cache lifetime in answers since protocol 2026-07-28. */
 export interface CacheLife {
   readonly ttlMs: number;
   readonly cacheScope: 'private';
 }
 
-/** Serves the methods of the Skills extension. Only requests since protocol 2026-07-28 have an envelope and are answered with `life`. */
+/** Serves the methods of the Skills extension. Answers have `life` only since protocol 2026-07-28, in which requests have an envelope. */
 export function serveSkill(server: Server, life: CacheLife): void {
   const { list, get } = paramsSchemas();
   const { uri } = skillResource.listing;
@@ -46,7 +46,7 @@ const paramsSchemas = lazy(() => ({
   get: z.looseObject({ uri: z.string() }),
 }));
 
-/** Describes the skill and its only file as the extension requires. */
+/** Describes the skill and its only file in the form of the extension. */
 async function skillEntry() {
   const text = await readSkill();
   const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`;
@@ -54,7 +54,7 @@ async function skillEntry() {
   return { uri, frontmatter: frontmatterOf(text), resources: [{ uri, digest, size: Buffer.byteLength(text) }] };
 }
 
-/** Reads the skill by its path from the bundle's main file, or else by its path from the bundle's chunks and from the source. */
+/** Reads the skill. The first path starts at the bundle's main file, and the second at the bundle's chunks or the source. */
 function readSkill(): Promise<string> {
   const read = (path: string) => readFile(new URL(path, import.meta.url), 'utf8');
   return read('../skills/cloudops/SKILL.md').catch(() => read('../../skills/cloudops/SKILL.md'));

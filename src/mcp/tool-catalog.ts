@@ -11,7 +11,7 @@ export interface Tool extends ToolSchemas {
   readonly operation: Operation;
 }
 
-/** A tool as the caller sees it: the schema of its arguments and its description depend on the caller's accounts. */
+/** A tool as the caller sees it. The schema of the arguments and the description depend on the caller's accounts. */
 export interface OfferedTool extends Tool {
   readonly description: string;
 }
@@ -33,12 +33,12 @@ export interface ToolCatalog {
 
 const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 
-/** Size of the cache of offers. No operator grants this many different sets of scopes, but tokens may have any scopes. */
+/** Maximum number of cached offers. No operator grants this many sets of scopes, but tokens may have any scopes. */
 const maximumOffers = 100;
 
 /**
- * Creates the tool catalog. The offer to a caller, which is the accounts and tools that the caller may use, depends only on the caller's scopes.
- * Offers are cached, because each HTTP request has an MCP server of its own.
+ * Creates the tool catalog. The offer to a caller depends only on the caller's scopes. Offers are cached, because each HTTP request has its own
+ * MCP server.
  */
 export function createToolCatalog(operations: readonly Operation[], accounts: Accounts): ToolCatalog {
   const tools = operations.map((operation) => {
@@ -57,7 +57,6 @@ export function createToolCatalog(operations: readonly Operation[], accounts: Ac
       const cached = offers.get(scopesJson);
       if (cached !== undefined) return cached;
 
-      // Bounds the memory, however many sets of scopes the tokens bring.
       if (offers.size === maximumOffers) offers.clear();
       const offer = makeOffer(tools, accounts, principal);
       offers.set(scopesJson, offer);
@@ -103,7 +102,7 @@ function inputFor(
 ): JsonSchema {
   if (!areNamed || allowingAccounts.length < 2) return schema;
 
-  /** The account of a call without the argument: the default account, if it allows the tool. If there is none, the argument is required. */
+  /** The account of a call without the argument `account`. If there is none, the argument is required. */
   const preset = presetAmong(allowingAccounts, byDefault);
   // Models are told of the preset only for reads. Before a change, they are told to ask, although the call could leave out the argument.
   const advisesPreset = preset !== undefined && effect === 'read';
@@ -123,12 +122,12 @@ function inputFor(
   };
 }
 
-/** The largest weight (see `weightOf`) of the descriptions of two accounts. Every tool repeats them, so the instructions have them in full. */
+/** The largest weight (see `weightOf`) of the descriptions of two accounts. It is small, because every tool repeats the descriptions. */
 const maximumWeight = 80;
-/** The weight of an account's name. Each account after the second reduces the largest weight of the descriptions by this. */
+/** The weight of an account's name. Each account after the second reduces the largest weight of the descriptions by this weight. */
 const weightOfName = 12;
 
-/** Describes the accounts, `prod: live customers; staging: trials`. If that is too long, returns a general text. */
+/** Describes the accounts: `prod: live customers; staging: trials`. Returns a general text if this text is too long. */
 function describeAccounts(accounts: readonly Account[]): string {
   const text = accounts
     .filter(({ description }) => description !== undefined)

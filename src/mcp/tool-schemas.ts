@@ -17,7 +17,7 @@ export const toolSchemas = ({ input, output, effect, isAnswerOpen }: Operation):
   ...(isAnswerOpen !== true && { output: outputJsonSchema(outputSchema(effect, output())) }),
 });
 
-/** The schema of a result as hosts see it. Other fields that a result may have are left out to keep the list of tools short. */
+/** The schema of a result as hosts see it. Leaves out some fields of results to keep the list of tools short. */
 function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   /** Fields that only results of changes have. */
   const change = {
@@ -38,14 +38,14 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
 
 /** Returns the JSON Schema of arguments in a form that every host accepts: types, descriptions, enumerations and simple limits. */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
-  // zod calls the function for each schema inside. The function changes the JSON Schema that zod made of that schema in place.
+  // zod calls the function for each inner schema. The function changes the resulting JSON Schema in place.
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
 
     // Titles and units are shown to people in plans. Models do not need them.
     delete jsonSchema.title;
     delete jsonSchema.unit;
-    // Models take for granted that a required string is not empty.
+    // Models assume that a required string is not empty.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
     // The description of a list made by `listOfOne` already says that there is one entry: `One zone.`
     if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
@@ -55,7 +55,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
 
     replaceNumbers(zodSchema, jsonSchema);
     replaceListedValues(jsonSchema);
-    // The pattern that zod makes for CIDR blocks has 200 characters, and hosts need neither the pattern nor the format.
+    // Hosts need neither the format of CIDR blocks nor zod's pattern for it, which has 200 characters.
     if (jsonSchema.format === 'cidrv4') {
       delete jsonSchema.format;
       delete jsonSchema.pattern;
@@ -63,7 +63,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   });
 }
 
-/** Returns the JSON Schema of arguments for the list of tools. Leaves out rules for texts to save tokens, because errors name them. */
+/** Returns the JSON Schema of arguments for the list of tools. Leaves out the rules for texts to save tokens. Errors name these rules. */
 export const listedSchema = (schema: z.ZodObject): JsonSchema =>
   JSON.parse(
     JSON.stringify(inputJsonSchema(schema), (_name, value: unknown) => {
@@ -92,8 +92,8 @@ function joinDigits(values: readonly string[]): string {
 }
 
 /**
- * Replaces an enumeration of whole numbers by bounds and a description, because some hosts refuse it. `oneOfNumbers` puts a schema around the
- * literal with the numbers, and zod hands over both. Only the outer schema is changed, because its description replaces that of the literal.
+ * Replaces an enumeration of whole numbers by bounds and a description, because some hosts refuse such an enumeration. For `oneOfNumbers`, zod
+ * converts a literal with the numbers and an outer schema. Only the outer schema is changed, because its description is the one that counts.
  */
 function replaceNumbers(zodSchema: z.core.$ZodTypes, jsonSchema: z.core.JSONSchema.BaseSchema): void {
   const isLiteral = zodSchema._zod.def.type === 'literal';
@@ -107,8 +107,8 @@ function replaceNumbers(zodSchema: z.core.$ZodTypes, jsonSchema: z.core.JSONSche
 }
 
 /**
- * Replaces allowed values that another field already shows. For these, `oneOfListed` has set `listed` to a text that names that field, such as
- * `See workstation.`
+ * Replaces allowed values by the text in `listed`, such as `See workstation.`. `oneOfListed` sets `listed` if another field already shows the
+ * values.
  */
 function replaceListedValues(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   if (typeof jsonSchema.listed !== 'string') return;
@@ -122,26 +122,26 @@ function addDescription(jsonSchema: z.core.JSONSchema.BaseSchema, more: string):
 }
 
 /**
- * Returns the JSON Schema of a result as hosts see it. No field is required and others are allowed, because any answer of the cloud is passed
- * on. Three marks of fields are not for hosts: `like`, `unit` and `rare`.
+ * Returns the JSON Schema of a result as hosts see it. No field is required and other fields are allowed, because this server passes any answer of
+ * the cloud on. Removes our marks `like`, `unit` and `rare`.
  */
 export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   const converted = convert(schema, 'output', ({ jsonSchema }) => {
     simplify(jsonSchema);
-    // `like` has a description that hosts see in place of a structure's fields.
+    // `like` is a description that hosts see in place of a structure's fields.
     if (typeof jsonSchema.like === 'string') {
       jsonSchema.description = jsonSchema.like;
       delete jsonSchema.like;
       delete jsonSchema.properties;
     }
-    // `unit` is the unit of a number in texts for people.
+    // `unit` is only for texts that people read.
     delete jsonSchema.unit;
 
     const { properties } = jsonSchema;
     if (properties !== undefined && Object.keys(properties).length === 0) delete jsonSchema.properties;
     delete jsonSchema.required;
     delete jsonSchema.additionalProperties;
-    // Some hosts refuse this keyword, with which zod describes the names of a record's fields.
+    // Some hosts refuse this keyword, which zod writes for records.
     delete jsonSchema.propertyNames;
   });
 
@@ -150,7 +150,7 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   return JSON.parse(JSON.stringify(converted, hideRare));
 }
 
-/** Lists the problems that some host has with an argument schema, each with its path: `tags[] has no single type`. */
+/** Lists the reasons why some host may refuse an argument schema, each with the path: `tags[] has no single type`. */
 export function schemaProblems(schema: JsonSchema, path = ''): string[] {
   // The whole schema and the elements of lists need no description.
   const isField = path !== '' && !path.endsWith('[]');
@@ -170,7 +170,7 @@ export function schemaProblems(schema: JsonSchema, path = ''): string[] {
   return [...problems.map((problem) => `${subject} ${problem}`), ...innerProblems, ...itemProblems];
 }
 
-/** Changes a part of the JSON Schema in place. zod calls it for each part. */
+/** Changes a JSON Schema in place. zod calls the function for each inner schema. */
 type Override = (context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => void;
 
 function convert(schema: z.ZodObject, io: 'input' | 'output', override: Override): JsonSchema {

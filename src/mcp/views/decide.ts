@@ -12,7 +12,7 @@ interface ClickResult {
   readonly outcome: EndedOutcome;
   /** The call that made the plan. If no plan is known, the call of `decide_change` itself. */
   readonly call: Pick<ActionToken, 'tool' | 'args'>;
-  /** A sentence for the person, set if an earlier click decided on the plan. */
+  /** A sentence for the person. Set if an earlier click decided on the plan. */
   readonly earlierDecision?: SafeText;
 }
 
@@ -21,10 +21,9 @@ type ClickContext = Pick<CallContext, 'click' | 'look'>;
 type CallTool = (operation: Operation, args: ActionToken['args'], context: ClickContext) => Promise<CallOutcome>;
 
 /**
- * Answers a request of the change view, which calls the tool `decide_change`: a click that accepts or declines a plan, a click for a new plan
- * (`again`), or a question for the state of a plan (`look`). The `ticket` of the request is the action token that the view got with the
- * plan. It contains the call that made the plan, and the plan's claims. If the plan was already decided, a click gets the outcome of the
- * earlier decision.
+ * Answers a call of `decide_change`, which the change view makes: for a click that accepts or declines a plan, for a click for a new plan (`again`),
+ * or for the state of a plan (`look`). The `ticket` is the action token that the view got with the plan. The token contains the call that made
+ * the plan, and the plan's claims. If the plan is already decided, a click gets the outcome of the earlier decision.
  * @param operations the operations whose tools are offered to this caller
  */
 export async function decide(
@@ -45,7 +44,7 @@ export async function decide(
     const outcome = await callTool(operation, { ...plannedArgs, ...extraArgs }, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
-    // The caller makes the ticket of a new plan from `call`. It leaves out `planOnly`, or a click on the new plan would only plan again.
+    // `call` becomes the ticket of a new plan. It has no `planOnly`, with which a click on the new plan would only plan again.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 
@@ -54,13 +53,12 @@ export async function decide(
   // A new plan has nothing to do with the old plan or its click, so the context is empty.
   if (decision === 'again') return callPlanned({}, { planOnly: true });
 
-  // The click accepts or declines the plan.
   const result = opened.isExpired
     ? refused('TicketExpired')
     : await callPlanned({ click: { decision, claims, reason, typedName } });
   if (!mightBeDecidedAlready(result.outcome)) return result;
 
-  // The click failed or came too late, perhaps after an earlier click decided on the plan. Then the outcome of that decision replaces the failure.
+  // An earlier click may have decided on the plan. The outcome of that decision then replaces the failure of this click.
   const state = await callPlanned({ look: claims });
   return replacesFailure(state.outcome) ? { ...state, earlierDecision: earlierClickText } : result;
 }
@@ -75,13 +73,13 @@ const refused = (code: 'TicketRefused' | 'TicketExpired'): ClickResult => ({
 /** Error codes that a click may get if its plan was decided already. */
 const codesIfDecided: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
 
-/** True if a click failed without a request to the cloud, by an error that can mean that the plan was decided before the click. */
+/** True if a click sent nothing to the cloud, and failed with one of `codesIfDecided`. */
 const mightBeDecidedAlready = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && codesIfDecided.includes(outcome.failure.code);
 
 /**
- * True if the state of the plan, which was read after a click failed, is shown in place of that failure: the plan has ended, and not with one of
- * `codesIfDecided`, because with these, the click itself may have ended the plan.
+ * True if the outcome of the plan, found after a click failed, is shown in place of that failure. False for an outcome with one of
+ * `codesIfDecided`, because the click itself may have ended the plan with this code.
  */
 const replacesFailure = (outcome: EndedOutcome) =>
   outcome.isOfPlan === true && (outcome.kind === 'succeeded' || !codesIfDecided.includes(outcome.failure.code));

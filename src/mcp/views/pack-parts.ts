@@ -3,21 +3,20 @@ import type { UploadPart } from '../../tools/upload/part.js';
 import { escapeInvisible } from '../../util/quote.js';
 import { maximumPacked, maximumParts, type PartColumns } from './contract/parts-data.js';
 
-/** Characters of an ETag that are packed. A service may return an ETag of any length. */
+/** Maximum length of a packed ETag. Longer ETags are cut, because a service may return ETags of any length. */
 const longestEtag = 200;
 /** The packed size of a usual ETag, an MD5 in hexadecimal, in characters. */
 const packedEtagLength = 22;
 
-/** Packs parts for the upload view. Of a repeated part number, the last part counts. Undefined if the view could not draw the parts. */
+/** Packs parts for the upload view. Of several parts with the same number, the last counts. Undefined if the view could not draw the parts. */
 export function packParts(listedParts: readonly UploadPart[]): string | undefined {
   const byNumber = new Map(listedParts.map((part) => [part.partNumber, part]));
   const parts = [...byNumber.values()].sort((a, b) => a.partNumber - b.partNumber);
   if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
     return undefined;
 
-  // The ETags are packed only if all of them fit.
   if (parts.length * packedEtagLength < maximumPacked) {
-    // Escaped, because the view shows them.
+    // The ETags are escaped, because the view shows them.
     const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
     const withEtags = pack(parts, { unit: 1, etags });
     if (withEtags !== undefined) return withEtags;
@@ -31,10 +30,10 @@ export function packParts(listedParts: readonly UploadPart[]): string | undefine
   return undefined;
 }
 
-/** True for a whole number from 0 to 2^50. Up to there, sums of differences are exact. */
+/** True for a whole number from 0 to 2^50. Sums of differences of such numbers are exact. */
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
 
-/** Returns the packed text. Undefined if it is too long. Sizes and times are rounded to multiples of `unit`. */
+/** Returns the packed text; undefined if the text is too long. Sizes and times are rounded to multiples of `unit`. */
 function pack(parts: readonly UploadPart[], { unit, etags }: Pick<PartColumns, 'unit' | 'etags'>): string | undefined {
   const columns: PartColumns = {
     unit,

@@ -29,9 +29,8 @@ import { adviceKey, partsKey } from './contract/parts-data.js';
 import type { TimedText } from './contract/read-fields.js';
 import { packParts } from './pack-parts.js';
 
-/** The circumstances in which a view shows a result. */
 interface Showing {
-  /** True on the page for decisions, which is then the only place to decide. */
+  /** True if the page for decisions shows the view. People then decide only on the page. */
   readonly onDecisionPage?: boolean;
   /** The earlier decision in a sentence, if the plan was decided before this call. */
   readonly earlierDecision?: SafeText | undefined;
@@ -46,7 +45,6 @@ export function viewMeta(
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
     const packedParts = packParts(outcome.view.parts);
-    // Undefined if the view could not draw the parts, because there are too many, or because a size is not valid.
     return packedParts === undefined ? {} : { [partsKey]: packedParts };
   }
 
@@ -58,16 +56,16 @@ export function viewMeta(
   }
 
   const described = changeOutcome(outcome);
-  // Undefined for a result that views do not show, such as a read that succeeded.
+  // Views do not show some results, such as a read that succeeded.
   if (described === undefined) return {};
-  // `isOfPlan` tells the view that the plan has ended with this outcome, so that the view does not take it for the refusal of a click.
+  // `isOfPlan` keeps the view from reading the outcome of the plan as the refusal of a click.
   const shown: ChangeOutcome = outcome.isOfPlan === true ? { ...described, isOfPlan: true } : described;
   return { [outcomeKey]: earlierDecision === undefined ? shown : withEarlier(shown, earlierDecision) };
 }
 
 /**
- * Adds the earlier decision to an outcome. If the outcome is that the user declined, replaces its sentence, which says so, because another person
- * may have declined.
+ * Adds the earlier decision to an outcome. Replaces the sentence of a declined change, which says "you did not agree", because another person may
+ * have declined.
  */
 const withEarlier = (outcome: ChangeOutcome, earlierDecision: SafeText): ChangeOutcome => ({
   ...outcome,
@@ -75,7 +73,6 @@ const withEarlier = (outcome: ChangeOutcome, earlierDecision: SafeText): ChangeO
   earlier: timedText(earlierDecision),
 });
 
-/** Converts safe texts to plain text for a view. */
 const plainTexts = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
 
 /** Converts a safe text for a view. A text with times stays in pieces, because the view writes the times. */
@@ -84,11 +81,11 @@ function timedText(text: SafeText): TimedText {
   return pieces.some((piece) => typeof piece === 'number') ? pieces : text.text;
 }
 
-/** True for a read that the service answered with an error. A change that it answered always has `mayHaveHappened`. */
+/** True for a read that the service answered with an error. The failure of an answered change always has `mayHaveHappened`. */
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
 /**
- * Returns the data of a plan for the change view; undefined for any other result. `tool` and `args` are of the call that made the plan.
+ * Returns the data of a plan for the change view; undefined for any other result. `tool` and `args` belong to the call that made the plan.
  * @param onDecisionPage false in a chat
  */
 function proposedChange(
@@ -103,13 +100,13 @@ function proposedChange(
   const { plan } = outcome.success;
   const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
   const { accept: acceptLabel, issuedAt, claims, typedName } = outcome.view;
-  // In a chat, a plan has no `expiresAt`. It can be decided for as long as its ticket is valid.
+  // In a chat, a plan has no `expiresAt`, and can be decided for as long as its ticket is valid.
   const expiresAt = outcome.view.expiresAt ?? issuedAt + tokenLifetimeMs;
-  // A click sends the ticket back, and this server then makes the planned call again. Control arguments such as `planOnly` are left out, because
-  // the click itself is the decision. Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
+  // A click sends the ticket back, and this server then makes the planned call again. Without claims, no click may decide on the plan, so the view
+  // gets no ticket and shows no buttons.
   const changeArgs = repeatableArgs(args);
   const ticket = claims && tokens.seal({ tool, args: changeArgs, claims: { ...claims, issuedAt } });
-  // The change in one sentence, in which long names are cut. `inFull(shortened)` gives these names in full.
+  // The change in one sentence. Long names are cut, and `inFull(shortened)` returns them in full.
   const shortened = fitted(plan.summary);
 
   return {
@@ -136,13 +133,12 @@ function proposedChange(
     request: requestLines(plan).join('\n'),
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
-    // The labels of the two buttons.
     accept: acceptLabel.text,
     decline: 'Do nothing',
     ...(typedName !== undefined && { typedName }),
     // On the page, a person can decide, but only the caller can make a new plan.
     canPlanAgain: !onDecisionPage,
-    // The page takes the clicks itself, so nobody there needs another way to decide.
+    // The page always takes clicks, so it needs no other way to decide.
     otherWays: onDecisionPage ? [] : plainTexts(waysToDecide(tool, outcome)),
     ...(ticket !== undefined && { ticket }),
   };
@@ -161,18 +157,16 @@ const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<End
   );
 
 /**
- * Describes to people what the cloud accepted of a change, or why the change failed. Undefined for a read, and for a call that only made,
+ * Describes to people which part of a change the cloud accepted, or why the change failed. Undefined for a read, and for a call that only made,
  * showed or withdrew a plan.
  */
 function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
   if (result.kind === 'failed') return failedOutcome(result.failure);
   const { success, view } = result;
   const kind = success.outcome;
-  // `partly` means that the cloud accepted only some entries of the change.
   if (kind !== 'accepted' && kind !== 'partly') return undefined;
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
-  // The call has ended, but the change may continue in the cloud.
   const endedView = view?.kind === 'ended' ? view : undefined;
   const next = nextForPerson(success, endedView?.continues === true);
   return {
@@ -189,18 +183,18 @@ function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
 
 /** Returns the next step of a person after an accepted change. `continues` is true if the change still runs in the cloud. */
 function nextForPerson({ outcome, next }: Success, continues: boolean): TimedText | undefined {
-  // If only some entries of the change succeeded, the next step of the result is also for people. Otherwise, that step is only for agents.
+  // The next step of the result is for people only if some entries of the change failed. Otherwise, it is for agents.
   if (outcome === 'partly' && next !== undefined) return timedText(textFor('person', next.text));
   return continues ? 'It continues in the cloud. Follow it in the console.' : undefined;
 }
 
-/** Describes the consent to the person who sees the view. Consent by a click or in a form was given by this person. */
+/** Describes the consent to the person who sees the view, and who gave the consent if it was a click or a form. */
 const consentText = (consent: SafeText) =>
   consent.text === consentWays.clicked || consent.text === consentWays.asked
     ? words('You agreed to it.')
     : say`${asSentence(consent)}.`;
 
-/** Returns the outcome of a failed change for people. Undefined for a failure that has no kind of outcome (`kindOf`). */
+/** Returns the outcome of a failed change for people. Undefined if `kindOf` returns undefined. */
 function failedOutcome(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = kindOf(failure);
@@ -209,7 +203,7 @@ function failedOutcome(failure: Failure): ChangeOutcome | undefined {
   if (kind === 'declined')
     return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
 
-  // The service's code comes from outside, so `own` puts it in quotation marks unless it is a plain word.
+  // `own` quotes the code unless it is a plain word, because the service's code comes from outside.
   const shownCode = own(serviceSays?.code ?? code);
   return {
     kind,
@@ -221,7 +215,7 @@ function failedOutcome(failure: Failure): ChangeOutcome | undefined {
     ).map(timedText),
     requestIds,
     code: shownCode.text,
-    // People read the failure's next step only if the change was rejected. After an unknown outcome, they read `afterUnknown`.
+    // The next step of a failure is for people only after a rejected change.
     ...(kind === 'rejected' && { next: timedText(textFor('person', next.text)) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
@@ -230,7 +224,7 @@ function failedOutcome(failure: Failure): ChangeOutcome | undefined {
 const afterUnknown =
   'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.';
 
-/** The outcome for error codes of this server. */
+/** The kind of outcome for error codes of this server. */
 const kinds: Readonly<Record<string, OutcomeKind>> = {
   AlreadyDecided: 'used',
   WrongName: 'misnamed',
@@ -239,10 +233,10 @@ const kinds: Readonly<Record<string, OutcomeKind>> = {
   TicketExpired: 'expired',
 };
 
-/** Returns the kind of outcome. Undefined for a read, and if the state of a plan could not be read, so that the person can click again. */
+/** Returns the kind of outcome. Undefined for a read, and if the state of a plan could not be read, because the person may then click again. */
 function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
   if (mayHaveHappened === undefined) return kinds[code];
   if (mayHaveHappened) return 'unknown';
-  // With an HTTP status, the service answered, and rejected the change or the read before it.
+  // A status means that the service answered, and rejected the change or the read before the change.
   return status === undefined ? (kinds[code] ?? 'refused') : 'rejected';
 }

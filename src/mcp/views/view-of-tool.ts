@@ -60,7 +60,7 @@ export const viewResource = (view: ViewName) => ({
   _meta: { ui: { csp: {}, prefersBorder: true } },
 });
 
-/** Paths to the folder of the views: from the bundle's main file, from the bundle's chunks and from the source. */
+/** Paths to the folder of the views: from the bundle's main file, from the bundle's chunks, and from the source. */
 const viewFolders = ['./ui/', '../ui/', '../../../dist/ui/'];
 
 /** Reads the HTML of a view, or of the page in which `cloudops-mcp view` shows a view. @throws if the views were not built */

@@ -9,5 +9,5 @@ export const viewUris = { upload: 'ui://cloudops/upload', change: 'ui://cloudops
 
 export type ViewName = keyof typeof viewUris;
 
-/** The tool behind the buttons of the change view. Its arguments are an action token and a decision. Models do not see the tool. */
+/** The tool behind the buttons of the change view. Models do not see it. */
 export const decideTool = 'decide_change';

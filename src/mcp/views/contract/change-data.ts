@@ -11,8 +11,8 @@ import {
 } from './read-fields.js';
 
 /**
- * Key in the `_meta` of a plan. Its value is a `ProposedChange` for the change view. The number in the key changes with the format of the
- * value, so that during an upgrade a view of another version shows only the text of the plan, without buttons.
+ * Key in the `_meta` of a plan, with a `ProposedChange` for the change view. The number in the key is the version of the format, so that during an
+ * upgrade, a view of another version shows only the text of the plan, without buttons.
  */
 export const changeKey = 'cloudops/change.2';
 
@@ -20,7 +20,7 @@ export const changeKey = 'cloudops/change.2';
 const riskNames = ['costs money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
 
-/** The name of a setting in words, and its value. */
+/** The name and value of a setting, in words. */
 interface NamedValue {
   readonly name: string;
   readonly value: string;
@@ -43,7 +43,7 @@ export interface ProposedChange {
   readonly isSandbox: boolean;
   /** Region, zone and account, each with the reason why it was chosen. */
   readonly where: readonly string[];
-  /** The consequences: everything that will be created, changed or billed. Also long names in full, the present state and other arguments. */
+  /** Everything that will be created, changed or billed. Also long names in full, the present state and other arguments. */
   readonly effects: readonly TimedText[];
   readonly warnings: readonly TimedText[];
   /** Facts that were not checked: `that the backup exists`. */
@@ -83,7 +83,7 @@ export interface Decision {
 }
 export const decisions = ['accept', 'decline', 'look', 'again'] as const;
 
-/** Key in the `_meta` of a result that ends a change. Its value is a `ChangeOutcome`. The number is the version of its format, as in `changeKey`. */
+/** Key in the `_meta` of a result that ends a change, with a `ChangeOutcome`. The number is the version of the format. */
 export const outcomeKey = 'cloudops/outcome.2';
 
 /**
@@ -140,20 +140,19 @@ export interface ChangeOutcome {
   /** The code of a failure, for the operator or the support. */
   readonly code?: string;
   /**
-   * True if a look or a late click found the outcome with which the plan ended, after which no click can send anything. Absent if the outcome is of
-   * the click itself, or is a refusal of the look.
+   * True if this is the outcome with which the plan ended, found by a look or a late click. No click can send anything any more. Absent for the
+   * outcome of a click itself, and for a refused look.
    */
   readonly isOfPlan?: boolean;
-  /** The earlier decision on the plan in a sentence, if an earlier click decided. With the person and the time, if these are known. */
+  /** A sentence with the earlier decision on the plan, if there is one, and with the person and the time if they are known. */
   readonly earlier?: TimedText;
 }
 
-/** Reads a proposed change from `_meta`. Returns undefined if it is missing or not complete enough for a decision. */
+/** Reads a proposed change from `_meta`. Returns undefined if the change is missing or not complete enough for a decision. */
 export function readProposedChange(meta: unknown): ProposedChange | undefined {
   const change = fieldsOf(fieldsOf(meta)[changeKey]);
   const { sentence, issuedAt, expiresAt, accept, decline, ticket, typedName } = textFields(change);
-  // A person needs these to decide: the change in a sentence, the labels of both buttons, and the time until which the plan is valid.
-  // Without a ticket, the view shows the plan too, but no buttons.
+  // A person needs these fields to decide. Without a ticket, the view shows the plan without buttons.
   if (sentence === undefined || accept === undefined || decline === undefined) return undefined;
   if (expiresAt === undefined || timeOf(expiresAt) === undefined) return undefined;
 
@@ -193,7 +192,7 @@ const namedValues = (values: unknown): NamedValue[] =>
     return name === undefined || value === undefined ? [] : [{ name, value }];
   });
 
-/** Reads the outcome of a change from `_meta`. Returns undefined if there is none, or if it has no kind or sentence. */
+/** Reads the outcome of a change from `_meta`. Returns undefined if the outcome is missing or has no kind or sentence. */
 export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
   const kind = outcomeKinds.find((candidate) => candidate === outcome.kind);

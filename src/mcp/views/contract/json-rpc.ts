@@ -1,6 +1,6 @@
 import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
 
-/** Rejects a request that gets no result. A handler throws it to answer with its code and message. */
+/** The failure of a request. A handler throws it to send its code and message to the other side. */
 export class RequestFailed extends Error {
   /** `error`: the other side answered with an error. `unanswered`: no answer in time, or before `close`. The request may still take effect. */
   readonly kind: 'error' | 'unanswered';
@@ -36,7 +36,6 @@ interface PeerHandlers {
   onNotification(method: string, params: Fields): void;
 }
 
-/** A request that waits for its answer. */
 interface PendingRequest {
   readonly timer: ReturnType<typeof setTimeout>;
   resolve(result: Fields): void;
@@ -48,7 +47,7 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
   const pendingRequests = new Map<number, PendingRequest>();
   let lastId = 0;
 
-  /** Removes a pending request. Returns undefined if it is not pending any more, for example after its time limit. */
+  /** Removes and returns a pending request; undefined if the request is not pending any more, for example after its time limit. */
   const takePending = (id: number): PendingRequest | undefined => {
     const request = pendingRequests.get(id);
     pendingRequests.delete(id);

@@ -2,24 +2,23 @@ import type { UploadPart } from '../../../tools/upload/part.js';
 import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
 
 /**
- * Key in the `_meta` of a `list_parts` result. Its value is the parts of the upload for the upload view: `PartColumns` as JSON, deflated,
- * in base64.
+ * Key in the `_meta` of a `list_parts` result, with the parts for the upload view: `PartColumns` as JSON, deflated, in base64.
  *
  * The columns are differences, because these deflate well: 10,000 parts of the same size take 8 KB. ETags are nearly random and do not
  * deflate, so they are included only if they all fit (about 2,500 parts). Otherwise, the view calls `list_parts` for the ETag of the
  * selected part.
  *
- * If sizes and times do not fit, they are rounded until they fit, and `unit` says so.
+ * If sizes and times do not fit, they are rounded to multiples of `unit`.
  */
 export const partsKey = 'cloudops/parts';
 
-/** Key in the `_meta` of a read that the service refused. Its value is the advice for people, as text. */
+/** Key in the `_meta` of a read that the service refused, with the advice for people as text. */
 export const adviceKey = 'cloudops/advice';
 
 /** Length limit of the packed text in characters. */
 export const maximumPacked = 64 * 1024;
 
-/** Length limit of the inflated text in characters, against input that inflates without end. The text of a real upload is far shorter. */
+/** Length limit of the inflated text in characters. It stops input that inflates without end. The text of a real upload is far shorter. */
 const maximumUnpacked = 1024 * 1024;
 
 /** The number of part numbers in the API. No valid list of parts is longer. */
@@ -32,10 +31,10 @@ interface UnpackedParts {
   readonly unit: number;
 }
 
-/** Parts as columns. Each value of the columns of numbers is the difference to the value before it. Sizes and times are divided by `unit`. */
+/** Parts as columns. In each column of numbers, a value is the difference to the value before it. Sizes and times are divided by `unit`. */
 export interface PartColumns {
   readonly unit: number;
-  /** Part numbers. */
+  /** The part numbers. */
   readonly numbers: readonly number[];
   readonly sizes: readonly number[];
   /** Zero stands for an unknown time. */
@@ -44,7 +43,7 @@ export interface PartColumns {
   readonly etags?: readonly string[];
 }
 
-/** Unpacks parts. Returns undefined if the text is not as `packParts` writes it. */
+/** Unpacks parts. Returns undefined for a text that `packParts` cannot have written. */
 export async function unpackParts(packed: string): Promise<UnpackedParts | undefined> {
   try {
     if (packed.length > maximumPacked) return undefined;
@@ -66,8 +65,7 @@ async function inflate(base64: string): Promise<string> {
 }
 
 /**
- * Joins the columns to parts. In the columns of part numbers, sizes and times, each value is the difference to the value before it. Sizes
- * and times are also divided by `unit`. Returns undefined if the columns are not complete, valid and of the same length.
+ * Joins the columns to parts. Returns undefined if the columns are not complete, valid and of the same length.
  */
 function readColumns(columns: Fields): UnpackedParts | undefined {
   const unit = numberOf(columns.unit);
@@ -77,7 +75,6 @@ function readColumns(columns: Fields): UnpackedParts | undefined {
   if (unit === undefined || partNumbers === undefined || partNumbers.length > maximumParts) return undefined;
   if (sizes?.length !== partNumbers.length || times?.length !== partNumbers.length) return undefined;
 
-  // ETags may be left out. An empty ETag and the time 0 stand for unknown values.
   const etags: readonly unknown[] = Array.isArray(columns.etags) ? columns.etags : [];
   const parts = partNumbers.map((partNumber, index): UploadPart => {
     const time = times[index] ?? 0;
@@ -88,7 +85,6 @@ function readColumns(columns: Fields): UnpackedParts | undefined {
       etag: readText(etags[index]) || undefined,
     };
   });
-  // A unit of more than 1 tells the view that sizes and times are rounded.
   return { parts, unit };
 }
 

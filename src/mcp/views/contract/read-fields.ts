@@ -15,10 +15,10 @@ export const numberOf = (value: unknown): number | undefined =>
 export const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((element) => typeof element === 'string') : [];
 
-/** A text, or its pieces. A piece that is a number is a time (milliseconds since 1970), which a view writes in its host's time zone. */
+/** A text, or its pieces. A number is a time (milliseconds since 1970), which a view writes in its host's time zone. */
 export type TimedText = string | readonly (string | number)[];
 
-/** Returns undefined if the value is neither a text nor a list of texts and numbers. */
+/** Returns a text, or a list of texts and numbers, unchanged. Undefined for any other value. */
 export function readTimedText(value: unknown): TimedText | undefined {
   if (typeof value === 'string') return value;
   const isPiece = (piece: unknown) => typeof piece === 'string' || numberOf(piece) !== undefined;
