@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { CallOutcome } from '../calls/context.js';
 import { outcomeLabel } from '../calls/outcome-label.js';
 
-/** The metrics of a process. The values of labels come from fixed lists and never from a client, so their number is limited. */
+/** The metrics of a process. Labels get their values from fixed lists and never from a client, so the number of values is limited. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The current state of a process. A function is undefined if the process has no such part, for example no OAuth issuer. */
@@ -39,7 +39,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     labelNames: ['tool', 'outcome', ...(hasAccounts ? ['account'] : [])],
     registers,
   });
-  // Counters with an alert exist from the start, with the value 0. An alert on increases would miss a counter whose first value is 1.
+  // Counters with an alert start with the value 0, because an alert on increases would miss a counter whose first value is 1.
   const accountLabels = hasAccounts ? [...accounts, 'none'].map((account) => ({ account })) : [{}];
   for (const tool of tools) {
     for (const accountLabel of accountLabels)
@@ -97,7 +97,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     labelNames: ['way'],
     registers,
     async collect() {
-      // If the plans cannot be read now, their last number would otherwise stay.
+      // Removes the last number of plans, which would stay if the plans cannot be read now.
       this.reset();
       this.set({ way: 'question' }, state.waitingQuestions());
       const plans = await waitingPlans?.();
@@ -123,7 +123,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
 /** Time limit for reading the number of plans (milliseconds), so that a database that hangs does not hold up the other metrics. */
 const readLimitMs = 1_000;
 
-/** Wraps `read`: only one read runs at a time, and the result is undefined if it fails or takes longer than `readLimitMs`. */
+/** Wraps `read`: only one read runs at a time, and the result is undefined if the read fails or takes longer than `readLimitMs`. */
 function withReadLimit(read: () => Promise<number>): () => Promise<number | undefined> {
   let currentRead: Promise<number | undefined> | undefined;
   return () => {

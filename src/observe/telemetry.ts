@@ -61,8 +61,8 @@ export function startTelemetry(version: string, log: Log) {
     const callerContext = propagator.extract(ROOT_CONTEXT, { traceparent, tracestate }, defaultTextMapGetter);
     if (!linkOnly) return startSpan(name, SpanKind.SERVER, attributes, callerContext);
 
-    // `linkOnly` is set for callers over a network, which must not decide what is recorded: the call begins a trace of its own, which only
-    // refers to the caller's span.
+    // The call of a caller over a network begins a new trace, which only links to the caller's span, because such a caller must not decide
+    // whether the call is recorded.
     const context = trace.getSpanContext(callerContext);
     const links = context === undefined ? [] : [{ context }];
     return startSpan(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, links);

@@ -24,7 +24,7 @@ export const withTracing =
     return outcome;
   };
 
-/** Returns the caller's span as the request names it (W3C Trace Context): in `_meta`, or else in the HTTP headers. */
+/** Returns the caller's span (W3C Trace Context) from `_meta`, or else from the HTTP headers. */
 export function traceOrigin({ mcpReq: { id, _meta }, http }: TracedRequest): TraceOrigin {
   const headers = http?.req?.headers;
   const traceparent = textAt(_meta, 'traceparent');
