@@ -7,7 +7,7 @@ import { enableCompileCache } from './cli/compile-cache.js';
 /** The exit code of a command that succeeded but could not write its output, for example because the disk is full. */
 const outputLost = 5;
 
-// A client that stops reading our output or our log has not asked us to stop.
+// This process continues if a client stops reading the output or the log.
 process.stderr.on('error', () => undefined);
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
@@ -15,7 +15,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.once('exit', () => (process.exitCode ||= outputLost));
 });
 
-// Called before the import of all other modules, because it caches only modules that are imported later.
+// Called before the import of `run.js`, because it caches only modules that are imported later.
 enableCompileCache('enableCompileCache' in module ? module.enableCompileCache : undefined, process);
 const { runCommandLine } = await import('./cli/run.js');
 
@@ -43,8 +43,8 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   version: packageJson.version,
 });
 
-/** Time until the process is ended, in milliseconds. Before it starts, up to three seconds pass in which the last spans are sent. */
+/** Time until the process ends after the command, in milliseconds. The command itself waits up to three seconds to send the last spans. */
 const lingerMs = 1_000;
 
-// Ends a process that something keeps open, such as a request to a collector, but not before all output is written.
+// Ends the process even if, for example, a request to a collector is open, but not before all output is written.
 setTimeout(() => process.stdout.write('', () => process.exit()), lingerMs).unref();

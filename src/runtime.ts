@@ -51,8 +51,8 @@ export async function openSharedMessages({ openDatabase }: Store): Promise<Share
 }
 
 /**
- * Opens the page on which people decide on plans, if there is one. With a public URL, the plans are in the store, and are opened too.
- * Otherwise, `wireCalls` keeps plans in memory for the returned `planLifetimeMs`.
+ * Opens the page on which people decide on plans, if there is one. With a public URL, also opens the stored plans. Otherwise, `wireCalls` keeps
+ * plans in memory for the returned `planLifetimeMs`.
  * @param localPage the page in the browser of this machine, if there is one. Never given together with a public URL
  */
 async function openPageAndPlans(
@@ -63,7 +63,7 @@ async function openPageAndPlans(
   localPage: DecisionPage | undefined,
 ): Promise<Pick<RuntimeParts, 'page' | 'plans' | 'planLifetimeMs'>> {
   const { publicUrl, stateKeys, planLifetimeMs } = config;
-  // With a public URL, people sign in on the page. The configuration then always has state keys, which the compiler does not know.
+  // With a public URL, people sign in on the page. A configuration with a public URL always has state keys, but the compiler does not know this.
   if (publicUrl !== undefined && stateKeys !== undefined) {
     const keys = () => stateKeys;
     const plans = createPlans({ store: await store.openPlans(), keys, now, lifetimeMs: planLifetimeMs, log });
@@ -74,7 +74,7 @@ async function openPageAndPlans(
   return {};
 }
 
-/** Interval (milliseconds) at which expired plans are erased. They are also erased whenever plans are added or listed. */
+/** Interval (milliseconds) at which expired plans are erased. Adding or listing plans also erases them. */
 const eraseMs = 10 * 60_000;
 /** Interval (milliseconds) at which the journal is searched for changes of processes that are gone. */
 const recoveryMs = 60_000;
@@ -101,7 +101,7 @@ export async function startRuntime(
   const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
 
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
-  /** Aborted to end the programs that print access keys. */
+  /** Aborts to end the programs that print access keys. */
   const keyPrograms = new AbortController();
   const keyOptions = { env: config.otherVariables, now, log, stop: keyPrograms.signal };
   const accounts = openAccounts(config.accounts, { ...keyOptions, sandbox: sandbox?.cloud });
@@ -113,12 +113,12 @@ export async function startRuntime(
   const thisProcess = { pid: process.pid, host: hostname() };
   const monotonicStart = performance.now();
   const uptimeMs = () => performance.now() - monotonicStart;
-  // This process has made no change yet, so a change before `started` is of an earlier process, even if that had the same process ID.
+  // A change before `started` is of an earlier process, even if the process ID is the same.
   const recoveryOptions = { journal, process: thisProcess, started: now(), uptimeMs, now, timeoutMs, log };
-  // `createNotices` starts the recovery in the background. The recovery ends the changes that processes which are gone left unfinished in the
-  // journal. `notices.take` waits for the recovery, and returns the notices about those changes for one caller.
+  // Starts the recovery in the background. In the journal, the recovery ends the unfinished changes of processes that are gone. `notices.take`
+  // waits for the recovery, and returns the notices about those changes for one caller.
   const notices = createNotices((errorLevel) => recoverInterrupted({ ...recoveryOptions, errorLevel }));
-  // Looks again at intervals, because a process on another host counts as gone only minutes after its change. No call may come then.
+  // Looks again at intervals, because a process on another host counts as gone only minutes after its change, when perhaps no call comes.
   const recoveryTimer = setInterval(notices.look, recoveryMs).unref();
 
   const telemetry = config.telemetry
@@ -135,7 +135,7 @@ export async function startRuntime(
     ...pageAndPlans,
     openCallStack: (callDependencies) =>
       openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
-    // `operator` is the reader of this text. A server for callers over HTTP has another text.
+    // This text is for the operator. A server for callers over HTTP has another text.
     configuration: async (names) => (await import('./config/describe.js')).describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
     traced: telemetry?.traced,
@@ -143,7 +143,6 @@ export async function startRuntime(
   // Expired plans are erased even if no call comes.
   const eraseTimer = setInterval(() => void wired.plans.erase().catch(() => undefined), eraseMs).unref();
 
-  // Keys of planIds, the tokens that name plans. Undefined if planIds have the same keys as all other tokens (`stateKeys`).
   const planKeys = planKeysOf(config, store, wired.server.stateKeys, log);
   return {
     ...wired,
@@ -152,23 +151,21 @@ export async function startRuntime(
     store,
     journal,
     interruptedChanges: () => notices.endedByTool,
-    // `accounts` has nothing to close but its programs, and `store` nothing but journal and plans.
     close: async (graceMs) => {
-      // First, because changes under way need everything else.
+      // Changes under way end first, because they need everything else.
       await wired.inFlight.finish(graceMs);
 
       keyPrograms.abort();
       clearInterval(eraseTimer);
       clearInterval(recoveryTimer);
 
-      // The recovery and `refusals` still write to the journal: how unfinished changes ended, and which changes were declined. So the journal
-      // closes after them.
+      // The journal closes after the recovery and `refusals`, because both still write to it.
       await notices.settled();
       await wired.refusals.close();
       await wired.plans.close();
       await journal.close();
 
-      // No change uses the connections any more. Telemetry sends its last spans.
+      // No change uses the connections any more.
       await wired.closeCallStack();
       await sandbox?.close();
       await telemetry?.close();
@@ -185,8 +182,8 @@ export const planKeyPath = ({ stateKeys }: Config, { path }: Store): string | un
   stateKeys !== undefined || path === undefined || path === devNull ? undefined : `${path}.plan-key`;
 
 /**
- * The keys of planIds from their file, or the keys of this process if the file cannot be used. Undefined if there is no such file, because
- * planIds have the same keys as other tokens.
+ * The keys of planIds from their file, or the keys of this process if the file cannot be used. A planId is a token that names a plan. Undefined
+ * if planIds have the same keys as other tokens.
  */
 function planKeysOf(config: Config, store: Store, processKeys: SealingKeys, log: Log): SealingKeys | undefined {
   const path = planKeyPath(config, store);
@@ -199,7 +196,7 @@ function planKeysOf(config: Config, store: Store, processKeys: SealingKeys, log:
   return () => fileKeys() ?? processKeys();
 }
 
-/** What `wireCalls` connects. Tests replace these, because they lead out of the process. */
+/** The parts that `wireCalls` connects. Tests replace the parts that lead out of the process. */
 interface RuntimeParts
   extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'pendingNotes' | 'log' | 'now'>,
     Partial<Pick<CallDependencies, 'page' | 'statusWaitMs'>>,
@@ -209,21 +206,20 @@ interface RuntimeParts
   /** How long plans in memory are kept (milliseconds). Default: the lifetime of a planId. */
   readonly planLifetimeMs?: number;
   readonly openCallStack: (callDependencies: CallingDependencies) => CallStack;
-  /** Wraps the function that carries out calls, if calls are traced. */
+  /** Wraps the function that carries out calls. Undefined if calls are not traced. */
   readonly traced?: ((callTool: CallTool) => CallTool) | undefined;
 }
 
-/** How long a status call, which brings the planId, waits for the decision (milliseconds). Clients give up after 30 to 60 seconds. */
+/** The longest time that a status call waits for the decision on a plan (milliseconds). Clients give up after 30 to 60 seconds. */
 const defaultWaitMs = 25_000;
 
-/** Creates everything that runs calls, and `server`, the dependencies of `createServer`. */
+/** Creates everything that runs calls. The field `server` has the dependencies of `createServer`. */
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
   const { accounts, journal, log, now } = parts;
-  // By default, a plan in memory lives as long as its planId, which is the token that names it.
   const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = defaultWaitMs } = parts;
 
-  // The keys of tokens. Without configured keys, a random key is made with the first token, and tokens are valid only in this process.
+  // Without configured keys, the first token makes a random key, and tokens are valid only in this process.
   const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
   const plans =
     parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: planLifetimeMs });
@@ -249,7 +245,6 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
       accounts,
       call,
       stateKeys,
-      // These three are functions, each of which returns the text of a resource.
       configuration: parts.configuration,
       journal: (caller: string | undefined, ofAccounts: readonly string[] | undefined) =>
         journalText(journal, caller, ofAccounts),
@@ -258,7 +253,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
   };
 }
 
-/** Returns a call stack that is loaded at the first call, because most servers are started only for their list of tools. */
+/** Returns a call stack that is loaded at the first call, because many clients start a server only for the list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
   const { start, close } = startLazily(async () => (await import('./calls/call-tool.js')).createCallStack(options));
   return {
@@ -267,7 +262,7 @@ function openLazily(options: CallStackOptions): CallStack {
       try {
         callStack = await start();
       } catch (error) {
-        // Nothing was sent. Mostly, an update has removed files of this running server, so the refusal tells people to start it again.
+        // Usually, an update has removed files of this running server, so the refusal tells people to start the server again.
         const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
         const isChange = effect !== 'read';
@@ -279,7 +274,7 @@ function openLazily(options: CallStackOptions): CallStack {
   };
 }
 
-/** Starts something when it is first needed. All callers share one start. If it fails, the next caller tries again, in case the cause has passed. */
+/** Starts something when it is first needed. All callers share one start. After a failure, the next caller tries again. */
 function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promise<Started>) {
   let starting: Promise<Started> | undefined;
   return {
@@ -290,15 +285,14 @@ function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promi
       });
       return starting;
     },
-    // Without a start, there is nothing to close.
     close: async () => (await starting?.catch(() => undefined))?.close(),
   };
 }
 
-/** The refusal of a call that needs a part of this server which cannot be loaded. It lists no problems, because its code says all. */
+/** The refusal of a call if a part of this server cannot be loaded. It lists no problems, because the code is enough. */
 const partUnavailable = () => new Refusal('SenderUnavailable', []);
 
-/** Returns a sandbox that starts when it is first needed. If any option is set, it starts at once, so that wrong options are reported. */
+/** Returns a sandbox that starts when it is first needed, or at once if an option is set, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
   const { start, close } = startLazily(async () => {
     const { startSandbox } = await import('../sandbox/sandbox.js');
@@ -306,7 +300,7 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
   });
   if (Object.values(sandboxOptions).some((option) => option !== undefined)) await start();
   return {
-    // For calls. They turn a refusal into a result that tells the agent the next step.
+    // Calls convert the refusal to a result that tells the agent the next step.
     cloud: async () => {
       try {
         return (await start()).cloud;
@@ -315,7 +309,7 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
         throw partUnavailable();
       }
     },
-    // For a resource. Its client gets the error itself, because resources turn no refusals into results.
+    // The reader of a resource gets the error itself, because only calls convert refusals.
     describe: async () => (await start()).describe(),
     close,
   };

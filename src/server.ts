@@ -38,7 +38,7 @@ export interface ServerDependencies extends ResourceTexts {
   readonly stateKeys: SealingKeys;
   /** Separate keys for planIds, so that planIds can stay valid after a restart. */
   readonly planKeys?: SealingKeys | undefined;
-  /** True if views are also offered to clients that do not declare them. */
+  /** True if this server offers views even to clients that do not declare support for views. */
   readonly viewsForAll?: boolean;
   /** The client that began the HTTP session. Undefined without a session. */
   readonly sessionClient?: Client | undefined;
@@ -57,8 +57,8 @@ const defaultListLifeMs = 60 * 60_000;
 const unchanging = { listChanged: false };
 
 /**
- * Makes the MCP server of a connection with the SDK's low-level `Server`. The SDK's `McpServer` has lists that cannot depend on the client,
- * and errors that say less.
+ * Makes the MCP server of a connection with the SDK's low-level `Server`, because the lists of `McpServer` cannot depend on the client, and its
+ * errors say less.
  */
 export function createServer(
   dependencies: ServerDependencies,
@@ -67,10 +67,9 @@ export function createServer(
   const { version, principal, stateKeys, planKeys, now } = dependencies;
   // A token is valid only for the caller who got it. Callers that are not authenticated share the empty name.
   const caller = principal?.name ?? '';
-  // A consent token stands for a question to the user or for a plan. The token of a plan is called planId. `planKeys`, if there are any, sign
-  // the planIds that a call can use, and `stateKeys` sign all other tokens.
+  // A consent token stands for a question to the user or for a plan. The token of a plan is called planId.
   const consentTokens = createConsentTokens(stateKeys, caller, now, planKeys);
-  // An action token comes with a plan in a view, and returns with a click on one of the plan's buttons.
+  // The client gets an action token with a plan in a view, and sends it back with a click on one of the plan's buttons.
   const actionTokens = createActionTokens(stateKeys, caller, now);
   const offer = catalog.offerTo(principal);
   const listLife: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
@@ -79,7 +78,7 @@ export function createServer(
     { name: 'cloudops-mcp', title: 'Cloud operations', version, icons: [serverIcon] },
     {
       instructions: offer.instructions,
-      // The state is the consent token that `questionResult` gave to the client with a question, and that comes back with the answer.
+      // `state` is the consent token of a question (see `questionResult`), which the client sends back with the answer.
       requestState: { verify: async (state) => consentTokens.verify(state) },
       capabilities: {
         tools: unchanging,
@@ -88,8 +87,8 @@ export function createServer(
         completions: {},
         extensions: { [skillsExtension]: {} },
       },
-      // Lists change only when this server is started again. `resources/read` gets no hint, because the contents of resources, such as the
-      // journal, change at any time.
+      // Lists change only when this server is started again. `resources/read` gets no hint, because a resource such as the journal may change at
+      // any time.
       cacheHints: {
         'tools/list': listLife,
         'prompts/list': listLife,
@@ -102,7 +101,7 @@ export function createServer(
   /** The client of a request, which may differ between the requests of a connection. */
   const clientFor = (requestContext: ServerContext) => {
     const client = clientOf(server, requestContext, dependencies.sessionClient);
-    // Some clients show views without declaring them, so this server may be configured to offer views to all.
+    // Some clients show views without declaring support for views.
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
 
@@ -110,7 +109,7 @@ export function createServer(
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
   servePrompts(server, offer.operations);
   serveCompletions(server, offer.operations);
-  // The SDK adds `cacheHints` only to the protocol's own methods, so the methods for the skill get the lifetime here.
+  // The SDK adds `cacheHints` only to the protocol's own methods, so `serveSkill` adds the hint itself.
   serveSkill(server, listLife);
   return server;
 }
@@ -155,13 +154,13 @@ interface Connection {
   readonly clientFor: (requestContext: ServerContext) => Client;
 }
 
-/** Lists the offered tools and calls any tool, because `dependencies.call` says why it refuses a tool that is not offered. */
+/** Lists the offered tools, but calls any tool, because `dependencies.call` says why it refuses a tool that is not offered. */
 function serveTools(connection: Connection, allTools: readonly Tool[], offeredTools: readonly OfferedTool[]): void {
   const { server, clientFor } = connection;
   const changingOperations = offeredTools
     .map(({ operation }) => operation)
     .filter(({ change }) => change !== undefined);
-  // A client that shows views also gets the tool that is behind the buttons of the change view.
+  // `decide_change` is only for clients that show views, because it is behind the buttons of the change view.
   const hasDecideTool = (client: Client) => client.views && changingOperations.length > 0;
 
   server.setRequestHandler('tools/list', (_request, requestContext) => {
@@ -207,7 +206,6 @@ async function callOperation(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { dependencies, consentTokens, actionTokens, clientFor } = connection;
   const client = clientFor(requestContext);
-  // Some clients get other names for arguments. `swapName` translates a name in either direction.
   const swapName = argumentNamesFor(client, input);
   const args = swapArguments(clientArgs, swapName);
 
@@ -217,9 +215,7 @@ async function callOperation(
   const outcome = await dependencies.call(operation, args, {
     ...callContextOf(connection, client, requestContext, sendProgress),
     argumentName: swapName,
-    // Asks the user in a form of the client.
     elicitor: isRead ? undefined : elicitorFor(client, requestContext, onWaiting),
-    // Sends the user to a page.
     guide: isRead ? undefined : guideFor(client, requestContext, onWaiting),
   });
 
@@ -272,13 +268,13 @@ function callContextOf(
 ): CallContext {
   const { principal, sessionClient, stop, wait } = dependencies;
   const { signal, envelope } = requestContext.mcpReq;
-  // Since protocol 2026-07-28, each request declares its client in an envelope.
+  // Since protocol 2026-07-28, each request has an envelope that declares its client.
   const isOldProtocol = envelope === undefined;
   return {
     signal,
     stop,
     wait,
-    // Not called for the last page, because the answer comes with it, and some clients cannot handle progress and answer together.
+    // Not called for the last page, because the answer follows at once, and some clients cannot handle progress and answer together.
     onPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens: consentTokens,
