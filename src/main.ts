@@ -19,8 +19,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 enableCompileCache('enableCompileCache' in module ? module.enableCompileCache : undefined, process);
 const { runCommandLine } = await import('./cli/run.js');
 
-/** See `Terminal.interrupted`. A terminal that is closed sends SIGHUP. */
-function interrupted(onSignal: (name: string) => void = () => undefined): AbortSignal {
+/** See `Terminal.abortOnSignal`. A terminal that is closed sends SIGHUP. */
+function abortOnSignal(onSignal: (name: string) => void = () => undefined): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
     process.once(name, () => {
@@ -35,7 +35,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-  interrupted,
+  abortOnSignal,
   platform: process.platform,
   script: fileURLToPath(import.meta.url),
   node: process.execPath,

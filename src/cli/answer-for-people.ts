@@ -34,7 +34,7 @@ export function successText(
   const unitOf = (path: string) => operation && fieldUnit(operation.output(), path);
   let answerBlock: readonly string[] = [];
   if (answer !== undefined && !showsAll) answerBlock = answerLines(answer, { ...layout, unitOf });
-  // All fields, as indented lines below the line `answer:`.
+  // With `--all`, every field is shown, indented below the line `answer:`.
   if (answer !== undefined && showsAll) answerBlock = render({ answer });
 
   return joinBlocks([
@@ -51,10 +51,10 @@ function successFacts(success: Success): Row[] {
   const { account, consent, sentAt, where = [], effects = [], plan, planId, planExpires, decideAt } = success;
   const { warnings, notes: notesOnEarlierCalls = [], requestIds, attempts = [], next } = success;
 
-  // Only an accepted change has `where`, which names the account, too. Of other results, only the account may be known.
+  // An accepted change has `where`, which includes the account. Any other result has at most the account.
   const places = where.length > 0 || account === undefined ? where : [say`account ${own(account)}`];
-  // A success has the consent only in words, so the text is compared. `asked` names the user of an MCP client, but here the person at this
-  // terminal was asked.
+  // A success has the consent only in words, so the words are compared. Those of `asked` are about the user of an MCP client, but here the
+  // person at this terminal agreed.
   const wasAsked = consent?.text === consentWays.asked;
   const consentText = wasAsked ? words('you agreed at this terminal') : consent;
   // A plan's next step tells an agent how to go on, which does not concern a person at a terminal.
@@ -155,7 +155,7 @@ function joinBlocks(blocks: readonly (readonly string[])[]): string {
 
 type Row = readonly [label: SafeText, texts: readonly SafeText[]];
 
-/** A label with its texts, each of which is printed on its own line. Empty texts are left out, and `labelled` prints no row without texts. */
+/** Pairs a label with its texts, each of which is printed on its own line. Leaves out empty texts. */
 function row<const Label extends string>(
   label: Wording<Label>,
   texts: SafeText | readonly SafeText[] | undefined,

@@ -6,10 +6,10 @@ import { counted, exact, join, listed, type SafeText, say } from '../util/safe-t
 import { progressBar } from './command.js';
 import { columnGap, labelled, type TextLayout, tableLines, widthOf, wrapped } from './layout.js';
 
-/** Maximum number of rows and columns of a table, and of texts in a list of texts. With `--all`, the whole answer is printed, and not as tables. */
+/** Maximum number of rows of a table, and of texts in a list of texts. With `--all`, the whole answer is printed instead. */
 const maximumRows = 20;
 const maximumColumns = 8;
-/** Maximum number of columns that are moved forward because they have the state. */
+/** Maximum number of columns that `withStateSecond` moves. */
 const maximumStates = 2;
 
 interface AnswerLayout extends TextLayout {
@@ -18,8 +18,8 @@ interface AnswerLayout extends TextLayout {
 }
 
 /**
- * Formats an answer, which has fields and lists of records. If there are lists, only they are shown, as tables; otherwise the fields are
- * shown, one per line. Numbers have human units. Above all this, a progress bar shows the top-level field `percent`.
+ * Formats an answer. If it has lists of records, shows only these lists, as tables; otherwise shows the fields, one per line. Numbers have
+ * human units. A progress bar for the top-level field `percent` comes first.
  */
 export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf, ...layout }: AnswerLayout): string[] {
   const blocks: string[][] = [];
@@ -116,16 +116,16 @@ function fittedTable(
 
 /** Moves the fields of the state behind the first field, because people look for the state, and later columns may be left out. */
 function withStateSecond([first = '', ...others]: readonly string[]): readonly string[] {
-  // The outermost level counts, because inner lists have states as well. A state may be a structure, such as `State.Name`.
+  // Only states on the outermost level of paths are moved, because inner records have their own. A state may be a structure: `State.Name`.
   const levelOf = (path: string) => path.split('.').findIndex(namesState);
   const levels = others.map(levelOf).filter((level) => level >= 0);
-  // An answer may have more fields than a call of `Math.min` may have arguments.
+  // Not `Math.min(...levels)`, because an answer may have more fields than a call may have arguments.
   const outermost = levels.reduce((lowest, level) => Math.min(lowest, level), Number.POSITIVE_INFINITY);
   const states = others.filter((path) => levelOf(path) === outermost).slice(0, maximumStates);
   return [first, ...states, ...others.filter((path) => !states.includes(path))];
 }
 
-/** The number of columns from the left, one at least, that fit into `width` side by side. */
+/** The number of columns from the left, at least one, that fit into `width` side by side. */
 function fittingColumns(rows: readonly (readonly SafeText[])[], width: number): number {
   const [firstRow = []] = rows;
   let used = 0;

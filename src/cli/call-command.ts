@@ -82,8 +82,8 @@ function printSuccess(
   const lacksConsent = undecided.includes(success.outcome) && !isPlanOnly;
   const code = lacksConsent ? noConsentCode : doneCode(success.outcome);
   if (options.json !== undefined) {
-    // A change that waits for consent, or was done in part, is a success, but its exit code is not 0. For programs, it is not `ok`.
-    // Programs rely on the name `answer` for the whole success, which has the cloud's own answer in a field `answer`.
+    // A change that waits for consent, or was done in part, is a success, but its exit code is not 0, and so `ok` is false.
+    // Programs rely on the name `answer` for the whole success. The cloud's own answer is in the field `answer` of the success.
     stdout.write(`${escapeJson(JSON.stringify({ ok: code === 0, tool, answer: success }))}\n`);
     return code;
   }
@@ -156,7 +156,7 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
-  // Even JSON that is no object gets `planOnly`, and becomes an object by that, so that no call with `--plan` can ever send a change.
+  // `Object` accepts even JSON that is no object, so that every call with `--plan` has `planOnly` and cannot send a change.
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
@@ -184,7 +184,7 @@ const graceMs = 1000;
 async function execute({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
   const log = commandLog(config, terminal);
   const runtime = await startRuntime(config, terminal.version, log, terminal.now);
-  const signal = terminal.interrupted();
+  const signal = terminal.abortOnSignal();
 
   // An error in a timer or a promise of an operation file would end the process, even while a change is under way. So it is only logged and
   // shown.
@@ -198,8 +198,8 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   const spinner = createSpinner(terminal.stderr);
   const tool = own(operation.name);
   try {
-    // `planKeys`, if there are any, sign the planIds that a call can use, so that later processes accept them. `stateKeys` sign all other
-    // tokens. Without CLOUDOPS_STATE_KEY, `stateKeys` are made for this process alone.
+    // `stateKeys` sign the tokens. Without CLOUDOPS_STATE_KEY, they exist only in this process. So that later processes accept planIds,
+    // `planKeys` sign these, if there are such keys.
     const { stateKeys, planKeys } = runtime.server;
     const noCaller = '';
     const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);
@@ -247,13 +247,13 @@ function elicitorOn(tool: SafeText, spinner: Spinner, terminal: Terminal, signal
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
-    // The person is at this terminal. So a quick answer is not taken for a program's, and long plans and many questions are allowed.
+    // The person is at this terminal, so a quick answer is not suspected to be from a program, and long plans and many questions are allowed.
     isDirect: true,
     show: (plan) => {
       spinner.stop();
       stderr.write(`${planForQuestion(plan, layoutOf(terminal, 'stderr')).join('\n')}\n`);
     },
-    // The message is not needed, because `show` has printed the plan. Nor is `cancel`, because only Ctrl-C (`signal`) ends the question.
+    // `_message` is not needed, because `show` has printed the plan, and `_cancel` is not, because only Ctrl-C (`signal`) ends the question.
     ask: async (_message, accept, _cancel, nameToType) => {
       // `show` stops the spinner only before the first question. After a wrong name, the question comes again, and the spinner runs.
       spinner.stop();
@@ -287,7 +287,7 @@ async function askForConsent(
     // Stdin fails if its terminal goes away.
     const next = await iterator.next().catch(() => ({ done: true }) as const);
     if (!next.done) return next.value.trim();
-    // No line feed was typed after the prompt.
+    // Ends the line of the prompt, because the user did not press Enter.
     printLine(stderr, '');
     return undefined;
   };
@@ -307,7 +307,7 @@ async function askForConsent(
       return { kind: 'wrongName' };
     }
 
-    // An empty line declines at once, without a question for the reason. After Ctrl-C, there is no reason, but the answer is still no.
+    // An empty line declines without a question for the reason. Ctrl-C at that question leaves out the reason, but still declines.
     const reason = line === '' ? undefined : await readLine(reasonPrompt);
     return { kind: 'declined', reason };
   } finally {
@@ -317,7 +317,7 @@ async function askForConsent(
 
 const reasonPrompt = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
 
-/** The progress of a call that reads pages. Only a call that lists the parts of an upload may say how many parts the upload will have. */
+/** The progress of a call that reads pages. Only `list_parts` has the argument `expectedParts`. */
 function pageText(tool: SafeText, args: unknown, pages: number, entries: number): SafeText {
   const expected = Number(valueAt(args, 'expectedParts'));
   if (expected > 0)

@@ -151,8 +151,8 @@ async function checkSignature(
   // Services check the signature before they look for the bucket, so the signature is valid. But the bucket of `--bucket` should exist.
   if (code === 'NoSuchBucket' && namesBucket)
     return problem(check, say`accepted, but there is no bucket ${bucket} here`, remedy);
-  // A probe usually asks for a thing that does not exist, so some errors show a valid signature (`accepted`). The text fits `list_parts`, the
-  // only built-in operation with a probe. For an operation that a user added, "an upload" may be the wrong thing.
+  // A probe usually asks for a thing that does not exist, so the errors in `accepted` show a valid signature. The text is about `list_parts`,
+  // the only built-in operation with a probe. For an operation that a user added, "an upload" may be wrong.
   if (probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
@@ -215,6 +215,6 @@ async function isProbeAccepted(
   const response = await httpClient.send(message, new AbortController().signal);
   if (response.kind === 'failure') return false;
   const { code = '' } = readServiceError(parseBody(response.body), response.headers);
-  // Services check the signature first, so the errors that the probe expects show that it is valid.
+  // Services check the signature first, so an error that the probe expects shows a valid signature.
   return response.status === 200 || probe.accepted.includes(code);
 }

@@ -17,8 +17,8 @@ export interface CheckOptions {
 }
 
 /**
- * Sends an unsigned request. After any answer, even an error, the findings are about the address and the clock of the endpoint. Otherwise,
- * the only finding is the problem. `check` is the name of the first finding.
+ * Sends an unsigned request to an endpoint. If it answers, even with an error, returns findings about its address and its clock. Otherwise,
+ * returns only the problem. `check` is the name of the first finding.
  */
 export async function checkEndpoint(
   check: string,
@@ -32,7 +32,7 @@ export async function checkEndpoint(
   const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
   const sentAt = now().getTime();
   const response = await httpClient.send(request, new AbortController().signal);
-  // The endpoint read its clock between the request and the answer. The middle of both times is taken for the time on this machine then.
+  // The endpoint read its clock between the request and the answer, so its time is compared with the middle of both times.
   const machineTime = (sentAt + now().getTime()) / 2;
 
   if (response.kind === 'failure') {
@@ -101,7 +101,7 @@ function proxyOf(
   const portOfUrl = port || (protocol === 'https:' ? '443' : '80');
   const isBypassedBy = (entry: string): boolean => {
     if (entry === '*') return true;
-    // An entry is a domain, with `.` or `*.` before it or not, and with a port after it or not.
+    // An entry is a domain, optionally after `.` or `*.`, and optionally with a port.
     const [, domain, portOfEntry = portOfUrl] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
     return domain !== undefined && portOfEntry === portOfUrl && `.${hostname}`.endsWith(`.${domain}`);
   };

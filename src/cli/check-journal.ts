@@ -18,7 +18,7 @@ const check = 'journal';
 export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
   const { name, path, openJournal } = openStore(config.journal, now, { createsTables: false });
   const isDatabase = path === undefined;
-  // Prepares the journal. The file or the database is opened only when the journal is read, so errors of that are caught below.
+  // Does not open the file or the database yet. The first read opens it, and its errors are caught below.
   const journal = await openJournal();
   try {
     const warnings = await journal.healthCheck();
@@ -43,7 +43,7 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
   }
 }
 
-/** Counts all changes, the changes without a known outcome, and the changes that a server restored: wrote again because they were lost. */
+/** Counts all changes, changes without a known outcome, and restored changes, which a server wrote again because they were lost. */
 async function countChanges(journal: Journal): Promise<{ changes: number; unresolved: number; restored: number }> {
   const unresolvedIds = new Set<string>();
   let changes = 0;

@@ -31,7 +31,7 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   const { name } = operation;
   /** Sentences that begin with the operation's name. A set, because many calls find the same problem. */
   const problems = new Set<string>();
-  // The parser guards the functions of the operation. A guard reports each fault to `failed`, with a message that has the name already.
+  // The parser guards the functions of the operation. A guard reports each fault to `failed`, with a message that names the operation.
   const parse = createDefinitionParser({
     failed: ({ message }) => {
       // Of messages that differ only in the string that they quote, the first is enough.
@@ -42,7 +42,7 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   // Generated schemas are no part of a definition, so the parser would refuse them.
   const { schemas: _, ...definition } = operation;
   const parsed = parse(definition);
-  // Parsing calls none of the functions, so no fault has been found yet.
+  // The set `problems` is still empty, because parsing calls none of the functions.
   if (parsed.kind === 'problems') return parsed.problems.map((problem) => `${name}: ${problem}`);
 
   try {
@@ -73,9 +73,9 @@ export async function exampleAnswer(
   example: ExampleInput,
   operations: readonly Operation[],
 ): Promise<SafeText[]> {
-  // The first record that the check tries has every field, with entries in every list.
+  // The first probe record has every field, with entries in every list.
   const [completeRecord] = probeRecords(operation);
-  // But usually no entry of a change fails, so the list or map of failed entries is emptied.
+  // The list or map of failed entries is emptied, because usually no entry of a change fails.
   const { failures: failuresPath } = operation;
   const emptied = (entries: unknown) => (Array.isArray(entries) ? [] : {});
   const record = failuresPath === undefined ? completeRecord : withValueAt(completeRecord, failuresPath, emptied);
@@ -90,7 +90,7 @@ export async function exampleAnswer(
   });
   // Never happens, because without `confirm`, `callOffline` asks nobody.
   if (outcome.kind === 'inputRequired') return [];
-  // The example is valid, so only the rules for a secret can have refused it: `callOffline` puts a made-up text in its place.
+  // The example is valid, but `callOffline` replaces its secret by a made-up text, which the rules for the secret may refuse.
   const namesSecret = Object.keys(operation.secretNames ?? {}).some((path) => valueAt(example, path) !== undefined);
   if (namesSecret && outcome.kind === 'failed' && outcome.failure.code === 'InvalidArguments')
     return [words('It is not shown, because the rules for the secret in the example refuse a made-up one.')];
@@ -102,7 +102,7 @@ export async function exampleAnswer(
     .map((line) => say`${exact(line)}`);
 }
 
-/** The field `pages` of the operation, changed to end after the first page: the made-up reply is the same for every page, without an end. */
+/** Changes the field `pages` to end after the first page, because with the made-up reply, every page would be the same, without an end. */
 function onePage({ pages }: Operation): Pick<Operation, 'pages'> {
   if (pages === undefined) return {};
   const add: typeof pages.add = (...args) => {
@@ -137,8 +137,8 @@ function* probeCalls(operation: Operation, example: ExampleInput): Generator<Pro
 
   for (const args of probeArguments(operation, example)) {
     const isValid = operation.input().safeParse(args).success;
-    // A change with wrong arguments is only planned, because a call would be refused in the same way, but the refusal of a plan has warnings
-    // about the other arguments as well, so more functions of the operation run.
+    // With wrong arguments, a change and its plan are refused alike. Only the plan is tried, because its refusal also has warnings about the
+    // other arguments, for which more functions of the operation run.
     const isOnlyPlanned = isChange && !isValid;
     if (!isOnlyPlanned) yield { ...withUsualAnswer, args };
     if (isChange) yield { ...withUsualAnswer, args: { ...args, planOnly: true } };
@@ -160,7 +160,7 @@ async function probeCall(call: ProbeCall): Promise<string | undefined> {
   try {
     result = await callOffline(call);
   } catch (error) {
-    // For a fault of the operation, a call returns a failure. So it should throw nothing.
+    // A call should never throw, because it returns a failure even for a fault of the operation.
     return `a call threw ${errorName(error)}`;
   }
 
@@ -168,8 +168,8 @@ async function probeCall(call: ProbeCall): Promise<string | undefined> {
   if (outcome.kind !== 'failed') return undefined;
   const { code, mayHaveHappened, next } = outcome.failure;
   if (!isSent && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
-  // A change that is too large to show needs advice. The usual advice is to split the change, which a PUT cannot follow, because it replaces a
-  // whole thing. So a PUT must define `ifTooLarge`.
+  // The usual advice for a change that is too large to show is to split it. A PUT replaces a whole thing and cannot be split, so it must have
+  // advice of its own (`ifTooLarge`).
   const { method, change } = call.operation;
   if (code === 'TooLargeToShow' && change?.ifTooLarge === undefined && method === 'PUT') {
     const [quotedAdvice] = next.text.text.split('.');

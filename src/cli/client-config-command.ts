@@ -47,7 +47,7 @@ export const clientConfigCommand: Command = {
 };
 
 interface Instructions {
-  /** The files that the block can go into. Without a block, the way to the client's form. */
+  /** The files that the block can go into or, without a block, the way to the client's form. */
   readonly places: readonly string[];
   /** The URL that users enter in the client's form. Absent if the client has a configuration file. */
   readonly urlToEnter?: string;
@@ -196,7 +196,7 @@ function localServer(
   const [inVariables, inFiles] = cannotLookUpVariables ? [[], secrets] : [secrets, []];
   for (const name of inFiles) env[`${name}_FILE`] = fileFor(name, launch);
 
-  // `by view`: the client shows plans with a button. But a planId that comes back counts as consent too, and a model could send it without
+  // With `by view`, the client shows plans with a button. But a call with the planId counts as consent too, and a model could make it without
   // any click. With CLOUDOPS_CONFIRM=human, only the click counts. A value that the user has given stays.
   if (decisionWay === 'by view' && takesPlanIds(config)) env.CLOUDOPS_CONFIRM ??= 'human';
 
@@ -204,7 +204,7 @@ function localServer(
   return { command, args, env, secrets: inVariables };
 }
 
-/** The variables that the user has to set: the secrets that are given here, and those of the access key that an account lacks. */
+/** The variables that the user has to set: the secrets among the given settings, and the missing variables of access keys. */
 function secretsToSet({ origins, sandbox, accounts }: Config): readonly string[] {
   // The sandbox has its own key.
   const missing = sandbox ? [] : accounts.all.flatMap(({ keys }) => missingVariables(keys));
@@ -245,7 +245,7 @@ function textOf(client: McpHost, instructions: Instructions, { width }: TextLayo
     ...places.map((place) => say`  ${exact(place)}`),
   ];
   if (urlToEnter !== undefined) lines.push(say`  ${exact(urlToEnter)}`);
-  // `exact` may escape invisible characters. JSON, TOML and YAML read such an escape as the character.
+  // `exact` may escape invisible characters. The block stays valid, because JSON, TOML and YAML read such an escape as the character.
   if (block !== undefined) lines.push('', ...block.split('\n').map(exact));
   if (command !== undefined) lines.push('', 'or run', say`  ${exact(command)}`);
   if (secrets.length > 0) lines.push('', ...wrapped(say`${namesOf(secrets)}: ${defined(secretsNote)}`, width));

@@ -47,7 +47,7 @@ export interface McpHost {
   readonly secretsNote: string;
   /** Replaces `secretsNote` for the bearer token of a server that runs elsewhere. */
   readonly tokenNote?: string;
-  /** Set if secrets would have to stand in the block itself. The block then has the paths of files that hold the secrets. */
+  /** Set if the client reads the values of secrets only from the block. The block then has paths of files with the secrets. */
   readonly cannotLookUpVariables?: true;
   /** Set if the client is started from the desktop, and so without the PATH that a shell sets. */
   readonly isOnDesktop?: true;
@@ -59,7 +59,7 @@ export interface McpHost {
 type Reference = (name: string) => string;
 const inBraces: Reference = (name) => `\${${name}}`;
 const envInBraces: Reference = (name) => `\${env:${name}}`;
-/** A place for the value itself, for a client that looks up no variables. */
+/** A placeholder that users replace by the value, for a client that looks up no variables. */
 const inAngleBrackets: Reference = (name) => `<${name}>`;
 const opencodeReference: Reference = (name) => `{env:${name}}`;
 const inputReference: Reference = (name) => `\${input:${kebabCase(name)}}`;

@@ -17,7 +17,7 @@ export interface Terminal {
   /** For problems, progress, questions and the log. */
   readonly stderr: Screen;
   /** Returns a signal that aborts on Ctrl-C or a termination signal, so that the command can end. A second signal kills the process. */
-  interrupted(onSignal?: (name: string) => void): AbortSignal;
+  abortOnSignal(onSignal?: (name: string) => void): AbortSignal;
   readonly platform: NodeJS.Platform;
   /** Path of the script that Node runs, with symbolic links resolved. */
   readonly script: string;

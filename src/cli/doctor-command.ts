@@ -26,8 +26,8 @@ export const doctorCommand: Command = {
   details: 'Exit code 0 all is well, 1 there is a problem, 3 no API could be checked.',
   options: { json: 'switch', bucket: 'value' },
   run: async ({ options, config, terminal }) => {
-    // Programs that print keys have process groups of their own, so Ctrl-C does not end them. `process.exit` runs the listeners that do.
-    terminal.interrupted(() => process.exit(interruptedCode));
+    // Ctrl-C does not end programs that print keys, because each has its own process group. Listeners that `process.exit` runs end them.
+    terminal.abortOnSignal(() => process.exit(interruptedCode));
     const { findings: configFindings, hasNoApi } = config.ok
       ? await examine(config.config, options.bucket, terminal)
       : { findings: config.problems.map(configurationProblem), hasNoApi: false };

@@ -6,7 +6,7 @@ import { exact, say } from '../util/safe-text.js';
 import { addressOptions, type Command, defaultAddress, portOf } from './command.js';
 import { printLine } from './layout.js';
 
-/** `cloudops-mcp health` is the health check of a container, because the image has no other HTTP client, such as curl. */
+/** `cloudops-mcp health` is the health check of a container. The image has no other HTTP client, such as curl. */
 export const healthCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'ask a running http server whether it is ready',
@@ -31,10 +31,10 @@ export const healthCommand: Command = {
   },
 };
 
-/** Time limit of the request (milliseconds). It is shorter than the image's limit for its health check, so that this command can print the problem. */
+/** Time limit of the request (milliseconds). The image's health check waits longer, so that this command can print the problem. */
 const answerMs = 2_000;
 
-/** Finds the server's address in the command line of process 1, which may begin with an init program: the options of `cloudops-mcp http`. */
+/** Finds the server's address in the options of `cloudops-mcp http`. `args` is a command line, which may begin with an init program. */
 export function addressIn(args: readonly string[]): Partial<typeof defaultAddress> {
   const command = args.findIndex(
     (arg, index) => arg === 'http' && /(main\.js|cloudops-mcp)$/.test(args[index - 1] ?? ''),

@@ -155,7 +155,7 @@ function listLines(rows: readonly ArgumentRow[], width: number): string[] {
   ]);
 }
 
-/** The command as the help of a read shows it. */
+/** The command without its options for changes, for the help of a tool that only reads. */
 function withoutOptionsForChanges({ forChanges, ...command }: Command): Command {
   const usage = command.usage.replace(forChanges?.usage ?? '', '');
   return { ...command, usage };

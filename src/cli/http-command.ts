@@ -66,8 +66,8 @@ interface HttpSetup {
 /** Serves until `stop` aborts, and then shuts down in order. Resolves with the exit code. */
 async function serve(setup: HttpSetup, runtime: Runtime, log: Log, stop: AbortSignal): Promise<number> {
   const { config, terminal, address, access } = setup;
-  // Without a state key, other replicas and a restarted server refuse plans. A server without authentication can only be reached from this
-  // machine, so it has no replicas, its user knows of a restart, and it logs no warning.
+  // Without a state key, other replicas and a restarted server refuse plans. A server without authentication needs no warning, because only
+  // this machine can reach it: it has no replicas, and its user knows of a restart.
   if (access.openIdentity !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
   // Many running calls may listen to `stop`. By default, Node warns of a leak at the eleventh listener.
@@ -157,7 +157,7 @@ async function shutDown(
   // The HTTP server stops first, because its last calls still use the shared messages, the journal and the authentication.
   const stoppedAt = now().getTime();
   await httpServer.stop(graceMs);
-  // Outcomes that the journal could not take yet would end as unknown, so this waits for them. A second signal ends the process at once.
+  // Waits for outcomes that the journal could not take yet. Otherwise, they would end as unknown. A second signal ends the process at once.
   await awaitOutcomes(journal, graceMs - Math.max(0, now().getTime() - stoppedAt));
   await sharedMessages?.close();
   journalWatch?.stop();
@@ -166,7 +166,7 @@ async function shutDown(
 
 type JournalCheck = ReturnType<ReturnType<typeof watchJournal>['lastCheck']>;
 
-/** The notes about the journal for `/readyz`. Anybody can read them, so warnings about a database are left out: they name its roles. */
+/** The notes about the journal for `/readyz`, which anybody can read. Warnings about a database are left out, because they name its roles. */
 function notesForReadyz({ problem, warnings }: JournalCheck, { path }: Store): readonly SafeText[] {
   const shownWarnings = path === undefined ? [] : warnings;
   return problem === undefined ? shownWarnings : [problem, ...shownWarnings];
@@ -196,8 +196,8 @@ async function decisionsOf(
   const signIn = await identity.signIn(publicUrl);
   /** Finds the caller of a plan. If a person accepts the plan, its change is made in the name and with the scopes of this caller. */
   const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
-    // A plan without a caller is from a server that authenticates no callers, such as one on stdio, and that shares the database. As on that
-    // server, the change is made without a caller, and no scopes limit it.
+    // A plan without a caller is from a server that shares the database and authenticates no callers, such as one on stdio. Its change is made
+    // without a caller, and no scopes limit it.
     if (caller === undefined) return undefined;
     return identity.callerNamed(caller, scopes);
   };
@@ -231,8 +231,8 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, http, proxies);
     return { hosts, resource, openIdentity };
   }
-  // Without a tokens file, this is undefined: callers are not authenticated. Only this machine reaches such a server, because any other has
-  // been refused above.
+  // Undefined without a tokens file. Callers are then not authenticated, and only this machine can reach the server, because
+  // `accessProblems` refuses a wider reach.
   const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
   return { hosts, resource: undefined, openIdentity };
 }
@@ -273,7 +273,7 @@ interface Identity {
   signIn(publicUrl: string): Promise<SignIn>;
   /** True if the issuer answered the last request. Absent for a tokens file. */
   readonly reachable?: () => boolean;
-  /** The part without which no caller can be authenticated now. Undefined if callers can be. */
+  /** The part whose absence now keeps all callers from being authenticated. Undefined if nothing is missing. */
   missingPart(): NeededPart | undefined;
   close?(): Promise<void>;
 }
@@ -324,7 +324,7 @@ interface Reach {
 }
 
 function reachOf(listenHost: string, { http: { allowedHosts, audience }, publicUrl }: Config): Reach {
-  // The audience of an issuer's tokens is usually the URL of this server.
+  // By default, clients use the host of the audience, which is usually the URL of this server.
   const clientHosts = allowedHosts.length > 0 ? allowedHosts : [hostOf(audience)];
   // Without the host of the public URL, the page for decisions would be refused at its own address.
   const namedHosts = [...new Set([...clientHosts, hostOf(publicUrl)])].filter((name) => name !== undefined);
@@ -336,7 +336,7 @@ function reachOf(listenHost: string, { http: { allowedHosts, audience }, publicU
   return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedHosts };
 }
 
-/** The URL of this server for OAuth clients: the audience of tokens, if it is a URL. */
+/** The URL of this server for OAuth clients: the audience if it is a URL, otherwise `/mcp` at the public URL or at the host. */
 function resourceUrl(audience: string, publicUrl: string | undefined, [host]: readonly string[]): string {
   if (hostOf(audience) !== undefined) return audience;
   const origin = publicUrl ?? `https://${host}`;
@@ -349,7 +349,7 @@ function hostOf(text: string | undefined): string | undefined {
   return isUrl ? new URL(text).hostname : undefined;
 }
 
-/** Reads the tokens file and returns its problems. With a problem, the server does not start. */
+/** Reads the tokens file. With any of the returned `problems`, the server does not start. */
 async function tokensAtStart(path: string) {
   const read = () => readTokensFile(path);
   try {

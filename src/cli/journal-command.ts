@@ -49,13 +49,13 @@ export const journalCommand: Command = {
   },
 };
 
-/** Prints each change when its outcome has been read, and changes without one at the end. With `--follow`, waits for more until a signal. */
+/** Prints each change when its outcome has been read, and changes without outcome last. With `--follow`, waits for more until a signal. */
 async function print(config: Config, { options, terminal }: Invocation): Promise<number> {
   const { stdout, now } = terminal;
   const since = timeOf('since', options.since, now());
   const until = timeOf('until', options.until, now());
-  const stop = options.follow === undefined ? undefined : terminal.interrupted();
-  // Resolves with true after each pause, and the journal reads on. After a signal, resolves with false, which ends the reading.
+  const stop = options.follow === undefined ? undefined : terminal.abortOnSignal();
+  // Resolves with true after a pause, so that the journal reads on, and with false after a signal, which ends the reading.
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
 
   const layout = layoutOf(terminal, 'stdout');
@@ -66,7 +66,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
 
   let buffer = '';
   const flush = async () => {
-    // `write` returns false if the reader is slower. Then no more is written until it has caught up.
+    // `write` returns false if the reader is slower. Then nothing more is written until the reader has caught up.
     if (!stdout.write(buffer)) await once(stdout, 'drain');
     buffer = '';
   };
@@ -140,7 +140,7 @@ function parseTime(text: string, now: Date): number {
 const noOutcome = 'no outcome';
 const outcomeColumns = Math.max(...[...outcomes, noOutcome].map(widthOf)) + 2;
 
-/** Length limits of texts from the journal (characters). Its texts may be longer, because other programs may have written them. */
+/** Length limits of printed texts (characters). The journal may have longer texts, because other programs may have written them. */
 const longestText = 500;
 const longestName = 100;
 
@@ -153,9 +153,8 @@ const colours = {
 } as const;
 
 /**
- * Formats a change for a terminal: a line with its description, and below it its outcome, age, reason, tool, account, consent, approver,
- * caller and client, on as many lines as they take. In a file or pipe, a change is one line, which also has its time and the address of the
- * request.
+ * Formats a change for a terminal: a line with its description, and below it lines with the outcome and the other facts. In a file or pipe,
+ * a change is one line, which also has its time and the address of the request.
  */
 export function changeLines(change: RecordedChange, layout: TextLayout, now: Date): string[] {
   // An infinite width means a file or pipe.
@@ -180,9 +179,9 @@ function outcomeLines(change: RecordedChange, layout: TextLayout, now: Date): st
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
   const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
   const about = say`${ageOf(time, now, layout)}, ${facts}`;
-  // The first line begins with spaces, which the outcome takes the place of, because it has a colour of its own.
+  // Leaves room at the start of the first line. The outcome is put there below, in its own colour.
   const start = `  ${outcome} `.length;
-  // A name without spaces can be longer than a line.
+  // Truncates lines, because a name without spaces can be longer than a line.
   const lines = wrapped(about, width, { start, indent: 4 }).map((line) => shortened(line, width));
   const [firstLine = '', ...otherLines] = lines;
   return [

@@ -51,7 +51,7 @@ export function journalRemedy(error: unknown, isDatabase: boolean): SafeText {
 
 /** Advice about a connection with TLS. Undefined if the error is not of TLS. */
 function tlsRemedy(code: string, message: string): SafeText | undefined {
-  // The library has no code for these.
+  // The first two errors have no code, so their messages are compared.
   if (message.includes('does not support SSL'))
     return words('Turn on TLS in the database. Without it, anybody on the network between can read the password.');
   if (message.includes('cannot be read'))

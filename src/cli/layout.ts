@@ -62,10 +62,7 @@ interface Beginnings<Start extends string> {
   readonly indent?: number;
 }
 
-/**
- * Breaks a paragraph into lines between words. A word that is longer than a line, such as an address, stays whole so that it can be copied.
- * `start` begins the first line, and `indent` the others. If only one of them is given, the other gets the same width.
- */
+/** Breaks a paragraph into lines between words. A word that is longer than a line, such as an address, stays whole so that it can be copied. */
 export function wrapped<const Text extends string, const Start extends string>(
   text: Wording<Text>,
   width: number,

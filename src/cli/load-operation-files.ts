@@ -52,7 +52,7 @@ export async function withContainedFiles<Result>(
   process.on('exit', onExit);
   try {
     const result = await work();
-    // Node reports an unhandled rejection only after the callbacks of all other promises. This waits until then.
+    // Waits, because Node reports an unhandled rejection only after the callbacks of all other promises.
     await setImmediate();
     return { result, uncaughtErrors };
   } finally {

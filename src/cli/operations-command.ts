@@ -135,13 +135,15 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
 
 /** Checks a file in the child process of `checkInChild`. Prints problems and the example of each operation. Resolves with the exit code. */
 async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<number> {
+  // Writes synchronously, so that the parent knows of a function that blocks.
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
   const { result: checked, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
     const loaded = await loadOperations(file, hostRules, { observer });
     const { operations, follows = {}, problems, fileNotes = [] } = loaded;
     const all = allOperations(builtIn, loaded);
+    // Built-in changes to which the file adds a read that shows their progress.
     const extendedBuiltIns = all.filter(({ name }) => Object.hasOwn(follows, name));
-    // Here, only the notes about files. `printChecked` prints the notes on an operation below its name.
+    // `printChecked` prints the notes on an operation below its name.
     printLines(stdout, [
       ...problems.map((problem) => say`problem  ${problem}`),
       ...fileNotes.map((note) => say`note  ${note}`),
@@ -149,8 +151,7 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
     let problemCount = problems.length;
     for (const operation of operations)
       problemCount += await printChecked(operation, await checkOperation(operation), all, stdout);
-    // To a built-in change, the file adds a read that shows its progress (`follows`). The change needs no check, but its example is printed,
-    // so that the author sees the answer with this read.
+    // These need no check, but their examples show the author the answer with the added read.
     const noProblems: readonly string[] = [];
     for (const operation of extendedBuiltIns) await printChecked(operation, noProblems, all, stdout);
     // Timers and promises of the operations get time to fail. Their errors are in `uncaughtErrors`.
@@ -184,13 +185,13 @@ async function printChecked(
 
   const example = exampleOf(operation);
   if (example === undefined) return problems.length;
-  // If a function of the operation throws, which is among the problems above, no example is shown.
+  // If a function of the operation throws, no example is shown. The fault is among the problems above.
   const lines = await exampleLines(operation, example).catch((error: unknown) => {
     if (problems.length === 0) throw error;
     return undefined;
   });
   if (lines === undefined) return problems.length;
-  // With a problem, the operation may be unable to read an answer, so none is shown.
+  // With a problem, the operation may be unable to read an answer, so no answer is shown.
   if (problems.length === 0) lines.push(say``, say`Answer:`, ...(await exampleAnswer(operation, example, all)));
   const indented = lines.map((line) => (line.text === '' ? line : say`  ${line}`));
   printLines(stdout, [...indented, say``]);
@@ -226,7 +227,7 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   const plan = makePlan({
     operation,
     change,
-    // Without control arguments, the input is all that the call was given (`args`).
+    // The call has no control arguments, so its arguments (`args`) are the input.
     input,
     args: input,
     secretNames,

@@ -11,7 +11,7 @@ const graceMs = 10_000;
 
 /**
  * Starts the runtime, serves until a signal, and shuts down in order. Resolves with the exit code of `serve`.
- * @param page the page for decisions, if this server opens it in the browser of this machine
+ * @param page the page for decisions in this machine's browser. Undefined if the server opens no browser
  */
 export async function runUntilSignal(
   config: Config,
@@ -19,7 +19,7 @@ export async function runUntilSignal(
   serve: (runtime: Runtime, log: Log, stop: AbortSignal) => Promise<number>,
   page?: DecisionPage,
 ): Promise<number> {
-  const { version, now, interrupted } = terminal;
+  const { version, now, abortOnSignal } = terminal;
   const log = serverLog(config, terminal);
   const runtime = await startRuntime(config, version, log, now, page);
 
@@ -29,7 +29,7 @@ export async function runUntilSignal(
     log('warn', 'sandbox', { message: say`The sandbox is in use, and these are ignored: ${join(hidden, ', ')}.` });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 
-  const stop = interrupted((signalName) => log('info', 'stop', { signal: signalName }));
+  const stop = abortOnSignal((signalName) => log('info', 'stop', { signal: signalName }));
   // After an error that nothing caught, the state of the process is not known. So the process ends as soon as the changes under way have
   // ended. `detach` lets them go on without their clients.
   process.on('uncaughtException', (error: unknown) => {

@@ -88,7 +88,7 @@ async function run(name: string, command: Command, args: readonly string[], term
     return helpCommand.run({ ...invocation, positionals: topic });
   }
 
-  // The problems of the configuration include those of the command line. If there are no others, the command itself refuses them.
+  // `configProblems` includes the problems of the command line. If it has no others, the command itself refuses to run.
   const configProblems = configResult.ok ? [] : configResult.problems;
   const hasWrongSettings = configProblems.some((problem) => !commandLine.problems.includes(problem));
   if (command.serves && hasWrongSettings) return refuse(say`cloudops-mcp cannot start`, configProblems, terminal);
@@ -105,7 +105,7 @@ const fileOfShell = /^\/(?:dev|proc\/self)\/fd\/\d+$/;
  */
 function readSettingsFile(path: string): string {
   const stats = statSync(path);
-  // Reading a folder ends with an error, which says what is wrong.
+  // A folder is not refused here, because the error of reading it says what is wrong.
   const willEnd = stats.isFile() || stats.isDirectory() || fileOfShell.test(path);
   if (!willEnd) throw new ShownError(words('it is not a regular file'));
   return readFileSync(path, 'utf8');

@@ -12,7 +12,7 @@ export const sandboxCommand: Command = {
   serves: true,
   options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
   run: async (invocation) => {
-    const { stdout, now, interrupted } = invocation.terminal;
+    const { stdout, now, abortOnSignal } = invocation.terminal;
     const { sandboxOptions } = validConfig(invocation);
     const { port = '0', state, seed, fault, json } = invocation.options;
     const sandbox = await startSandbox({
@@ -22,7 +22,7 @@ export const sandboxCommand: Command = {
       seed: seed ?? sandboxOptions.seed,
       fault: fault ?? sandboxOptions.fault,
     });
-    const stop = interrupted();
+    const stop = abortOnSignal();
     const { credentials, endpoints } = sandbox.cloud;
     const variables = {
       CLOUDOPS_ACCESS_KEY_ID: credentials.accessKeyId,

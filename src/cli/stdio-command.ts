@@ -55,7 +55,7 @@ async function serveClient(
     // These listeners are added before the transport adds its own, which abort running calls. So changes are detached first.
     for (const event of ['end', 'close', 'error']) stdin.once(event, end);
     stdout.once('error', end);
-    // `stop` has not aborted yet, because `runUntilSignal` creates it just before it calls `serve`, and nothing is awaited in between.
+    // `stop` cannot have aborted before, because `runUntilSignal` creates it just before it calls `serve`, and nothing is awaited in between.
     stop.addEventListener('abort', end);
   });
 
@@ -70,7 +70,7 @@ async function serveClient(
   await connection.close();
 }
 
-/** Keeps invalid messages from the SDK, which has set `onmessage`, because the SDK would ignore them or silently change them. */
+/** Puts a check before the SDK's `onmessage`, because the SDK would ignore invalid messages or silently change them. */
 function refuseInvalidMessages(transport: StdioServerTransport): void {
   const { onmessage } = transport;
   transport.onmessage = (message) => {

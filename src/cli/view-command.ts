@@ -105,7 +105,7 @@ async function showInBrowser(
   terminal: Terminal,
 ): Promise<number> {
   const { stdout, stderr, platform } = terminal;
-  const end = AbortSignal.any([terminal.interrupted(), content.over]);
+  const end = AbortSignal.any([terminal.abortOnSignal(), content.over]);
   const page = await serveViewPage({
     port,
     // The outer page takes the part of the chat client, which MCP Apps calls the host: it has the view in a frame.
@@ -156,7 +156,7 @@ const contentOfRead = (tool: string, args: unknown, result: object, requestTool:
 });
 
 /**
- * The content of a page with a plan to decide on, and the outcome below the plan after a click has decided. Then the command ends after
+ * The content of a page with a plan to decide on. After a click has decided, the page has the outcome too, and the command ends after
  * `lingerMs`. `planResult` is the result of the tool, which has the plan.
  */
 function contentOfChange(planResult: object, requestTool: RequestTool, { stdout, stderr }: Terminal): PageContent {
@@ -164,7 +164,6 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
   let shownResult = planResult;
   /** The exit code of the final outcome. Undefined while nobody has decided. */
   let decidedCode: number | undefined;
-  /** Aborts when the page is not needed any more. */
   const over = new AbortController();
 
   /** Shows the outcome on the page and at this terminal, and ends the command after `lingerMs`. `result` is the result of the call that decided. */
@@ -174,7 +173,7 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
     // A change that was rejected, declined or may have failed is an error result.
     const { isError, structuredContent } = toolResult.parse(result);
     decidedCode = isError ? failureCode(structuredContent) : doneCode(outcome.kind);
-    // To show the outcome below the plan, the view needs both `_meta`: that of the shown plan and that of the result with the outcome.
+    // To show the outcome with the plan, the view needs the `_meta` of both results.
     shownResult = { ...result, _meta: { ...metaOf(shownResult), ...metaOf(result) } };
 
     printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
@@ -190,8 +189,7 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
   const callDecideTool = onlyTool(decideTool, requestTool);
   return {
     hint: words('Decide in the browser, or press Ctrl-C to end without a decision:'),
-    // The content may also have the arguments of the call (`args`). Here it has none, because they may hold a secret, and the view of a
-    // change does not need them.
+    // Has no arguments of the call (`args`), because they may hold a secret, and the view of a change does not need them.
     load: async () => ({ result: shownResult }),
     callTool: async (params) => {
       // By this call, the view accepts, declines or renews the plan, or asks for its state.

@@ -16,7 +16,7 @@ export function fakeTerminal(changes: Partial<Terminal> = {}) {
     stdin: new PassThrough(),
     stdout: keptAs('stdout'),
     stderr: keptAs('stderr'),
-    interrupted: () => new AbortController().signal,
+    abortOnSignal: () => new AbortController().signal,
     platform: 'linux',
     script: '/clone/dist/main.js',
     node: '/opt/node/bin/node',
