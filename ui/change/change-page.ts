@@ -104,7 +104,7 @@ function createPlanPanel() {
   };
 }
 
-/** Creates the two inputs: the name of the thing that will be deleted, if the plan asks for it, and a reason for declining. */
+/** Creates two inputs: the name of the thing that will be deleted, if the plan asks for the name, and a reason for declining. */
 function createInputs() {
   const nameInput = element('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
   const namePrompt = element('span');
@@ -160,7 +160,6 @@ function createButtons(onFirst: () => Promise<void>, onDecline: () => Promise<vo
   };
 }
 
-/** The labels and the state of the buttons. */
 interface ShownButtons {
   readonly firstLabel: string;
   /** Undefined if there is only the first button. */
@@ -185,8 +184,8 @@ function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | unde
       return singleButton('Ask again');
     case 'planning':
       return { ...singleButton('Plan again'), areBusy: true };
-    // At `expired`, and at `ended` if the outcome is that the plan has expired.
     default:
+      // Only `expired`, and `ended` with the outcome `expired`, have this button.
       return expiredPlan(stage) === undefined ? undefined : singleButton('Plan again');
   }
 }
@@ -198,7 +197,7 @@ const decisionButtons = ({ accept, decline, risks }: ProposedChange): ShownButto
   hasNoWayBack: risks.includes('no way back'),
 });
 
-/** A button without the warning of `hasNoWayBack`: "Ask again" repeats an agreement, and "Plan again" only makes a plan. */
+/** Needs no warning (`hasNoWayBack`), because "Ask again" only repeats an agreement, and "Plan again" only makes a plan. */
 const singleButton = (firstLabel: 'Ask again' | 'Plan again'): ShownButtons => ({
   firstLabel,
   areBusy: false,
@@ -241,7 +240,7 @@ function panelAt(stage: Stage, formatTime: FormatTime): Node | undefined {
   }
 }
 
-/** @param note the reason why "Plan again" made no new plan */
+/** The panel of an expired plan. @param note the reason why "Plan again" made no new plan */
 function expiredPanel(note?: string): HTMLElement {
   const advice =
     'It can no longer be decided on. If nobody decided before, nothing was sent: plan again if you still want it.';
@@ -268,7 +267,7 @@ function progressLines(stage: Stage, host: HostFacts): readonly Node[] {
     case 'open':
       return openPlanLines(stage.change, stage.note, host);
     default:
-      // At the other stages, the panel above the plan says everything.
+      // The other stages have an outcome, whose panel says everything.
       return [];
   }
 }
@@ -276,7 +275,7 @@ function progressLines(stage: Stage, host: HostFacts): readonly Node[] {
 function openPlanLines({ ticket, otherWays }: ProposedChange, note: string | undefined, { callsTools }: HostFacts) {
   const notes = note === undefined ? [] : [paragraph(note, 'problem')];
   if (ticket !== undefined && callsTools) return notes;
-  // A note says that a click was not passed on. Without it, the view never had a ticket, because the chat itself asks the person.
+  // `notPassedOn` removes the ticket and adds a note. Without a note, there never was a ticket, because the chat itself asks the person.
   if (ticket === undefined && note === undefined) return [paragraph('The decision is made in the chat.')];
   const section = element('section', { class: 'elsewhere' }, element('h2', {}, 'This chat does not pass clicks on'));
   if (otherWays.length === 0) {

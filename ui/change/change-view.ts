@@ -75,14 +75,14 @@ class ChangeView {
     this.#page.show(stage, this.#hostFacts());
   }
 
-  /** Shows the plan in a result. Ignores a repeated result, because it would undo a click that was sent since the first. */
+  /** Shows the plan in a result. Ignores results after the plan is shown, because a repeated result would undo a click. */
   #begin(result: ToolResult): void {
     if (this.#stage.kind !== 'waiting' && this.#stage.kind !== 'plain') return;
     this.#enter(begin(result, Date.now()));
     void this.#askForState();
   }
 
-  /** Asks cloudops-mcp for the state of an older plan: after a reload, a host shows the plan as it was before the decision. */
+  /** Asks cloudops-mcp for the state of an older plan, because after a reload, a host shows the plan as it was before the decision. */
   async #askForState(): Promise<void> {
     const change = changeOf(this.#stage);
     if (change === undefined || !mayBeDecided(this.#stage, Date.now()) || this.#host?.callsTools !== true) return;
@@ -103,7 +103,7 @@ class ChangeView {
     this.#lastClick = sending;
 
     const isLastClick = () => this.#lastClick === sending;
-    // Ends the stage `sending` long before the call's own time limit.
+    // The call's own time limit is much longer. A person should not wait so long, and an answer that comes later is still shown.
     const lateTimer = setTimeout(() => {
       if (isLastClick()) this.#enter(unanswered(this.#stage));
     }, lateMs);
@@ -115,7 +115,7 @@ class ChangeView {
       if (!isLastClick() && !settlesPlan(result)) return;
       this.#showAnswer(result);
     } catch (error) {
-      // A later click may be under way by now. Then this error says nothing about it.
+      // This error says nothing about a later click, which may be under way by now.
       if (!isLastClick()) return;
       const isNotPassedOn = error instanceof RequestFailed && error.code === methodNotFound;
       this.#enter(isNotPassedOn ? notPassedOn(this.#stage) : unanswered(this.#stage));
@@ -124,7 +124,7 @@ class ChangeView {
     }
   }
 
-  /** Shows the answer to a click. If it ends the decision, the model gets its text. */
+  /** Shows the answer to a click. If the answer ends the decision, passes a text about it to the model. */
   #showAnswer(result: ToolResult): void {
     const stage = answered(this.#stage, result);
     const isIgnored = stage === this.#stage;

@@ -144,7 +144,7 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   }
 }
 
-/** The end of a decision after another answer. The answer to the first click may come last, and knows more than the answer to "Ask again". */
+/** The end of a decision after a late answer. The answer to the first click may come last, but knows more than the answer to "Ask again". */
 function withLateAnswer(stage: EndedStage, outcome: ChangeOutcome | undefined): EndedStage {
   const isOutcomeUnknown = ['unknown', 'used'].includes(stage.outcome.kind);
   const isKnownNow = outcome?.isOfPlan === true || outcome?.kind === 'accepted' || outcome?.kind === 'partly';
@@ -165,13 +165,13 @@ function answeredClick(stage: SendingStage | LostStage, outcome: ChangeOutcome):
   return { kind: 'ended', change, outcome };
 }
 
-/** True if the plan cannot be decided on any more after this answer: it was carried out or declined, or the outcome is that of the plan. */
+/** True if the answer shows that nobody can decide on the plan: it was carried out or declined, or the outcome is the plan's own (`isOfPlan`). */
 export function settlesPlan({ meta }: ToolResult): boolean {
   const { kind, isOfPlan = false } = readOutcome(meta) ?? {};
   return isOfPlan || kind === 'accepted' || kind === 'partly' || kind === 'declined';
 }
 
-/** The outcome if the answered click did not start the change: still unknown, because a click without an answer may have started it. */
+/** The unknown outcome after a click that did not start the change: an earlier click, which got no answer, may have started it. */
 const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeOutcome => ({
   kind: 'unknown',
   sentence: clickLost('Your'),
@@ -180,7 +180,7 @@ const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeO
   next: whereToLook,
 });
 
-/** Says that the first click got no answer in time. Fits both cases: its answer came late, or only "Ask again" was answered. */
+/** Says that the first click got no answer in time. Fits a late answer to that click, and an answer to "Ask again" alone. */
 const clickLost = (whose: string) =>
   `${whose} first click got no answer in time, so the change may have happened. The click that was answered sent nothing.`;
 
@@ -188,7 +188,7 @@ const whereToLook = 'Look in the console, or in the journal (cloudops-mcp journa
 
 /** The text for the model about the answer that ended a decision. */
 export function textForModel({ outcome }: EndedStage, answer: ToolResult): string {
-  // The text of an answer is about its own click. If that click did not start the change, an earlier click may have started it.
+  // The text of an answer is about one click. If that click did not start the change, an earlier click may have started it.
   if (readOutcome(answer.meta)?.kind === outcome.kind) return answer.text;
   return `${clickLost("The user's")} ${whereToLook}`;
 }

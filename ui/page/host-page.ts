@@ -54,7 +54,7 @@ class HostPage {
     try {
       const { args, result, note, follows, shown } = await this.#firstCall;
       this.#note.textContent = readText(note) ?? '';
-      // This wait lasts until the next plan, so the rest of the page does not wait for it.
+      // Not awaited, because the next plan may come much later.
       if (follows === true) this.#waitForNextPlan(readText(shown)).catch(() => this.#showNoAnswer());
       this.#frame.hidden = result === undefined;
       this.#showTitles(fieldsOf(result));
@@ -68,7 +68,7 @@ class HostPage {
   /** Waits until another plan needs a decision, and offers it with a button. Without a `shown` plan on this page, shows the next plan at once. */
   async #waitForNextPlan(shown: string | undefined): Promise<void> {
     let hasNextPlan = false;
-    // The process answers each request after a while even if there is no plan, so the page asks until there is.
+    // The process answers each request after a while even without a new plan, so the page repeats the request.
     while (!hasNextPlan) hasNextPlan = (await ask('next', { shown })).otherPlanWaits === true;
     if (shown === undefined) return location.reload();
     const button = element('button', { type: 'button' }, 'Show the next change');
@@ -106,7 +106,7 @@ const hostDescription = {
 /** The heading of the page and the title of its tab. Undefined for a result without a subject, such as that of a failed call. */
 function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab: string } | undefined {
   const outcome = readOutcome(_meta);
-  // After a wrong name, or a click that was refused without an end of the plan, the plan may still wait, so the titles stay.
+  // The titles stay while the plan may still wait: after a wrong name, and after a refused click that did not end the plan.
   if (outcome?.kind === 'misnamed' || (outcome?.kind === 'refused' && outcome.isOfPlan !== true)) return undefined;
   if (outcome !== undefined) return { heading: 'A change and its outcome', tab: textInUtc(outcome.sentence) };
   const change = readProposedChange(_meta);
@@ -122,7 +122,7 @@ function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab:
  */
 const refusedStatuses = [401, 403, 404];
 
-/** The result of a tool call that was refused. Without it, the view could not tell that nothing was done. */
+/** The result of a refused tool call, from which the view can tell that nothing was done. */
 const refusedCall = {
   _meta: {
     [outcomeKey]: {

@@ -10,8 +10,8 @@ interface ViewEvents extends Omit<HostEvents, 'onContext'> {
 
 /**
  * Connects a view to its host, the page around the view, and reports the view's size. If the host does not answer, says so in the view and
- * resolves with undefined. No event arrives before the promise has resolved, so the handlers in `events` may use its `Host`: the host sends
- * events only after it was told that the view is ready, and the promise resolves in the same task as that message is sent.
+ * resolves with undefined. The handlers in `events` may use the resolved `Host`. No event arrives earlier, because the host sends events only
+ * after the message that the view is ready, and the promise resolves in the task that sends this message.
  */
 export async function startView(name: string, main: HTMLElement, events: ViewEvents): Promise<Host | undefined> {
   const onContext = (context: HostContext) => {

@@ -17,7 +17,7 @@ export function createAutoRefresh(view: Element, { delayMs, isNeeded, run }: Aut
   };
 
   const observer = new IntersectionObserver((entries) => {
-    // The last entry is the newest. Entries without a change must not begin the delay again.
+    // The last entry is the newest. If it changes nothing, the delay must not begin again.
     const isIntersecting = entries.at(-1)?.isIntersecting === true;
     if (isIntersecting === isScrolledIntoView) return;
     isScrolledIntoView = isIntersecting;

@@ -45,7 +45,7 @@ export function createPartDetails({ readPage, onRead }: PartDetailsOptions): Par
 
   /** Reads the page with a part, unless it was requested before. */
   const readPageOf = async (partNumber: number) => {
-    // Keeps hold of the collections of the present snapshot, so that an answer after `forget` changes only them, and not the new snapshot.
+    // Keeps the present collections, so that an answer after `forget` does not change the new snapshot.
     const { parts, requestedPages } = snapshot;
     // The page after part number 100, for example, has the parts 101 to 200.
     const marker = Math.floor((partNumber - 1) / partsPerPage) * partsPerPage;

@@ -264,7 +264,7 @@ function drawSwatch(canvas: HTMLCanvasElement, state: PartState): void {
   drawCell(context, state, 0, 0, swatchSide);
 }
 
-/** Sets the size of a canvas in CSS pixels, with as many pixels of its own as the screen has there. This also empties the canvas. */
+/** Sets the size of a canvas in CSS pixels, and its resolution to that of the screen. This also empties the canvas. */
 function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): void {
   canvas.width = Math.round(width * devicePixelRatio);
   canvas.height = Math.round(height * devicePixelRatio);

@@ -13,8 +13,8 @@ export interface Rates {
 const maximumSteps = 48;
 
 /**
- * Returns the rates from the first arrival of a part until the answer (`checkedAt`), or until the last arrival if that is later or if the time of
- * the answer is not known. Undefined if fewer than two parts have a time, or if the chart would have no duration.
+ * Returns the rates from the first arrival of a part until the later of the last arrival and the answer (`checkedAt`). Undefined if fewer than
+ * two parts have a time, or if the chart would have no duration.
  */
 export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefined): Rates | undefined {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
@@ -33,7 +33,7 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
 
   const perSecond = Array.from({ length: steps }, () => 0);
   for (const { uploadedAt, size } of timed) {
-    // A part that arrived at `from`, where the chart begins, was sent before. It counts in no step.
+    // A part that arrived at `from`, where the chart begins, was sent before the first step, and counts in no step.
     if (uploadedAt === from) continue;
     // A part that arrived exactly at `to` belongs to the last step.
     const step = Math.min(steps - 1, Math.floor((uploadedAt - from) / stepMs));
@@ -169,7 +169,7 @@ function indexForKey(key: string, selected: number, count: number): number | und
   return targets[key];
 }
 
-/** @param scaleTop the rate at the top of the chart, in bytes per second */
+/** The bars of the chart. @param scaleTop the rate at the top of the chart, in bytes per second */
 const barsOf = ({ perSecond }: Rates, scaleTop: number): SVGElement[] =>
   perSecond.map((rate, index) => {
     // Any rate above 0 has at least a thin bar.

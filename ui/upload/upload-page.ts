@@ -102,7 +102,7 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
 /** Keeps right-to-left letters in a name from reordering the words around it. */
 const isolated = (name: string) => element('bdi', {}, name);
 
-/** The maximum length of a name in the heading (characters). Of a longer name, the heading shows only the end, at half of this length. */
+/** The maximum length of a name in the heading (characters). If a name is longer, only its last `longestTitle / 2` characters are shown. */
 const longestTitle = 80;
 
 /** The name, or "…" and the end of the name if it is too long for the heading. Keeps the quotation marks of a quoted name. */
@@ -175,8 +175,8 @@ const chartedRates = ({ parts, checkedAt, hasEnoughParts }: Upload) =>
   parts === undefined || !hasEnoughParts ? undefined : ratesOf(parts, checkedAt);
 
 /**
- * A progress bar for the share of bytes. If some parts are too small, it shows the shares of usable and of small parts instead. That needs
- * `expectedParts`, because `states` may otherwise lack parts that are still to come. Screen readers get the share of bytes in any case.
+ * A progress bar for the share of bytes. If some parts are too small and `expectedParts` is known, the bar shows the shares of usable and of
+ * small parts instead. Without `expectedParts`, `states` may lack parts that are still to come. Screen readers always get the share of bytes.
  */
 function createBar() {
   const usable = element('span', { class: 'usable' });

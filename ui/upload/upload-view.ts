@@ -139,7 +139,7 @@ class UploadView {
     const state = this.#states[number - 1];
     const details = this.#details.of(number);
     if (details !== undefined) return partText(number, state, details, { unit: 1 }, this.#formatTime);
-    // The result of a large upload has no ETags, and may have rounded sizes.
+    // The result of a large upload has no ETags, and may have rounded sizes. So the details of the part are requested.
     const part = parts.find(({ partNumber }) => partNumber === number);
     if (part !== undefined && part.etag === undefined) this.#details.request(number);
     return partText(number, state, part, { unit }, this.#formatTime);

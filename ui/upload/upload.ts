@@ -91,8 +91,8 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
 }
 
 /**
- * Values of `noRate`, the tool's reason why it gives no rate, for too few parts. At its other value, 'late', enough parts have arrived for a
- * chart of the earlier rates.
+ * Values of `noRate`, the tool's reason for giving no rate, that mean too few parts. With the only other value, 'late', enough parts have
+ * arrived for a chart of the earlier rates.
  */
 const tooFewParts: readonly unknown[] = ['begun', 'one round'];
 
@@ -138,7 +138,7 @@ const rangeOfSeconds = (value: unknown) => {
   return { from: numberOf(from), to: numberOf(to) };
 };
 
-/** Stored, stored since the last refresh, stored but too small, probably in flight, passed over by later parts, and still to come. */
+/** In this order: stored, stored since the last refresh, stored but too small, probably in flight, passed over by later parts, still to come. */
 export const partStates = ['there', 'new', 'small', 'sending', 'passed', 'expected'] as const;
 export type PartState = (typeof partStates)[number];
 
