@@ -82,7 +82,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['redirect', answerInstead(307, () => ({ location: '/moved' }))],
   ['429', answerInstead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
   ...[500, 502, 503, 509].map((status) => [String(status), answerInstead(status)] as const),
-  // A real gateway answers 504 when it stops waiting for the service, which still carries out the request.
+  // Runs the operation, because a real gateway that answers 504 has only stopped waiting for the service, which carries out the request.
   ['504', ({ answerNormally }) => answerNormally().then(() => emptyAnswer({}, 504))],
 ]);
 
@@ -231,7 +231,7 @@ function readLatency(value: string): Partial<FaultRules> | string {
     : { latency };
 }
 
-/** The word that is most like a misspelt word, by the share of its pairs of letters that the misspelt word has too. */
+/** The word that is most like a misspelt word: the word with the largest share of letter pairs that are in the misspelt word too. */
 function nearest(misspelt: string, words: Iterable<string>): string {
   const pairs = (word: string) => Array.from(word, (letter, index) => letter + (word[index + 1] ?? ''));
   const shared = (word: string) => pairs(word).filter((pair) => misspelt.includes(pair)).length / word.length;

@@ -9,7 +9,7 @@ export type ServiceName = 'storage' | keyof typeof prefixes;
 /** Checks the signature of the next chunk or of the trailers, whose hash is `sha256` (hex). Each signature also covers the previous one. */
 export type CheckNext = (kind: 'PAYLOAD' | 'TRAILER', sha256: string, signature: string) => void;
 
-/** A request. `checkNext` is set only after the signature of the headers was verified, because the chunk signatures continue it. */
+/** A request. `checkNext` is set after the signature of the headers, which the first chunk signature covers, was verified. */
 export type ApiRequest = Readonly<ReturnType<typeof requestOf>> & { readonly checkNext?: CheckNext };
 
 /** Describes a request before its body is read: `body` is empty. The `id` also becomes the request ID of the answer. */

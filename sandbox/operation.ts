@@ -25,7 +25,7 @@ export interface Operation<Request extends string = string, Input = unknown> {
   readonly options?: readonly string[];
   /** Headers that an operation of object storage understands, besides those of every request. `x-amz-meta-` stands for all with this prefix. */
   readonly headers?: readonly string[];
-  /** Who describes the operation: docs/API.md (`reference`), S3, to which docs/API.md refers (`s3`, the default), or nobody else (`sandbox`). */
+  /** Who describes the operation: docs/API.md (`reference`), S3, to which docs/API.md refers (`s3`, the default), or only the sandbox (`sandbox`). */
   readonly source?: 'reference' | 's3' | 'sandbox';
   /** Parts of the answer that the `source` does not describe, so that the sandbox had to invent them. */
   readonly invents?: readonly (keyof typeof inventedWords)[];

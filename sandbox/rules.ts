@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 import { parseObject, ServiceError } from './http.js';
 
-/** This file has parts of the rules for request bodies. They share no code with the client, so that a mistake in one of the two shows up. */
+/** This file has parts of the rules for request bodies. They share no code with the client, so that a mistake on either side shows up. */
 
 /** A text that docs/API.md does not require. If it is missing, the sandbox uses the empty text, which its answers show. */
 export const text = z.string().default('');

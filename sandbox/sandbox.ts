@@ -63,7 +63,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 async function serveState(state: State, rules: FaultRules, options: SandboxOptions) {
   const { now, port = 0, keys = derivedKeys(state) } = options;
   const simulatedCloud = openCloud(now, state, seedsOf(state));
-  // Only a durable state can have files that a killed process left. The folder of any other state is new.
+  // Only a durable state can have files that a killed process left, because the folder of any other state is new.
   if (state.durable) await simulatedCloud.storage.tidy();
   const requestLog = createRequestLog(now);
   const faults = createFaults(rules, seededRandom(state));
@@ -75,9 +75,8 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   });
 
   const endpoints = endpointsAt(server);
-  /** Describes the endpoints, the records and the last requests in Markdown. */
   const describe = () => describeCloud(simulatedCloud, endpoints, requestLog.entries);
-  // Set before the first request can come, because nothing has waited since the server began to listen.
+  // No request can come before this line, because nothing is awaited after the server has begun to listen.
   server.on('request', async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     try {
       const [path] = splitOnce(incoming.url ?? '', '?');
@@ -90,7 +89,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   });
 
   return {
-    /** The settings with which a client reaches this sandbox: access key, URLs, and names for signing. Clients call them `cloud`. */
+    /** The settings with which a client reaches this sandbox: access key, URLs, and names for signing. A client calls them `cloud` too. */
     cloud: { credentials: keys, endpoints, signingServices },
     /** The records of object storage, to which tests add their own. */
     storage: simulatedCloud.storage,
@@ -194,7 +193,7 @@ async function answerRequest(
 
 /** Answers a request if its signature is valid, and refuses it otherwise. */
 async function answerSigned(route: Route | undefined, unread: ApiRequest, keys: Keys, cloud: Cloud): Promise<Answer> {
-  // The signature of a storage request covers only a hash of the body, so its body, which may be large, is read later.
+  // The signature of a storage request covers only a hash of the body. The body, which may be large, is read later.
   const isStorage = unread.service === 'storage';
   const request = isStorage ? unread : { ...unread, body: await collect(unread.stream, maximumBody) };
   const problem = checkSignature(request, keys, cloud.now());

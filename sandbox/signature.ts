@@ -57,7 +57,7 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   const canonicalRequest = canonicalise(request, signedNames, prefix);
   const stringToSign = ['AWS4-HMAC-SHA256', date, scope, sha256(canonicalRequest)].join('\n');
   const expected = hmac(signingKey(keys, scope), stringToSign);
-  // `parseAuthorization` accepts only 64 digits, so both have the same length.
+  // Does not throw, because both have 32 bytes: `parseAuthorization` accepts only 64 hex digits.
   if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
 
   const message = 'The signature does not match the one calculated here. Compare the texts that were signed.';

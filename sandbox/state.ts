@@ -78,7 +78,6 @@ interface Medium {
  * @param changes the changes of earlier starts, oldest first
  */
 function createState(origin: Origin, changes: readonly Change[], medium: Medium) {
-  /** Changes that were not passed to the medium yet. */
   const queuedChanges: Change[] = [];
   let count = changes.length;
   /** Resolves after the last write that has been requested. */
@@ -102,7 +101,7 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
       return lastWrite;
     },
     close: async () => {
-      // A failure was already reported to the caller of `flushChanges`.
+      // Ignores a failure, because the caller of `flushChanges` was told of it.
       await lastWrite.catch(() => undefined);
       await medium.close();
     },
@@ -126,7 +125,7 @@ export function temporaryState(origin: Origin): State {
   });
 }
 
-/** Opens a state file, or creates it with `newOrigin`. Throws a `SandboxProblem` if it is in use, damaged, not a state, or has not `chosenSeed`. */
+/** Opens a state file, or creates it with `newOrigin`. Throws a `SandboxProblem` if it is in use, damaged, no state, or not of `chosenSeed`. */
 export async function openState(path: string, newOrigin: Origin, chosenSeed?: string): Promise<State> {
   const folder = `${path}.parts`;
   let unlock: (() => void) | undefined;

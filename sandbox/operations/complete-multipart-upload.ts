@@ -29,7 +29,6 @@ export const completeMultipartUpload = defineOperation({
     const object = completedObject(upload, parts, now().toISOString());
     checkObject(object, headers);
 
-    // Replaces the upload by the object.
     const uploadedParts = storage.endUpload(upload.uploadId);
     const replacedParts = storage.storeObject(object);
 

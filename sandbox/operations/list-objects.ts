@@ -45,7 +45,7 @@ export const listObjectsV2 = defineOperation({
   },
 });
 
-/** Lists the keys after `after`. With the delimiter `/` and the prefix `a/`, all keys that begin with `a/b/` become one group: the name `a/b/`. */
+/** Lists the keys after `after`. With the delimiter `/` and the prefix `a/`, all keys that begin with `a/b/` become one group, named `a/b/`. */
 function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], after: string) {
   storage.findBucket(bucket);
   const prefix = query.get('prefix') ?? '';

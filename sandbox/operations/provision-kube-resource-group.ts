@@ -80,7 +80,7 @@ type ProvisionInput = z.output<typeof body>;
 const balancerOf = (input: ProvisionInput) => input.adminCluster?.controlPlaneLoadBalancer;
 const hasPrivateLan = (input: ProvisionInput) => input.networkConfig?.networkId !== undefined;
 
-/** Options for a rule that is reported at a field of the load balancer. It runs even if other fields are invalid, so its input may lack objects. */
+/** Options for a rule about a field of the load balancer. The rule runs even if other fields are invalid, so its input may lack objects. */
 const condition = (field: string, error: string) => {
   return { error, path: ['adminCluster', 'controlPlaneLoadBalancer', field], when: () => true };
 };
@@ -167,7 +167,7 @@ function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
 export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boolean): Fields {
   const cluster = input.adminCluster;
   const { networkId } = input.networkConfig;
-  /** Adds the list of servers, `instances`, to the settings of a control plane or a node pool, in which `nodeCount` is their number. */
+  /** Adds the list `instances`, with `nodeCount` servers, to the settings of a control plane or a node pool. */
   const withServers = (settings: ServerSettings & { readonly nodeCount: number }, namePrefix: string) => {
     // A request may ask for any number of servers, so only the first of them are listed.
     const listedCount = Math.min(settings.nodeCount, maximumListedServers);
@@ -179,7 +179,7 @@ export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boo
   const controlPlaneName = `${cluster.name}-control-plane`;
   return {
     ...cluster,
-    // A service mesh that is not enabled has no version. The one in `input` may be the default of `provisionRules`.
+    // A service mesh that is not enabled has no version. The version in `input` may be the default of `provisionRules`.
     kubeServiceMeshConfig: enabled ? { enabled, version } : { enabled },
     controlPlaneLoadBalancer: loadBalancerRecord(input),
     controlPlane: { name: controlPlaneName, ...withServers(cluster.controlPlane, controlPlaneName) },
@@ -210,8 +210,8 @@ function loadBalancerRecord({ adminCluster, networkConfig }: ProvisionInput): Fi
 
   return {
     type: 'elastic-load-balancer',
-    // As in the sample of docs/API.md, a `vip` that was not requested stays empty here, although `elasticLoadBalancer` has an invented address
-    // for it. The system addresses are in both places.
+    // As in the sample of docs/API.md, `vip` stays empty if it was not requested. Only `elasticLoadBalancer` has an invented address for it,
+    // while system addresses are in both places.
     vip: requested.vip ?? '',
     systemIpAddresses,
     elasticLoadBalancer: {
@@ -245,6 +245,6 @@ function serverRecord(instanceId: string, settings: ServerSettings, networkId = 
 /** ID of the common private network, which servers without a private LAN use. */
 const commonNetworkId = 'common-private';
 const digest = (text: string) => hash('sha256', text, 'buffer');
-/** Derives an ID from a name, as `addressOf` derives an IP address. The same requests therefore get the same answers in every sandbox. */
+/** Derives an ID from a name, so that the same requests get the same answers in every sandbox. `addressOf` derives an IP address. */
 const uniqueId = (name: string) => `i-${digest(name).toString('hex').slice(0, 12)}`;
 const addressOf = (name: string) => `10.${[...digest(name).subarray(0, 3)].join('.')}`;

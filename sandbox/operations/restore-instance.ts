@@ -103,8 +103,7 @@ export function instanceRecord({ backupId: _, ...settings }: RestoreInput, regio
     state: 'RESTORING',
     status: { code: 200, name: 'RESTORING' },
     createTime: `${created.toISOString().slice(0, 19).replace('T', ' ')} UTC`,
-    // Like `changedAt` in other records, this is for the sandbox only: `showInstance` finds by it whether the server is ready, and does not
-    // return it.
+    // Only for the sandbox, like `changedAt` in other records. `showInstance` needs this time to tell if the server is ready, and leaves it out.
     createdAt: created.toISOString(),
   };
 }

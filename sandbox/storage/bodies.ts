@@ -33,8 +33,7 @@ export async function receiveBody<Stored>(
   );
   const digests = createBodyDigests(algorithms, { needsSha256: declaredSha256 !== undefined });
 
-  // `request.checkNext` checks the signature of a chunk. Requests without a checked signature, which exist only in tests, have no `checkNext`.
-  // Then signed chunks are refused.
+  // `request.checkNext` checks the signature of a chunk. Only requests in tests have none, because their own signature was not checked.
   const checkNext = hasSignedChunks ? (request.checkNext ?? refuseSignedChunks) : undefined;
   /** The trailers that came. `unchunked` adds them at the end of the body. */
   const trailers: Record<string, string> = {};
@@ -56,7 +55,7 @@ export async function receiveBody<Stored>(
   const { sha256, md5, checksums } = digests.finish();
   if (declaredSha256 !== undefined && sha256 !== declaredSha256)
     throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
-  // Without chunks, Node.js itself ends the body after `content-length` bytes, and fails if fewer come.
+  // Without chunks, there is nothing to check, because Node.js itself enforces `content-length`.
   const declaredSize = isChunked ? headers['x-amz-decoded-content-length'] : undefined;
   if (declaredSize !== undefined && Number(declaredSize) !== size)
     throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
@@ -67,7 +66,7 @@ export async function receiveBody<Stored>(
   return { stored, size, etag: md5.toString('hex'), checksums };
 }
 
-/** Computes the MD5 of a body, which is also its ETag, the SHA-256 if it is needed, and the checksums of `algorithms` by header. */
+/** Computes the digests of a body: the MD5 for the ETag, the SHA-256 if `needsSha256`, and the checksums of `algorithms` by header. */
 function createBodyDigests(algorithms: readonly string[], { needsSha256 }: { readonly needsSha256: boolean }) {
   const md5 = createHash('md5');
   const sha256 = needsSha256 ? createHash('sha256') : undefined;
@@ -98,7 +97,7 @@ function checkChecksums(
   }
 }
 
-/** Takes the place of `checkNext` in a request whose own signature was not checked, so that the signatures of its chunks cannot be checked. */
+/** Replaces a missing `checkNext`, because chunk signatures cannot be checked if the signature of the request was not. */
 const refuseSignedChunks: CheckNext = () => {
   throw notOffered('signed chunks without a checked signature of the headers');
 };
@@ -113,13 +112,13 @@ function bodyEncodingOf(headers: ApiRequest['headers']) {
 
   if (encoding === undefined && contentSha256.startsWith('STREAMING-AWS4-'))
     throw notOffered(`bodies of the form ${contentSha256}`);
-  // Unsigned chunks may leave out their total length.
+  // Only signed chunks must declare their total length.
   if (hasSignedChunks && headers['x-amz-decoded-content-length'] === undefined)
     throw new ServiceError(411, 'MissingContentLength', 'The header x-amz-decoded-content-length is missing.');
   const announcedTrailer = headers['x-amz-trailer'];
   if (announcedTrailer !== undefined && !checksumHeaders.includes(announcedTrailer))
     throw notOffered(`the trailer ${announcedTrailer}`);
-  // Without chunks, only S3 allows an unsigned body.
+  // `UNSIGNED-PAYLOAD` is only a value of the S3 header, and not of the cloud's own header.
   const isRefused = encoding === undefined || (encoding === 'unsigned' && ownHeader !== undefined);
   if (isRefused)
     throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');

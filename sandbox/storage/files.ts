@@ -24,7 +24,7 @@ async function* bytesOf(
   const zeros = Buffer.alloc(64 * 1024);
   let partOffset = 0;
   for (const { file, size } of parts) {
-    // Of this part, the bytes from `start` to before `end` are wanted, or none.
+    // The range of wanted bytes within this part. `end` is excluded.
     const start = Math.max(firstByte - partOffset, 0);
     const end = Math.min(lastByte + 1 - partOffset, size);
     partOffset += size;

@@ -18,7 +18,10 @@ const acceptedValues = new Map([
 export const isListed = (header: string, list: readonly string[]) =>
   list.some((name) => header === name || (name.endsWith('-') && header.startsWith(name)));
 
-/** Throws a `ServiceError` for a header that the sandbox would ignore, such as one for encryption. `operationHeaders` are accepted too. */
+/**
+ * Throws a `ServiceError` for a bucket in the host name, for a `key` that is too long, and for a header that the sandbox would ignore, such as
+ * one for encryption. `operationHeaders` are the headers that only this operation understands.
+ */
 export function checkStorageRequest({ headers }: ApiRequest, operationHeaders: readonly string[] = [], key = ''): void {
   if (!isLoopback(headers.host))
     throw notOffered('a bucket in the name of the host; use path-style addressing at 127.0.0.1 or localhost');

@@ -69,13 +69,13 @@ export interface DocumentForm {
 
 /** Parses an XML document into an object whose fields are unescaped texts, objects and lists. Undefined if it is not well-formed. */
 export function readDocument(xml: string, form: DocumentForm): unknown {
-  // Without its XML declaration, and with `<Name></Name>` in place of `<Name/>`.
+  // Removes the XML declaration, and replaces `<Name/>` by `<Name></Name>`.
   const content = xml.replace(/^\s*<\?xml[^>]*\?>/, '').replace(/<([\w.-]+)([^<>]*)\/>/g, '<$1$2></$1>');
   const whole = readElements((content.match(/<[^<>]*>|[^<>]+/g) ?? []).values(), undefined, form);
   return Object(whole)[form.root];
 }
 
-/** The tags of a document and the texts between them, of which each is read once. */
+/** The tags of a document and the texts between them. Reading a token removes it. */
 type Tokens = IterableIterator<string>;
 
 /** Parses elements up to the tag `end`, or up to the end of the document if `end` is undefined. Undefined if they are not well-formed. */
@@ -92,14 +92,14 @@ function readElements(tokens: Tokens, end: string | undefined, form: DocumentFor
   return end === undefined ? fieldsOf(values, form) : undefined;
 }
 
-/** Converts elements to fields. Undefined if an element is repeated and must not be. */
+/** Converts elements to fields. Undefined if an element is repeated that is not in `lists`. */
 function fieldsOf(elements: ReadonlyMap<string, unknown[]>, { lists }: DocumentForm): object | undefined {
   const fields = [...elements].map(([name, values]) => [name, lists.includes(name) ? values : values[0]] as const);
   const isRepeated = [...elements].some(([name, { length }]) => length > 1 && !lists.includes(name));
   return isRepeated ? undefined : Object.fromEntries(fields);
 }
 
-/** Parses the content of an element after its start tag. */
+/** Parses the content and the end tag of an element. Undefined if they are not well-formed. */
 function readContent(tokens: Tokens, name: string, form: DocumentForm): unknown {
   const end = `</${name}>`;
   if (name === form.root || form.structures.includes(name)) return readElements(tokens, end, form);
