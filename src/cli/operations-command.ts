@@ -10,7 +10,7 @@ import { withDefaults } from '../config/setting-values.js';
 import { makePlan, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
-import { loadOperations } from '../operations/load-operations.js';
+import { loadOperations, type OwnOperations } from '../operations/load-operations.js';
 import { effectDoubt } from '../operations/model/guess-effect.js';
 import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation, type Service } from '../tools/define-operation.js';
@@ -139,24 +139,10 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
   const { result: checked, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
     const loaded = await loadOperations(file, hostRules, { observer });
-    const { operations, follows = {}, problems, fileNotes = [] } = loaded;
-    const all = allOperations(builtIn, loaded);
-    // Built-in changes to which the file adds a read that shows their progress.
-    const extendedBuiltIns = all.filter(({ name }) => Object.hasOwn(follows, name));
-    // `printChecked` prints the notes on an operation below its name.
-    printLines(stdout, [
-      ...problems.map((problem) => say`problem  ${problem}`),
-      ...fileNotes.map((note) => say`note  ${note}`),
-    ]);
-    let problemCount = problems.length;
-    for (const operation of operations)
-      problemCount += await printChecked(operation, await checkOperation(operation), all, stdout);
-    // These need no check, but their examples show the author the answer with the added read.
-    const noProblems: readonly string[] = [];
-    for (const operation of extendedBuiltIns) await printChecked(operation, noProblems, all, stdout);
+    const counts = await checkLoaded(loaded, stdout);
     // Timers and promises of the operations get time to fail. Their errors are in `uncaughtErrors`.
     await sleep(lateErrorsMs);
-    return { operationCount: operations.length + extendedBuiltIns.length, problemCount };
+    return counts;
   });
 
   const distinctErrors = distinct(uncaughtErrors);
@@ -167,6 +153,27 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
     say`operations: ${checked.operationCount}, problems: ${totalProblems}`,
   ]);
   return totalProblems === 0 ? 0 : 1;
+}
+
+/** Checks the operations of a file, and prints their problems and examples. Counts the printed operations and the problems. */
+async function checkLoaded(loaded: OwnOperations, stdout: Terminal['stdout']) {
+  const { operations, follows = {}, problems, fileNotes = [] } = loaded;
+  // Only notes about files, because `printChecked` prints the notes on each operation below its name.
+  printLines(stdout, [
+    ...problems.map((problem) => say`problem  ${problem}`),
+    ...fileNotes.map((note) => say`note  ${note}`),
+  ]);
+
+  const all = allOperations(builtIn, loaded);
+  let problemCount = problems.length;
+  for (const operation of operations)
+    problemCount += await printChecked(operation, await checkOperation(operation), all, stdout);
+
+  // Built-in changes to which the file adds a read of their progress. They need no check, but their examples show the answer with this read.
+  const extendedBuiltIns = all.filter(({ name }) => Object.hasOwn(follows, name));
+  const noProblems: readonly string[] = [];
+  for (const operation of extendedBuiltIns) await printChecked(operation, noProblems, all, stdout);
+  return { operationCount: operations.length + extendedBuiltIns.length, problemCount };
 }
 
 /** Prints the problems and the example of an operation. Returns the number of problems. */
