@@ -39,7 +39,7 @@ export const uploadPart = defineOperation({
     try {
       storage.findUpload(parameters, query);
     } catch (error) {
-      // The upload was completed or aborted while the body arrived, so the part has no upload.
+      // The upload was completed or aborted while the body arrived, so nothing will use the part.
       await storage.files.remove([part]);
       throw error;
     }

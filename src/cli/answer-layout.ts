@@ -116,7 +116,7 @@ function fittedTable(
 
 /** Moves the fields of the state behind the first field, because people look for the state, and later columns may be left out. */
 function withStateSecond([first = '', ...others]: readonly string[]): readonly string[] {
-  // Only states on the outermost level of paths are moved, because inner records have their own. A state may be a structure: `State.Name`.
+  // Moves only states at the outermost level, because inner records have states of their own. A state may be a structure: `State.Name`.
   const levelOf = (path: string) => path.split('.').findIndex(namesState);
   const levels = others.map(levelOf).filter((level) => level >= 0);
   // Not `Math.min(...levels)`, because an answer may have more fields than a call may have arguments.

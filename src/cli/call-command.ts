@@ -198,8 +198,8 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   const spinner = createSpinner(terminal.stderr);
   const tool = own(operation.name);
   try {
-    // `stateKeys` sign the tokens. Without CLOUDOPS_STATE_KEY, they exist only in this process. So that later processes accept planIds,
-    // `planKeys` sign these, if there are such keys.
+    // `stateKeys` sign tokens and, without CLOUDOPS_STATE_KEY, exist only in this process. `planKeys`, if defined, sign the planIds instead, so
+    // that later processes accept them.
     const { stateKeys, planKeys } = runtime.server;
     const noCaller = '';
     const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);

@@ -17,8 +17,8 @@ export interface CheckOptions {
 }
 
 /**
- * Sends an unsigned request to an endpoint. If it answers, even with an error, returns findings about its address and its clock. Otherwise,
- * returns only the problem. `check` is the name of the first finding.
+ * Sends an unsigned request to an endpoint. If the endpoint answers, even with an error, returns findings about its address and its clock.
+ * Otherwise, returns only the problem. `check` is the name of the first finding.
  */
 export async function checkEndpoint(
   check: string,

@@ -18,7 +18,7 @@ const check = 'journal';
 export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
   const { name, path, openJournal } = openStore(config.journal, now, { createsTables: false });
   const isDatabase = path === undefined;
-  // Does not open the file or the database yet. The first read opens it, and its errors are caught below.
+  // This does not open the file or the database yet. The first read does, and its errors are caught below.
   const journal = await openJournal();
   try {
     const warnings = await journal.healthCheck();

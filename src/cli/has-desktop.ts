@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Terminal } from './command.js';
 
-/** Name of the program that opens an address in the browser. Windows has another way. */
+/** Name of the program that opens an address in the browser on any system but Windows. */
 export const browserOpener = (platform: NodeJS.Platform) => (platform === 'darwin' ? 'open' : 'xdg-open');
 
 /** Variables that are set on remote and automated machines, whose screen the client's user probably does not see. */

@@ -273,7 +273,7 @@ interface Identity {
   signIn(publicUrl: string): Promise<SignIn>;
   /** True if the issuer answered the last request. Absent for a tokens file. */
   readonly reachable?: () => boolean;
-  /** The part whose absence now keeps all callers from being authenticated. Undefined if nothing is missing. */
+  /** The missing part without which no caller can be authenticated. Undefined if nothing is missing. */
   missingPart(): NeededPart | undefined;
   close?(): Promise<void>;
 }

@@ -179,7 +179,7 @@ function outcomeLines(change: RecordedChange, layout: TextLayout, now: Date): st
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
   const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
   const about = say`${ageOf(time, now, layout)}, ${facts}`;
-  // Leaves room at the start of the first line. The outcome is put there below, in its own colour.
+  // Leaves room at the start of the first line, where the outcome is inserted below in its own colour.
   const start = `  ${outcome} `.length;
   // Truncates lines, because a name without spaces can be longer than a line.
   const lines = wrapped(about, width, { start, indent: 4 }).map((line) => shortened(line, width));

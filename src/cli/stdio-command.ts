@@ -55,7 +55,7 @@ async function serveClient(
     // These listeners are added before the transport adds its own, which abort running calls. So changes are detached first.
     for (const event of ['end', 'close', 'error']) stdin.once(event, end);
     stdout.once('error', end);
-    // `stop` cannot have aborted before, because `runUntilSignal` creates it just before it calls `serve`, and nothing is awaited in between.
+    // No abort can be missed, because `runUntilSignal` creates `stop` just before it calls `serve`, and nothing is awaited in between.
     stop.addEventListener('abort', end);
   });
 

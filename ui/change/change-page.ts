@@ -197,7 +197,7 @@ const decisionButtons = ({ accept, decline, risks }: ProposedChange): ShownButto
   hasNoWayBack: risks.includes('no way back'),
 });
 
-/** Needs no warning (`hasNoWayBack`), because "Ask again" only repeats an agreement, and "Plan again" only makes a plan. */
+/** A button that needs no warning (`hasNoWayBack`): "Ask again" only repeats an agreement, and "Plan again" only makes a plan. */
 const singleButton = (firstLabel: 'Ask again' | 'Plan again'): ShownButtons => ({
   firstLabel,
   areBusy: false,
