@@ -7,12 +7,11 @@ import type { Elicitor, UserReply } from '../consent/elicitor.js';
 import type { EndedOutcome, Failure, Success } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { createConsentTokens } from '../consent/tokens.js';
-import { startRuntime } from '../runtime.js';
+import { type Runtime, startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
-import type { SealingKeys } from '../util/seal.js';
 import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
   type Command,
@@ -221,7 +220,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
     // Never happens: this outcome is for clients that send the user's answer with a second request, and the terminal answers at once.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
-      warnIfPlanIdEndsWithProcess(config, planKeys, terminal.stderr);
+      warnIfPlanIdEndsWithProcess(config, runtime.server, terminal.stderr);
     return outcome;
   } finally {
     spinner.stop();
@@ -232,12 +231,14 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
 
 /** Warns if the planId is valid only in this process. */
 function warnIfPlanIdEndsWithProcess(
-  { sandbox, stateKeys }: Config,
-  planKeys: SealingKeys | undefined,
+  config: Config,
+  { stateKeys, planKeys = stateKeys }: Runtime['server'],
   stderr: Terminal['stderr'],
 ): void {
-  const endsWithProcess = sandbox || (stateKeys === undefined && planKeys === undefined);
-  if (!endsWithProcess) return;
+  const { sandbox } = config;
+  // Without CLOUDOPS_STATE_KEY, `stateKeys` exist only in this process. They also sign planIds if the file with the key for planIds cannot be used.
+  const isSignedByProcess = config.stateKeys === undefined && planKeys() === stateKeys();
+  if (!sandbox && !isSignedByProcess) return;
   const hint = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
   printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${hint}`);
 }

@@ -238,6 +238,7 @@ describe('a planId', () => {
     expect(stderr).toMatch(
       /"event":"state key","message":".*plan-key\W+ cannot be used \(it holds no key, or others can read it\)/,
     );
+    expect((await planned(env)).stderr).toMatch(/^note: this planId is valid only in this process/);
   });
 });
 
