@@ -47,8 +47,8 @@ export async function checkDefinition(
 ): Promise<Operation> {
   refuseIfAny([...combinationProblems(operation), ...conflictProblems(operation, known, hosts, otherFile)]);
   const complete = withKnownReads(operation, known);
-  // Only operations of API models have schemas already. Schemas and paths are made from the model, and an example of the file was checked when
-  // the operation was made (model-operation.ts).
+  // Operations of API models have schemas already, and need no check here: their schemas and paths come from the model, and model-operation.ts
+  // has checked their example.
   return complete.schemas === undefined ? { ...complete, schemas: await checkedSchemas(complete, hosts) } : complete;
 }
 
@@ -149,7 +149,7 @@ async function checkedSchemas(operation: Operation, hosts: HostRules): Promise<N
     ...unknownPaths(operation, schemas.input),
   ]);
 
-  // Checked last, because the arguments of the probe (the call with which `doctor` checks keys) and of the example have to fit `input`.
+  // These checks come last, because they parse arguments with `input`, which is checked above.
   refuseIfAny([...probeProblems(operation), ...(await exampleProblems(operation))]);
   return schemas;
 }
@@ -184,7 +184,7 @@ function sizeAndNameProblems(operation: Operation, { input, output }: NonNullabl
       isChange && !hasAllControlArguments,
       'input: lacks ...kit.fields.consentArguments(), or planArguments() if it is repeatable',
     ],
-    // A read with some of these names is accepted. All of them together mean that the file took a read for a change.
+    // A read may have some of these names. All of them together mean that its author took it for a change.
     [!isChange && hasAllControlArguments, 'input: must not have the control arguments of a change'],
   ]);
 }
@@ -207,7 +207,7 @@ function unknownPaths(operation: Operation, schema: JsonSchema): string[] {
   );
 }
 
-/** @param path dotted, with `[]` for each element of a list: `rules[].id` has the steps `rules`, `[]` and `id` */
+/** True if the schema has an argument at a dotted path. `[]` is a step for the elements of a list: `rules[].id` is `rules`, `[]`, `id`. */
 function hasArgument(schema: JsonSchema, path: string): boolean {
   const steps = path.split(/\.|(?=\[\])/);
   const schemaAtPath = steps.reduce<unknown>((parent, step) => {
@@ -234,7 +234,7 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
   const parsed = input().safeParse(example);
   if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, shownIssues).join('; ')}`];
 
-  // Not in the `try`, because an error of `request` is already an `OperationFault` with the name of the function. The caller reports it.
+  // The caller reports an error of `request`, which is already an `OperationFault` with the name of the function.
   const { body } = await request(parsed.data);
   if (body === undefined) return [];
   try {

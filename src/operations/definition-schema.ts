@@ -10,7 +10,7 @@ import { isSafeText, type SafeText } from '../util/safe-text.js';
 import { type AnyFunction, type CallObserver, guardAsyncFunction, guardFunction, guardSchema } from './guard.js';
 import { unknownName } from './unknown-name.js';
 
-/** The schema of an operation from an outside file. Parsing a definition also guards its functions (guard.ts). */
+/** This file has the schema of operations from outside files. Parsing a definition also guards its functions (guard.ts). */
 
 const maximumPath = 16_384;
 const maximumText = 4000;
@@ -125,7 +125,7 @@ const request = (isS3: boolean) =>
       )
       .exactOptional(),
     headers: requestHeaders.exactOptional(),
-    // One message for all problems of a body, because the functions of the kit make its fields.
+    // One message is enough for all problems of a body, because authors make bodies with functions of the kit.
     body: z
       .custom<RequestBody>(
         (body) => requestBody.safeParse(body).success,
@@ -144,7 +144,7 @@ const isFunction = (value: unknown): value is AnyFunction => typeof value === 'f
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'name' in value && 'request' in value;
 
-/** Begins the sentence that quotes a plain string, which a function returned although a text made by `kit.say` is needed. */
+/** Begins the sentence that quotes a plain string that a function returned in place of a text made by `kit.say`. */
 export const plainString = '. This is a plain string: ';
 
 function plainTextProblem({ input }: { readonly input?: unknown }): string {
@@ -288,7 +288,6 @@ const probe = object({ arguments: fields, accepted: z.array(limitedText(100)) })
 
 /** Makes the schema of a definition. `Operation` says what each field means. */
 function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
-  // Each makes a schema that accepts a function. Parsing replaces the function by a guarded one, whose faults name the operation.
   const { returns, promises, makesSchema } = guards;
   return object({
     name: toolName,
@@ -324,7 +323,6 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
     // The request.
     method,
     hostPrefix: hostPrefix.exactOptional(),
-    // A path may hold ".." in S3 only, because an object may be called so.
     request: promises('request', request(isS3)),
     // True if the request has an idempotency token.
     takesToken: trueOrFalse.exactOptional(),
@@ -368,8 +366,8 @@ export type DefinitionParser = (definition: unknown) => ParsedDefinition;
 
 /** Returns the function that parses definitions. Parsing replaces the functions of an operation by guarded ones (guard.ts). */
 export function createDefinitionParser(observer: CallObserver): DefinitionParser {
-  // All definitions share two schemas, because a schema takes milliseconds to build. So a schema does not know the name of the operation:
-  // while a definition is parsed, each guarded function copies the name from here, and keeps it for later calls.
+  // All definitions share two schemas, because a schema takes milliseconds to build. A shared schema cannot hold the name of an operation, so
+  // each guarded function copies the name from here while its definition is parsed.
   let nameBeingParsed = '';
   const guards = createGuards(() => nameBeingParsed, observer);
   const schemaForS3 = lazy(() => operationSchema(guards, { isS3: true }));

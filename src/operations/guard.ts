@@ -29,13 +29,10 @@ export function guardFunction<Result>(
   return (...args) => attempt(name, () => checkResult(name, callback(...args), result), observer);
 }
 
-/** Time limit for a promise of a function (milliseconds). Without it, a promise that never resolves would keep a sent change without an ending. */
+/** Time limit for a promise of a function (milliseconds). Without it, a promise that never resolves would keep a sent change unfinished. */
 const promiseMs = 5_000;
 
-/**
- * Like `guardFunction`, for a function that may return a promise. If the function does, the promise of the wrapper rejects with its fault, or
- * with a fault after `timeLimitMs`.
- */
+/** Like `guardFunction`, for a function that may return a promise. The promise of the wrapper rejects after `timeLimitMs` at the latest. */
 export function guardAsyncFunction<Result>(
   name: string,
   callback: AnyFunction,
@@ -52,22 +49,22 @@ export function guardAsyncFunction<Result>(
   };
 }
 
-/** Wraps a function that makes a schema. The schema is made once. Its rules are guarded as well, because they are code of the file. */
+/** Wraps a function that makes a schema. The schema is made once. Its rules are code of the file, so they are guarded as well. */
 export function guardSchema(name: string, make: AnyFunction, observer: CallObserver): () => z.ZodObject {
   const makeSchema = guardFunction(name, make, objectSchema, observer);
   return lazy(() => {
     const schema = makeSchema();
     const guarded = schema.clone();
     guarded.safeParse = (value, params) => {
-      const where = () => [name, ...fieldsThatThrow(schema, value)].join('.');
+      const where = () => [name, ...fieldThatThrows(schema, value)].join('.');
       return attempt(name, () => schema.safeParse(value, params), observer, where);
     };
     return guarded;
   });
 }
 
-/** The name of the first field whose rules throw for an object. Empty if there is none, because a rule for the whole object throws. */
-function fieldsThatThrow({ shape }: z.ZodObject, value: unknown): string[] {
+/** Returns the name of the first field whose rules throw for an object, or an empty list if only a rule for the whole object throws. */
+function fieldThatThrows({ shape }: z.ZodObject, value: unknown): string[] {
   const throwing = Object.entries(shape).find(([field, rules]) => {
     try {
       z.safeParse(rules, Object(value)[field]);
@@ -97,9 +94,9 @@ function attempt<Result>(name: string, run: () => Result, observer: CallObserver
   }
 }
 
-/** @throws OperationFault for an error that the function `name` has thrown */
+/** Throws an error of the function `name` as an `OperationFault`, after telling the observer. */
 function raise(name: string, error: unknown, { failed }: CallObserver): never {
-  // `encodeSegment` throws a URIError for half of a surrogate pair. The argument is wrong then, and the operation has no fault.
+  // `encodeSegment` throws a URIError for half of a surrogate pair. This is an error of the argument, and no fault of the operation.
   if (error instanceof URIError) throw error;
   const fault = error instanceof OperationFault ? error : faultOf(name, error);
   failed?.(fault);
@@ -114,7 +111,10 @@ function faultOf(name: string, error: unknown): OperationFault {
   });
 }
 
-/** @throws OperationFault if the value is a promise, or the schema refuses it */
+/**
+ * Returns the value as the schema parses it.
+ * @throws OperationFault if the value is a promise, or the schema refuses it
+ */
 function checkResult<Result>(name: string, value: unknown, schema: z.ZodType<Result>): Result {
   if (value instanceof Promise) {
     // Nothing awaits the promise, and an unhandled rejection would end the process.

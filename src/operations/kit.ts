@@ -97,8 +97,8 @@ export const createKit = (fromModel: FromModel): Kit => ({
     // that a schema does not name.
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
-    // `withLazySchemas` makes each schema at its first use. The cast: an outside file may give a function as `example`, which
-    // `DefinedOperation` does not allow. It is safe, because `withLazySchemas` only copies `example`.
+    // An outside file may give a function as `example`, which `DefinedOperation` does not allow. The cast is safe, because `withLazySchemas`
+    // only copies `example`.
     return withLazySchemas(operation as DefinedOperation);
   },
   fromModel,

@@ -26,7 +26,7 @@ export interface OwnOperations {
   readonly operations: readonly Operation[];
   /** Reads that show the progress of built-in changes, by the tool name of the change. Files add them with `kit.extend`. */
   readonly follows?: Readonly<Record<string, Follow>>;
-  /** Doubts about files and operations that do not keep the server from starting, one sentence each. */
+  /** Warnings about files and operations, one sentence each. The server starts in spite of them. */
   readonly notes?: readonly SafeText[];
   /** The notes about files only. Unlike `notes`, they are also given if there are problems. */
   readonly fileNotes?: readonly SafeText[];
@@ -56,7 +56,6 @@ interface Loaded {
   readonly operations: Operation[];
   /** Reads that show the progress of built-in changes, by the tool name of the change. */
   readonly follows: Record<string, Follow>;
-  /** Files without operations and extensions. */
   readonly emptyFiles: string[];
   /** The file of each operation and extension, by tool name. */
   readonly files: Map<string, string>;
@@ -78,7 +77,7 @@ export async function loadOperations(
   const { files, problem } = await filesAt(path);
   const problems = problem === undefined ? [] : [problem];
   for (const file of files) {
-    // Adds to `loaded`. One after the other, because an operation may name the operations of earlier files.
+    // Files are loaded one after another, because an operation may name the operations of earlier files, which are in `loaded`.
     const fileProblems = await loadFile(file, loaded, context);
     problems.push(...fileProblems.slice(0, maximumProblems).map((text) => problemLine(file, text)));
   }
@@ -93,7 +92,7 @@ export async function loadOperations(
   return { operations, follows, notes: [...fileNotes, ...doubts.map(aboutFiles)], fileNotes, problems: [] };
 }
 
-/** Makes safe text of a sentence of this server. `defined` adds no quotation marks, because the sentence already quotes what a file contains. */
+/** Makes safe text of a sentence about the files. `defined` adds no quotation marks, because the sentence already quotes texts of the files. */
 const aboutFiles = (text: string): SafeText => say`CLOUDOPS_OPERATIONS: ${defined(text)}`;
 
 const problemLine = (file: string, problem: string): string => {
@@ -152,7 +151,7 @@ async function loadFile(path: string, loaded: Loaded, context: Context): Promise
 function problemsIn(error: unknown): readonly string[] {
   if (error instanceof UnusableFile) return error.problems;
   if (error instanceof OperationFault) return [error.message];
-  // Code of the file that no guard wraps, such as the getter of a field.
+  // This error is from code of the file that no guard wraps, such as the getter of a field.
   return [`it cannot be checked: ${quote(reasonOf(error), maximumReasonLength)}`];
 }
 
@@ -195,7 +194,7 @@ async function importFile(path: string, context: Context): Promise<readonly unkn
 
   announceStep?.(`${file}: import`);
   const { default: makeEntries } = await orUnusable('it cannot be imported', path, async () => {
-    // The module of a JSON file has the same default export as that of a JavaScript file: a function that makes the operations.
+    // A JSON file becomes a module with the same default export as a JavaScript file: a function that makes the operations.
     const isJson = path.endsWith('.json');
     return parsed(fileModule, isJson ? await moduleOfJson(path) : await import(pathToFileURL(resolve(path)).href));
   });
@@ -212,8 +211,8 @@ async function importFile(path: string, context: Context): Promise<readonly unkn
   return entries;
 }
 
-/** Runs a step of the import. Its error becomes an `UnusableFile` that says what the step has done: `ifThrown`. */
-async function orUnusable<Value>(ifThrown: string, path: string, step: () => Promise<Value>): Promise<Value> {
+/** Runs a step of the import. An error of the step becomes an `UnusableFile`, whose message begins with `failure`. */
+async function orUnusable<Value>(failure: string, path: string, step: () => Promise<Value>): Promise<Value> {
   try {
     return await step();
   } catch (error) {
@@ -223,7 +222,7 @@ async function orUnusable<Value>(ifThrown: string, path: string, step: () => Pro
         'this version of Node.js does not load TypeScript: use Node.js 22.18 or later, or JavaScript',
       );
     const reason = error instanceof Error ? error.message : 'no error was given';
-    throw new UnusableFile(`${ifThrown}: ${quote(reason, maximumReasonLength)}${placeOf(error, path)}`);
+    throw new UnusableFile(`${failure}: ${quote(reason, maximumReasonLength)}${placeOf(error, path)}`);
   }
 }
 
@@ -237,7 +236,10 @@ function placeOf(error: unknown, path: string): string {
   return isScript ? ' (node --check shows the line)' : '';
 }
 
-/** @throws UnusableFile with all problems of the value in one sentence */
+/**
+ * Returns the value as the schema parses it.
+ * @throws UnusableFile with all problems of the value in one sentence
+ */
 function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value {
   const { data, error } = schema.safeParse(value);
   if (error !== undefined) throw new UnusableFile(messagesOf(error));
@@ -257,7 +259,10 @@ async function moduleOfJson(path: string): Promise<{ readonly default: (kit: Kit
   return { default: ({ fromModel }) => fromModel(model, settings) };
 }
 
-/** @throws UnusableFile that says where a text is not JSON */
+/**
+ * Parses the text of a JSON file.
+ * @throws UnusableFile that says where the text is not JSON
+ */
 function parseJsonFile(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -266,7 +271,7 @@ function parseJsonFile(text: string): unknown {
   }
 }
 
-/** Returns the kit's `fromModel`. It loads the code for models with the first model, so that a server without models starts fast. */
+/** Returns the kit's `fromModel`, which loads the code for models with the first model, so that a server without models starts fast. */
 const fromModelIn =
   (folder: string, { hosts, modelSchemas }: Context): FromModel =>
   async (path, settings) => {
@@ -313,7 +318,7 @@ async function addOperation(
 
 /** Returns the name of the file from which an operation with this name was loaded. Undefined if none was loaded. */
 function fileOfLoaded(operationName: string, { operations, files }: Loaded): string | undefined {
-  // `files` may also have a file that extends a built-in operation of this name. That file has not taken the name.
+  // `files` also has files that only extend a built-in operation of this name, and have not taken the name.
   if (!operations.some(({ name }) => name === operationName)) return undefined;
   const path = files.get(operationName);
   return path === undefined ? undefined : basename(path);

@@ -41,14 +41,14 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked);
   // The protocols return a big number as an object with the number as text in the field `string`.
   if (rules?.kind === 'bigNumber' && typeof value.string === 'string') return value.string;
-  // A map, or an object that the model does not describe.
+  // The value is a map, or an object that the model does not describe.
   const elementRules = rules?.kind === 'map' ? rules.element() : undefined;
   return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
 }
 
 /**
- * Converts a value without inner values. Usually, the codec has converted times, blobs and numbers. If any value of the answer is in a wrong
- * format, the codec returns all of them unconverted.
+ * Converts a value without inner values. Usually, the codec has already converted times, blobs and numbers. If any value of the answer is in
+ * a wrong format, the codec converts none, so this function converts the others.
  */
 function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
   // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text.
@@ -73,7 +73,7 @@ function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
   }
 }
 
-/** Returns the number in a text, as XML has it. A text that is no number, or an integer that JavaScript would round, stays as it is. */
+/** Returns the number that a text, such as one in XML, stands for. Other texts stay as they are, and so do integers that JavaScript would round. */
 function numberIn(text: string): number | string {
   const number = Number(text);
   // `Number` also reads other notations, such as `0x10`.
@@ -95,7 +95,7 @@ function timeText(value: string | number): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
-/** The schemas of values that a record has as text. A value in another format is not converted, and does not match. */
+/** Schemas of the values that records hold as text. A value in a wrong format, which `simpleValue` leaves as it is, does not match. */
 const textFormats = {
   integer: () => z.stringFormat('int', /^-?\d+$/),
   number: () => z.stringFormat('number', /^(?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|-?Infinity)$/i),

@@ -18,8 +18,8 @@ interface SummarizedOperation {
 }
 
 /**
- * Returns a sentence about a successful answer. About the answer to a change, and about an answer with one thing, it has the state and the
- * names of the thing. About other answers, it has the longest list with the first entries. A second sentence says if more entries follow.
+ * Returns a sentence about a successful answer. If the answer is to a change or has one thing, the sentence has the state and the names of the
+ * thing, and otherwise the longest list with its first entries. A second sentence says if more entries follow.
  */
 export function answerSummary(
   operationName: string,
@@ -31,7 +31,7 @@ export function answerSummary(
   return saysMore ? say`${summary} More follow.` : summary;
 }
 
-/** Returns the first sentence. It is about the list `items` if the record has it, and otherwise about one thing or about the longest list. */
+/** Returns the first sentence. Its subject is the list `items` if the record has this list, and otherwise one thing or the longest list. */
 function summaryOfPage(
   operationName: SafeText,
   record: Readonly<Record<string, unknown>>,
@@ -49,7 +49,7 @@ function summaryOfPage(
   const isAboutList = list !== undefined && !describesChange && !isPartOfOneThing(record, list);
   if (isAboutList && !isChange) return say`${operationName} found ${listText(list)}.`;
 
-  // A change that was accepted may be going on, or may have failed for some entries.
+  // A change "was accepted", because it may still be going on, or may have failed for some entries.
   const beginning = say`${operationName} ${words(isChange ? 'was accepted' : 'succeeded')}`;
   if (isAboutList) return say`${beginning}. Its answer has ${listText(list)}.`;
 
@@ -68,7 +68,7 @@ function isPartOfOneThing(record: Readonly<Record<string, unknown>>, { path }: L
   const holder = path.slice(0, Math.max(0, path.lastIndexOf('.')));
   const fields = holder === '' ? record : valueAt(record, holder);
   const textFields = Object.keys(Object(fields)).filter((name) => textAt(fields, name) !== undefined);
-  // Next to a list that is a field of the answer itself, a name may be that of the thing that holds the entries, such as a bucket.
+  // A name at the top level does not count, because it may be the name of the thing that holds the entries, such as a bucket.
   return textFields.some((name) => namesState(name) || (holder !== '' && isNameOrId(name)));
 }
 

@@ -16,7 +16,7 @@ export interface ListingLimits {
   readonly namesLimit: number;
 }
 
-/** Decides, besides the rules for a value, how the value is listed. */
+/** The limits and the nesting with which a value is listed. */
 interface ListingContext extends Nesting {
   readonly limits: ListingLimits;
 }
@@ -26,7 +26,7 @@ interface ObjectListing extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Returns the JSON Schema of arguments with types and short descriptions only. A call that breaks another rule gets the rule in words. */
+/** Returns the JSON Schema of arguments for the list of tools, with types, short descriptions and few rules. */
 export const argumentListing = (fields: readonly Argument[], depth: number, limits: ListingLimits): ObjectListing =>
   objectListing(fields, requiredNames(fields), { depth, around: [], limits });
 
@@ -52,11 +52,10 @@ function propertyListing({ name, documentation, rules }: Argument, context: List
 const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
 
 /**
- * Returns the JSON Schema of a value, without a description. Of the rules, it has only short enumerations and the bounds of integers, because
- * each rule takes room in the list of tools. A call that breaks another rule gets the rule in words.
+ * Returns the JSON Schema of a value, without a description. The only rules in it are short enumerations and bounds of integers, because each
+ * rule takes room in the list of tools. The error of a call that breaks another rule names the rule.
  */
 function valueListing(rules: ValueRules, context: ListingContext): JsonSchema {
-  // A map, a document, and a structure that is nested too deeply or contains itself, are given as JSON text.
   if (isJsonText(rules, context)) return { type: 'string' };
   switch (rules.kind) {
     case 'structure':
@@ -86,7 +85,7 @@ function structureListing(rules: StructureRules, context: ListingContext): JsonS
 const areValuesShown = (values: readonly string[], { limits }: ListingContext): boolean =>
   values.length <= limits.valuesLimit;
 
-/** Returns the format of a value for its description. Empty if the type in the schema says it. */
+/** Returns the format of a value for its description. Empty if the schema already has the format. */
 function formatHint(rules: ValueRules, context: ListingContext): string {
   switch (rules.kind) {
     case 'list':

@@ -27,24 +27,26 @@ export function translatePath(
   return resolvePath(path, fields, to, naming).path;
 }
 
-/** What a setting may name in an answer. `accepts` tests the rules of the named value. `problem` ends the sentence about another value. */
+/** The parts of an answer that settings name. `accepts` tests the rules of the named value. `problem` ends the sentence about another value. */
 const answerParts = {
   entries: { accepts: holdsEntries, problem: 'is neither a list nor a map of lists' },
   text: { accepts: ({ kind }: ValueRules) => kind === 'text' || kind === 'enum', problem: 'is no text' },
 } as const;
 
+interface AnswerPath {
+  readonly path: string;
+  readonly leadsTo: keyof typeof answerParts;
+  /** The setting that has the path, for error messages. */
+  readonly setting: string;
+}
+
 /**
  * Translates the path of a part of the answer to names in the model, as `translatePath` does.
- * @throws ModelError also if the value at the path is another part than `part`
+ * @throws ModelError for a name that the model does not have, or if the path does not lead to `leadsTo`
  */
-export function translateAnswerPath(
-  part: keyof typeof answerParts,
-  path: string,
-  fields: readonly Argument[],
-  setting: string,
-): string {
+export function translateAnswerPath({ path, leadsTo, setting }: AnswerPath, fields: readonly Argument[]): string {
   const resolved = resolvePath(path, fields, 'memberName', { setting, structure: 'the answer' });
-  const { accepts, problem } = answerParts[part];
+  const { accepts, problem } = answerParts[leadsTo];
   if (resolved.rules !== undefined && !accepts(resolved.rules))
     throw new ModelError(`${setting}: ${quoteName(path)} ${problem} in the answer`);
   return resolved.path;
@@ -58,13 +60,14 @@ function holdsEntries(rules: ValueRules): boolean {
   return rules.kind === 'list' || rules.kind === 'document';
 }
 
-/** A translated path, with the rules for the value at its end. Undefined for a value that the model does not describe. */
+/** A translated path. */
 interface ResolvedPath {
   readonly path: string;
+  /** Rules for the value at the path. Undefined if the model does not describe the value. */
   readonly rules: ValueRules | undefined;
 }
 
-/** Translates each name of a path, which may be a `name` or a `memberName`, to the name of the kind `to`. */
+/** Translates each name of a path, which may be a `name` or a `memberName`, to a name of the kind `to`. */
 function resolvePath(
   path: string,
   fields: readonly Argument[],
@@ -73,7 +76,7 @@ function resolvePath(
 ): ResolvedPath {
   // `rules[0].id` has the first name `rules`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
-  // A name of the kind `to` has priority, because it stays unchanged even if another field has it as its name of the other kind.
+  // If two fields have this name, one as `name` and the other as `memberName`, the name is taken to be of the kind `to` already.
   const field = fields.find((each) => each[to] === firstName) ?? fields.find((each) => isNamed([firstName], each));
   if (field === undefined) throw new ModelError(unknownMember(firstName === '' ? path : firstName, fields, naming));
 
@@ -82,7 +85,7 @@ function resolvePath(
   if (rest === undefined) return { path: start, rules };
 
   const inner = innerFields(rules);
-  // Undefined for a map or a document, which may have any names.
+  // A map or a document may have any names.
   if (inner === undefined) return { path: `${start}.${rest}`, rules: undefined };
 
   const resolved = resolvePath(rest, inner, to, { ...naming, structure: `${field[to]} of ${naming.structure}` });

@@ -30,7 +30,7 @@ function argumentSchema(argument: Argument, nesting: Nesting): z.ZodType {
   const { name, isRequired, location, documentation, rules } = argument;
   const shown = shownSchema(rules, nesting);
   const schema = location === undefined ? shown : rulesOfLocation[location](shown);
-  // Not shortened as in the list of tools, because the reference of the operation shows the whole text.
+  // The documentation is not shortened as in the list of tools, because the reference of the operation shows it whole.
   const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
   return isRequired ? described : described.optional();
 }
@@ -58,8 +58,8 @@ const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
 /**
- * Returns the schema that checks a value outside JSON text, or the JSON text that a value is given as. Hosts can show the fields of its
- * structures and the elements of its lists.
+ * Returns the schema of an argument or of a value in it. Hosts can show the fields and elements in this schema. They cannot show the inside of
+ * a value that is given as JSON text (`isJsonText`).
  */
 function shownSchema(rules: ValueRules, nesting: Nesting): z.ZodType {
   if (isJsonText(rules, nesting)) return jsonText(() => innerSchema(rules));
@@ -190,7 +190,7 @@ function textSchema({ limits, pattern }: Extract<ValueRules, { kind: 'text' }>):
     .refine((value) => value.isWellFormed(), notUnicode)
     .refine((value) => isWithin(limits, [...value].length), `must have ${limitsText(limits, 'characters')}`);
   const read = pattern === undefined ? undefined : readPattern(pattern);
-  // There is no pattern, or the pattern is left to the cloud.
+  // Only the cloud checks an `unchecked` pattern.
   if (read?.kind !== 'checked') return text;
   return text.refine(read.allows, `must match the pattern ${pattern}`);
 }

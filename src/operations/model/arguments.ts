@@ -99,7 +99,7 @@ const reservedNames: readonly string[] = ['account', ...Object.keys(consentArgum
 const allowedName = /^[A-Za-z][\w-]{0,63}$/;
 
 /**
- * Makes an argument of each member. It is named as in requests if that name is usable, or else as in the model, if need be with a "_".
+ * Makes an argument of each member. Its name is the name in requests if usable, or else the name in the model, if need be with a "_".
  * @param isOfInput true for the members of an operation's input, and false for those of a structure
  */
 function namedArguments(
@@ -111,7 +111,7 @@ function namedArguments(
   const memberNames = new Set(members.map(({ name }) => name));
   return members.map((member) => {
     const requestName = requestNameOf(model, member, isOfInput);
-    // The name in requests may be another member's name in the model. It is then left to that member.
+    // A name in requests that is another member's name in the model is left to that member.
     const belongsToOther = requestName !== member.name && memberNames.has(requestName);
     const candidates = [...(belongsToOther ? [] : [requestName]), member.name, `${member.name}_`];
     const isUsable = (candidate: string) => allowedName.test(candidate) && !taken.has(candidate);
@@ -183,8 +183,8 @@ function simpleRules({ id, type }: SimpleShape, traits: Traits, limitsIn: ReadLi
       return { kind: 'integer', limits: { min: -128, max: 127, ...limitsIn('range') } };
     case 'short':
       return { kind: 'integer', limits: { min: -32_768, max: 32_767, ...limitsIn('range') } };
-    // `integer` and `long` get no such bounds: they are common, and bounds take room in the list of tools. The API itself refuses an integer
-    // of more than 32 bits, and `integerSchema` refuses a number that JavaScript does not hold exactly.
+    // `integer` and `long` are so common that the bounds of their types would take too much room in the list of tools. The API refuses integers
+    // of more than 32 bits, and `integerSchema` refuses numbers that JavaScript does not hold exactly.
     case 'integer':
     case 'long':
       return { kind: 'integer', limits: limitsIn('range') };
@@ -204,8 +204,8 @@ function simpleRules({ id, type }: SimpleShape, traits: Traits, limitsIn: ReadLi
 const limitsSchema = z.object({ min: z.coerce.number(), max: z.coerce.number() }).partial();
 
 /**
- * Returns the name of a member in requests. A flattened list or map has no name there, because only its entries are sent, with a name of
- * their own (`Object` for `Objects`). For such a member, the name in the model is returned.
+ * Returns the name of a member in requests. Of a flattened list or map, requests have only the entries, under another name (`Object` for
+ * `Objects`), so its name in the model is returned.
  * @param isOfInput true for a member of an operation's input, because only such members may be in the query or a header
  */
 function requestNameOf({ service, shape }: Model, { name, target, traits }: Member, isOfInput: boolean): string {

@@ -276,14 +276,14 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
 }
 
 /**
- * The name that a shape gives the XML root, and members without a name. Undefined for a shape with a `location`, because its `locationName` is
- * the name of a header or a parameter.
+ * Returns the XML name of a shape, for the root and for members without a name of their own. Undefined for a shape with a `location`, because
+ * its `locationName` is the name of a header or a parameter.
  */
 const nameOfShape = ({ location, locationName }: BotocoreShape) => (location === undefined ? locationName : undefined);
 
 /** Converts a shape to the AST. If a list or map lacks its content, the error is thrown when the AST is read. */
 function convertShape(shape: BotocoreShape, context: Context): unknown {
-  // The protocols of JSON ignore `xmlName`.
+  // `xmlName` is set for every protocol, because those of JSON ignore it.
   const nameTraits = nameTrait(nameOfShape(shape), 'smithy.api#xmlName');
   const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTraits };
   if (shape.document === true) return { type: 'document', traits };
@@ -337,7 +337,7 @@ function shapeTraits({ type, min, max, pattern }: BotocoreShape): Traits {
   });
 }
 
-/** Converts a member of `parent`, which says if the member is required, and if it is the whole body. */
+/** Converts a member. Its `parent` says whether the member is required, and whether the member is the whole body. */
 function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
   const target = context.shapes[member.shape];
   const isMap = target?.type === 'map';

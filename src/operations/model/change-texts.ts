@@ -24,8 +24,8 @@ interface Identifier {
 }
 
 /**
- * Returns the texts of a change for its plan and its question. Texts come from the model and from the settings in the file of operations.
- * `defined` shows them as they are, `own` does so for a single name, and `say` puts the value of an argument in quotation marks.
+ * Returns the texts of a change for its plan and its question. Texts of the model and of the settings are shown without quotation marks (by
+ * `defined`, and single names by `own`). `say` quotes the values of arguments.
  * @param apiName name of the API for people: the prefix of its tools, or its name in settings
  */
 export function changeTexts(
@@ -99,8 +99,8 @@ const identifierTexts = (identifiers: readonly Identifier[], input: Input): read
     const isWhole = endOfName(first) === first;
     const words = isWhole ? identifier.words : identifier.words.replace(/ (?:url|arn)s?$/i, '');
     const text = say`${defined(words)} ${namesText(names)}`;
-    // `text` may have only the end of the name. Then the whole name follows as a detail, which a headline that is too long leaves out first. A
-    // list has no such detail, because the question shows its names whole.
+    // If `text` has only the end of the name, the whole name follows as a detail, which a headline that is too long leaves out first. The
+    // question shows the names of a list whole, so they need no detail.
     return [isWhole || identifier.isList ? text : say`${text}${detail(say`, ${first}`)}`];
   });
 
@@ -137,7 +137,7 @@ const isNamedLikeId = ({ name, memberName }: Argument): boolean =>
 
 const singular = (nameOfList: string): string => nameOfList.replace(/s$/, '');
 
-/** @param place path of the list's entries or names. Undefined for an argument that is a text */
+/** Makes an identifier of an argument that is a text, or of a list whose entries or their names have the path `place`. */
 function identifierOf({ name, memberName, location }: Argument, place?: string): Identifier {
   const memberWords = singular(nameInWords(memberName).toLowerCase());
   return {
@@ -153,8 +153,8 @@ function identifierOf({ name, memberName, location }: Argument, place?: string):
 const levelsOfLists = 2;
 
 /**
- * Returns the required lists of texts that are named like IDs, names, ARNs or resources, and those of structures with such a field, such as
- * `Delete.Objects[].Key`. A list in which any field is a secret is left out.
+ * Returns the required lists of texts that are named like IDs, names, ARNs or resources, and the required lists of structures with such a
+ * field, such as `Delete.Objects[].Key`. A list in which any field is a secret is left out.
  */
 function identifyingLists(
   fields: readonly Argument[],
@@ -187,9 +187,11 @@ function namePathOf(list: Argument, entry: ValueRules): string | undefined {
 }
 
 /**
- * Returns the identifier with the name of the changed resource. It is an identifier with the last word of the operation, such as
- * `PolicyName` of `DeleteUserPolicy`. Otherwise, a deletion with a list deletes the entries of the list. Otherwise, it is the last argument in
- * the path, because a path goes from a resource to the resources in it. If no argument is in the path, it is the first identifier.
+ * Returns the identifier with the name of the changed resource. The first of these rules that applies decides:
+ *   - An identifier with the last word of the operation, such as `PolicyName` of `DeleteUserPolicy`.
+ *   - For a deletion, a list, because the operation deletes its entries.
+ *   - The last argument in the path, because a path goes from a resource to the resources in it.
+ *   - The first identifier.
  */
 function findResourceIdentifier(
   identifiers: readonly Identifier[],

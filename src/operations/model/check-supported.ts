@@ -64,7 +64,7 @@ function readShapes(model: Model, { input, output }: ModelOperation): void {
   }
 }
 
-/** @throws ModelError for a list or map of itself: only a structure between them can end the nesting, because its members may be absent */
+/** @throws ModelError for a list or map that contains itself without a structure between, because only absent members can end a nesting */
 function refuseEndlessNesting(model: Model, id: string): void {
   const around = new Set<string>();
   for (let shape = model.shape(id); shape.kind === 'list' || shape.kind === 'map'; ) {

@@ -97,7 +97,8 @@ const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
   `${title}.`;
 
 /**
- * @param tokens members with the token of a page, which `only` need not name, because a later call needs them to read on
+ * Returns the arguments that the settings choose.
+ * @param tokens members with the tokens of pages. They are chosen even if `only` does not name them, because calls need them to read on
  * @throws ModelError for a name that is no argument, and if a required argument is left out
  */
 function chosenArguments(
@@ -114,7 +115,7 @@ function chosenArguments(
   return chosen;
 }
 
-/** @throws ModelError for a name in `secretNames` or `show` that no member has, because a secret under a misspelled name would be shown */
+/** @throws ModelError for a name in `secretNames` or `show` that no member has, because a misspelled secret would be shown */
 function refuseUnknownSecrets(
   { secretNames, show }: OperationSettings,
   allArguments: readonly Argument[],

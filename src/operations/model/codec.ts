@@ -56,7 +56,7 @@ export function createCodec(model: Model): Codec {
           return undefined;
         }
       };
-      // The protocols also throw for a value in another format, such as a time, so a second attempt converts no values.
+      // The protocols also throw if a single value, such as a time, is in a wrong format, so a second attempt converts no values.
       return (await decodeWith(answerSchemaOf)) ?? (await decodeWith(unconvertedSchemaOf));
     },
   };
@@ -68,13 +68,13 @@ function withIdempotencyToken({ input }: ModelOperation, values: Values, token: 
   return member === undefined || token === undefined ? values : { [member.name]: token, ...values };
 }
 
-/** Replaces the JSON `null` by an empty body, because some of the protocols throw for it. */
+/** Replaces the body `null` by an empty body, because some of the protocols throw for `null`. */
 const withoutNullBody = ({ output }: ModelOperation, answer: ProtocolAnswer): ProtocolAnswer => {
   const isWholeBodyOneMember = output.members.some(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
   return answer.text.trim() === 'null' && !isWholeBodyOneMember ? { ...answer, text: '' } : answer;
 };
 
-/** True if the body of an answer is JSON. It is not if a text or blob is the whole body. */
+/** True if the body of an answer is JSON. A body that is a single text or blob is not JSON. */
 function isBodyJson({ service, shape }: Model, { output }: ModelOperation): boolean {
   const payload = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
   const body = payload === undefined ? output : shape(payload.target);
@@ -115,7 +115,7 @@ function isEscaped(json: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Keeps only the members of the output. */
+/** Keeps only the members of the output that have a value. */
 const knownMembers = ({ output }: ModelOperation, values: Values): Values =>
   Object.fromEntries(output.members.flatMap(({ name }) => (values[name] == null ? [] : [[name, values[name]]])));
 

@@ -11,7 +11,7 @@ export function documentationText(documentation: string): string {
     .trim();
 }
 
-/** The first `longestDocumentation` characters of documentation, without a tag, an entity or a word that this cuts. */
+/** The first `longestDocumentation` characters of documentation. A tag, an entity or a word that would be cut is left out. */
 const beginningOf = (documentation: string): string =>
   documentation.length <= longestDocumentation
     ? documentation

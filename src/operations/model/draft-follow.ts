@@ -81,7 +81,7 @@ function candidatesOf(read: ModelOperation, change: ModelOperation): readonly Ca
   );
 }
 
-/** Returns the read's arguments that the change requires, too. Undefined if there are none, or if the read requires other arguments. */
+/** Returns the arguments of the read that the change requires too. Undefined if there are none, or if the read requires others. */
 function argumentsFrom(change: ModelOperation, read: ModelOperation): Follow['arguments'] | undefined {
   const isRequired = ({ traits }: Member) => hasTrait(traits, 'smithy.api#required');
   const requiredByChange = new Set(change.input.members.filter(isRequired).map(({ name }) => name));

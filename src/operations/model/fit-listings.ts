@@ -53,7 +53,7 @@ type FitListing = (sizeLimit: number) => Listing;
 export function listingFitter(chosen: ChosenOperation): FitListing {
   // Each listing is made when it is first needed, because most tools are listed at the first level.
   const all = levels.map((level) => lazy(() => listingAt(level, chosen)));
-  // The input schema of any operation has this limit. It does not depend on `sizeLimit`, which is for the whole listing.
+  // `maximumSchema` limits the input schema of every operation. `sizeLimit` limits the whole listing.
   const firstSmallEnough = all.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
   if (firstSmallEnough < 0)
     throw new ModelError(
@@ -65,8 +65,8 @@ export function listingFitter(chosen: ChosenOperation): FitListing {
 }
 
 /**
- * Makes the listing of a tool at one level of detail. At some levels, optional arguments are folded: in the listing, one argument with JSON
- * text then stands for all of them.
+ * Makes the listing of a tool at one level of detail. At the levels with a `foldedNamesLimit`, optional arguments are folded: one argument with
+ * JSON text stands for all of them.
  */
 function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const { depth, toolDescriptionLimit, foldedNamesLimit } = level;
@@ -82,7 +82,8 @@ function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const foldedListing = folded && {
     [folded.name]: { type: 'string', description: namesHint(folded.fields, foldedNamesLimit) },
   };
-  const unfolded = toolArguments.filter((argument) => folded?.fields.includes(argument) !== true);
+  const foldedFields = folded?.fields ?? [];
+  const unfolded = toolArguments.filter((argument) => !foldedFields.includes(argument));
   const { properties, ...schema } = argumentListing(unfolded, depth, level);
   const input = { ...schema, properties: { ...properties, ...foldedListing, ...controlArguments.listing } };
 
@@ -93,8 +94,8 @@ function listingAt(level: Level, chosen: ChosenOperation): Listing {
 function isNeverFolded(argument: Argument, depth: number, { isSecret, settings }: ChosenOperation): boolean {
   // An argument with a secret is not folded, because a plan would then hide all folded arguments.
   if (secretPaths([argument], depth, isSecret).length > 0) return true;
-  // An argument that the read after a change needs is not folded, because the read takes the argument by its path. The path may go on inside
-  // the argument: `input.cluster.id`. So `cluster` also matches `input.clusters`, which only means that one argument more is not folded.
+  // The read after a change takes arguments by path, such as `input.cluster.id`, so these arguments are not folded. `cluster` also matches
+  // `input.clusters`, which does no harm.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
   return followPaths.some((path) =>
     [argument.name, argument.memberName].some((name) => path.startsWith(`input.${name}`)),

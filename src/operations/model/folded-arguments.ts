@@ -6,14 +6,14 @@ import type { Argument } from './arguments.js';
 
 /** Optional arguments that the list of tools combines in one argument with JSON text. A call may also have them one by one. */
 export interface FoldedArguments {
-  /** Name of the argument that combines them. */
+  /** Name of the combined argument. */
   readonly name: string;
   readonly fields: readonly Argument[];
 }
 
 /**
- * Folds the optional arguments, except those for which `isNeverFolded` is true. A secret must not be folded, because a plan would then hide
- * the whole JSON text. Undefined for too few arguments, or if no name is free.
+ * Folds the optional arguments for which `isNeverFolded` is false. A secret must not be folded, because a plan would hide the whole JSON text.
+ * Undefined for too few arguments, or if no name is free.
  */
 export function foldArguments(
   fields: readonly Argument[],

@@ -14,7 +14,7 @@ import { commonSizeLimit, listingFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
 import { type ModelSettings, readSettings } from './model-settings.js';
-import { passedBackTo } from './passed-back.js';
+import { createPassedBackFinder } from './passed-back.js';
 
 /** Makes operations from a model. The path of the model is relative to the file of operations. */
 export type FromModel = (path: string, settings: ModelSettings) => Promise<readonly Operation[]>;
@@ -41,17 +41,17 @@ export async function operationsFromModel(
   };
   const context = { model, codec: createCodec(model), fileSettings, controlArguments };
 
-  const namedTools = allOrProblems(Object.entries(fileSettings.operations), (operationSettings, name) => {
+  const tools = mapOrProblems(Object.entries(fileSettings.operations), (operationSettings, name) => {
     const chosen = chooseOperation(context, name, operationSettings);
-    return [name, { chosen, fitListing: listingFitter(chosen) }] as const;
+    return { chosen, fitListing: listingFitter(chosen) };
   });
-  const tools = namedTools.map(([, tool]) => tool);
   // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
-  const sizeLimit = commonSizeLimit(tools.map(({ fitListing }) => fitListing));
-  const findPassedBack = passedBackTo(tools.flatMap(({ chosen }) => chosen.toolArguments));
-  return allOrProblems(namedTools, ({ chosen, fitListing }) =>
-    modelOperation(context, chosen, fitListing(sizeLimit), findPassedBack),
+  const sizeLimit = commonSizeLimit(tools.map(([, { fitListing }]) => fitListing));
+  const findPassedBackFields = createPassedBackFinder(tools.flatMap(([, { chosen }]) => chosen.toolArguments));
+  const operations = mapOrProblems(tools, ({ chosen, fitListing }) =>
+    modelOperation(context, chosen, fitListing(sizeLimit), findPassedBackFields),
   );
+  return operations.map(([, operation]) => operation);
 }
 
 /** Adds the JSON Schemas of arguments, as hosts see them. */
@@ -61,18 +61,18 @@ function withListing(schemas: ControlArguments['schemas'], toJsonSchema: ToJsonS
 }
 
 /**
- * Calls `make` for each entry, with the name of its operation in the model.
+ * Maps the value of each entry, and keeps the name, which is the name of an operation in the model.
  * @throws UnusableFile after the last entry, with the problems of all entries for which `make` has thrown a `ModelError`
  */
-function allOrProblems<Entry, Result>(
-  entries: readonly (readonly [name: string, entry: Entry])[],
-  make: (entry: Entry, name: string) => Result,
-): readonly Result[] {
-  const results: Result[] = [];
+function mapOrProblems<Value, Result>(
+  entries: readonly (readonly [name: string, value: Value])[],
+  make: (value: Value, name: string) => Result,
+): readonly (readonly [name: string, result: Result])[] {
+  const results: [string, Result][] = [];
   const problems: string[] = [];
-  for (const [name, entry] of entries) {
+  for (const [name, value] of entries) {
     try {
-      results.push(make(entry, name));
+      results.push([name, make(value, name)]);
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       problems.push(`operations.${quoteName(name)}: ${error.message}`);

@@ -36,7 +36,7 @@ export function guessEffect({ name, method, isReadonly, isMethodFixed }: EffectS
   return { reason: `${nameSays}, ${modelSays}` };
 }
 
-/** The methods that tell whether an operation is a read: true for those of reads, false for those of changes. */
+/** The methods that tell whether an operation is a read: true for methods of reads, and false for methods of changes. */
 const methodsThatTell: ReadonlyMap<string, boolean> = new Map([
   ['GET', true],
   ['HEAD', true],
@@ -46,7 +46,7 @@ const methodsThatTell: ReadonlyMap<string, boolean> = new Map([
   ['POST', false],
 ]);
 
-/** A reason to doubt a declared effect. A problem keeps the file from being used. Its text gets a full stop where problems are listed. */
+/** A reason to doubt a declared effect. A problem keeps the file from being used. The list of problems adds the full stop to its text. */
 interface EffectDoubt {
   readonly kind: 'problem' | 'note';
   readonly text: string;
@@ -62,7 +62,7 @@ export function effectDoubt(operation: DeclaredOperation): EffectDoubt | undefin
 
 const ifSure = 'effectIsSure: true says that this is right';
 
-/** Returns a problem for a read that is surely a change by its name, because a read needs no plan and no consent. */
+/** Returns a problem for a read that is surely named like a change, and a note for a read that may be. Reads run without plan and consent. */
 function doubtOfRead({ api, method }: DeclaredOperation): EffectDoubt | undefined {
   const byName = effectOfName(api);
   if (byName === 'read') return undefined;

@@ -28,21 +28,21 @@ import {
   textTrait,
 } from './model.js';
 import type { ModelPages } from './model-pages.js';
-import type { FindPassedBack } from './passed-back.js';
+import type { FindPassedBackFields } from './passed-back.js';
 import type { ProtocolAnswer } from './protocol.js';
 import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
  * Makes an operation of this server from an operation of a model. `listing` holds the description and the input schema that hosts see.
- * `findPassedBack` finds the fields of its answer that operations of the same file take as arguments.
+ * `findPassedBackFields` finds the fields of its answer that operations of the same file take as arguments.
  * @throws ModelError if the operation cannot be offered
  */
 export function modelOperation(
   context: ModelContext,
   chosen: ChosenOperation,
   listing: Listing,
-  findPassedBack: FindPassedBack,
+  findPassedBackFields: FindPassedBackFields,
 ): Operation {
   const { model, fileSettings } = context;
   const { operation, settings, texts, toolArguments, pages } = chosen;
@@ -74,7 +74,7 @@ export function modelOperation(
     request: requestOf(context, chosen, folded),
     ...fieldsAboutAnswer(context, chosen, getAnswerFields, secrecy),
     // Agents pass back the tokens of pages, and fields that other operations of the file take.
-    exact: lazy(() => [...tokens.map(({ path }) => lastName(path)), ...findPassedBack(getAnswerFields())]),
+    exact: lazy(() => [...tokens.map(({ path }) => lastName(path)), ...findPassedBackFields(getAnswerFields())]),
     undocumented: [],
     limitations: uncheckedPatterns(toolArguments),
     defaults: [],
@@ -112,7 +112,7 @@ function fieldsAboutAnswer(
   const { effect, errorField } = settings;
   const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
   const decode: Decode = async (answer) => {
-    // Undefined for an answer that cannot be decoded. The caller of `extract` reports it.
+    // The caller of `extract` reports an answer that cannot be decoded.
     const values = await codec.decode(operation, answer);
     return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
   };
@@ -137,7 +137,7 @@ function fieldsAboutAnswer(
   };
 }
 
-/** What is not shown of the arguments and the answers of an operation. */
+/** The secrets in the arguments and the answers of an operation. */
 interface Secrecy {
   /** Paths of the secret arguments. */
   readonly secretArguments: readonly string[];
@@ -147,7 +147,7 @@ interface Secrecy {
   readonly areTokensShown: () => boolean;
 }
 
-/** Finds the secrets. The token of a page may look like a secret, but is only one if the model or the file says so. */
+/** Finds the secrets. The token of a page may be named like a secret, but is a secret only if the model or the file says so. */
 function secrecyOf(
   { settings, toolArguments, isSecret, pages }: ChosenOperation,
   depth: number,
@@ -179,7 +179,7 @@ type Decode = (answer: ProtocolAnswer) => Promise<Readonly<Record<string, unknow
  * @throws ModelError if there is no text at the path
  */
 function errorIn(path: string, answerFields: readonly Argument[], decode: Decode): NonNullable<Operation['errorOf']> {
-  const codePath = translateAnswerPath('text', path, answerFields, 'errorField');
+  const codePath = translateAnswerPath({ path, leadsTo: 'text', setting: 'errorField' }, answerFields);
   return async ({ body, ...answer }) => {
     const record = await decode({ ...answer, text: String(body ?? '') });
     const code = textAt(record, codePath);
@@ -222,12 +222,12 @@ function stepToReadOn(
       say`To read on, ${callAgain} with the same arguments and ${listed(tokensOfRest)} in the answer.`,
     );
 
-  // The model does not say which arguments take these fields.
+  // The model does not say which arguments take these fields, so the step only names the fields.
   const fields = nextPageFields(record).map((path) => own(path));
   return fields.length === 0 ? undefined : next('agent', 'call', say`To read on, see ${listed(fields)} in the answer.`);
 }
 
-/** True if the file insists on the effect, or if the model marks a read as such. */
+/** True if the file declares the effect as sure, or if the model marks a read as a read. */
 const isEffectSure = ({ settings: { effect, effectIsSure }, operation }: ChosenOperation): boolean =>
   effectIsSure ?? (effect === 'read' && hasTrait(operation.traits, 'smithy.api#readonly'));
 
@@ -241,13 +241,13 @@ function changeFields(
   const { operation, settings, toolArguments } = chosen;
   const { repeatable, failures, follow } = settings;
   return {
-    // A person reads the name of the API. Several models may share an API in the settings, so the prefix, which the file chose, says more.
+    // People see the prefix as the name of the API. The file chose the prefix, while several models may share an `api`.
     change: changeTexts(chosen, prefix ?? api),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
-    // The path of the failed entries. The file may have the names of the API's answer or of the model. Records have the names of the model.
+    // The file may have the names of the API or of the model. Records have the names of the model.
     ...(failures !== undefined && {
-      failures: translateAnswerPath('entries', failures, getAnswerFields(), 'failures'),
+      failures: translateAnswerPath({ path: failures, leadsTo: 'entries', setting: 'failures' }, getAnswerFields()),
     }),
     ...(follow !== undefined && { follow: translateFollow(context, follow, toolArguments, getAnswerFields()) }),
   };
@@ -287,9 +287,9 @@ function exampleFor(
 const withoutCompiling = { jitless: true };
 
 /**
- * Translates the names in `follow`, which describes the read that shows the progress of a change. The file may name an argument or a field as
- * in requests or as in the model. In the result, an argument has its name in the tool's input, and a field of an answer has its name in the
- * model. The read has its tool name if it is of the same file, because reads of several models may have the same name in their models.
+ * Translates the names in `follow`, which describes the read that shows the progress of a change. The file may have the names of requests or of
+ * the model. In the result, arguments have their names in tools, and fields of answers have their names in the model. A read of the same file
+ * has its tool name, because reads of several models may have the same name.
  */
 function translateFollow(
   { model, fileSettings }: ModelContext,
@@ -364,7 +364,7 @@ function answerFormat(
   // In `restXml`, the root stands for the member that is the whole body, or else for the output.
   const { id, traits } = bodyMember === undefined ? output : { id: bodyMember.target, traits: traitsOf(bodyMember) };
   const rootOfBody = textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id);
-  // The protocol says nothing about a body without fields, which some services send nevertheless.
+  // Some services send a body even if it has no fields. The protocol names no root for this body, so none is expected.
   const root = fields.length === 0 ? undefined : rootOfBody;
   return { answer: 'xmlText', answerBody: { fields, root } };
 }
@@ -384,7 +384,10 @@ function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { re
   return hostPrefix === undefined ? {} : { hostPrefix };
 }
 
-/** @throws ModelError for a method that is not supported */
+/**
+ * Returns the HTTP method of an operation.
+ * @throws ModelError for a method that is not supported
+ */
 function methodOf({ http }: ModelOperation): (typeof httpMethods)[number] {
   const method = httpMethods.find((supported) => supported === http.method);
   if (method === undefined) throw new ModelError(`its method ${http.method} is not one of ${httpMethods.join(', ')}`);

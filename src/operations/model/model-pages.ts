@@ -97,7 +97,7 @@ const isText = (shape: Shape): boolean => shape.kind === 'simple' && shape.type 
 /** A path of member names with dots between them. Smithy also allows expressions there. */
 const plainPath = /^\w+(?:\.\w+)*$/;
 
-/** Returns the tokens of the next page by member of the input. Undefined if the answer has no token, because its page is then the last. */
+/** Returns the tokens of the next page by member of the input. Undefined for the last page, which has no token. */
 function tokensAfter(record: Values, tokens: readonly PageToken[]): PageStart | undefined {
   const entries = tokens.map(({ member, path }) => [member, textAt(record, path) ?? ''] as const);
   // Some APIs end the last page with an empty token.

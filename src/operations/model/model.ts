@@ -199,7 +199,6 @@ export function readAst(json: unknown): Model {
   const service = readService(shapes);
   const usedTraits = isRest(service.protocol) ? (traits: Traits) => traits : withoutHttpBindings;
 
-  /** Shapes that have been read, by ID. */
   const shapesById = new Map<string, Shape>();
   const shapeOf = (id: string): Shape => {
     const shape = shapesById.get(id) ?? predefinedShape(id) ?? readShape(id, jsonOf(id), usedTraits);
@@ -256,7 +255,10 @@ function readOperation(
   };
 }
 
-/** @throws ModelError if the shape of an input or output is no structure */
+/**
+ * Returns the shape of an input or output.
+ * @throws ModelError if the shape is no structure
+ */
 function requireStructure(shape: Shape): StructureShape {
   if (shape.kind === 'structure') return shape;
   throw new ModelError(

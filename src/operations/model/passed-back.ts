@@ -5,14 +5,14 @@ import type { Argument, ValueRules } from './arguments.js';
 import { shapeName } from './model.js';
 
 /** Returns the names of the fields of an answer that agents pass back as arguments. */
-export type FindPassedBack = (answerFields: readonly Argument[]) => readonly string[];
+export type FindPassedBackFields = (answerFields: readonly Argument[]) => readonly string[];
 
 /**
- * Returns the function that finds the texts of an answer that operations of the same file take as arguments, at any depth: `Key` in a list of
- * objects is `Key` of an object to delete. Such a field and such an argument have the same name in the model and the same shape. A shape
- * `String` matches every shape, because many models use it for all names. Only fields that name a thing (`namesThing`) count.
+ * Returns the function that finds the fields of an answer, at any depth, that agents pass back as `toolArguments`: `Key` in a list of objects
+ * is `Key` of an object to delete. The field and the argument have the same name in the model and the same shape. A shape `String` matches
+ * every shape, because many models use it for all names. Only texts that name a thing (`namesThing`) count.
  */
-export function passedBackTo(toolArguments: readonly Argument[]): FindPassedBack {
+export function createPassedBackFinder(toolArguments: readonly Argument[]): FindPassedBackFields {
   const getShapesByName = lazy(() => {
     const shapesByName = new Map<string, Set<string>>();
     for (const [name, shape] of textsIn(toolArguments))
@@ -47,7 +47,7 @@ function textShape(rules: ValueRules): string | undefined {
 const isPlain = (shape: string) => shapeName(shape) === 'String';
 
 /**
- * Matches the names of fields that name a thing. A call needs no other text exactly, and in a text that strangers write to be read, invisible
- * characters could hide instructions.
+ * Matches the names of fields that name a thing. Invisible characters in passed-back fields are not escaped. In other texts they are, because
+ * strangers could hide instructions in them.
  */
 const namesThing = /\b(?:arn|id|key|marker|name|path|prefix|token|ur[il])s?$/i;

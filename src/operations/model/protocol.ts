@@ -72,7 +72,7 @@ export function createProtocol(service: ModelService): LoadedProtocol {
 /** Makes the SDK's object for the protocol that the service has. */
 function protocolOf(service: ModelService): $ClientProtocol<HttpRequest, HttpResponse> {
   const { id, protocol, traits, version, xmlNamespace = '' } = service;
-  // Any text will do. The protocols look for classes of errors in this namespace, but only successful answers are read here.
+  // Any text will do, because the protocols only look for classes of errors in this namespace, and here they read no errors.
   const defaultNamespace = id;
   const jsonOptions = {
     defaultNamespace,
@@ -98,7 +98,10 @@ function protocolOf(service: ModelService): $ClientProtocol<HttpRequest, HttpRes
 const queryOf = ({ query }: HttpRequest): ProtocolRequest['query'] =>
   Object.fromEntries(Object.entries(query ?? {}).map(([name, value]) => [name, value ?? '']));
 
-/** @throws Error for bytes that are not UTF-8, because requests are text */
+/**
+ * Returns the body of a request as text.
+ * @throws Error for bytes that are not UTF-8
+ */
 function textOf(body: unknown): string | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string') return body;

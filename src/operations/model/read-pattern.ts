@@ -9,7 +9,7 @@ const longestPattern = 1000;
 const maximumSteps = 3e6;
 /** A pattern is left to the cloud if a text of this length (characters) could take more than `maximumSteps`. */
 const usualLength = 25;
-/** A longer text is left to the cloud (characters). */
+/** Texts of more than this length (characters) are left to the cloud. */
 const longestText = 1_000_000;
 
 /** Reads a pattern. As in Smithy, a pattern without `^` and `$` may match a part of a text. */
@@ -18,7 +18,8 @@ export function readPattern(pattern: string): ReadPattern {
     return { kind: 'unchecked', reason: `it has more than ${longestPattern} characters` };
   const expression = expressionOf(pattern);
   const tokens = expression === undefined ? [] : tokensOf(pattern);
-  // Older versions of Node.js cannot read modifiers such as `(?i:`, so no version checks them. The `?` then looks like a quantifier of `(`.
+  // Modifiers such as `(?i:` are left to the cloud on every version of Node.js, because older versions cannot read them. `tokensOf` takes the
+  // `?` of a modifier for a quantifier of `(`.
   const hasModifiers = tokens.some(({ text, quantifier }) => text === '(' && quantifier !== '');
   if (expression === undefined || hasModifiers) return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
 
@@ -30,7 +31,7 @@ export function readPattern(pattern: string): ReadPattern {
   return { kind: 'checked', allows: (text) => text.length > longest || expression.test(text) };
 }
 
-/** The longest length from `usualLength` to `longestText` that is fast. The steps grow with the length, so halving the interval finds it. */
+/** The largest length from `usualLength` to `longestText` for which a match is fast. Steps grow with the length, so a binary search finds it. */
 function longestWhere(isFast: (length: number) => boolean): number {
   let fast = usualLength;
   let slow = longestText + 1;
@@ -98,7 +99,7 @@ function takeAlternatives(tokens: Token[]): Omit<Group, 'kind'> {
   return { alternatives, quantifier: '' };
 }
 
-/** @param beginning of the group: `(`, `(?:`, `(?<name>`, `(?=`, `(?!`, `(?<=` or `(?<!` */
+/** Returns the kind of a group by its beginning: `(`, `(?:`, `(?<name>`, `(?=`, `(?!`, `(?<=` or `(?<!`. */
 function groupKind(beginning: string): Group['kind'] {
   if (!/[=!]$/.test(beginning)) return 'group';
   return beginning.startsWith('(?<') ? 'lookbehind' : 'lookahead';
@@ -106,7 +107,7 @@ function groupKind(beginning: string): Group['kind'] {
 
 /** Splits a pattern that JavaScript can read into its tokens. */
 function tokensOf(pattern: string): Token[] {
-  // Lookbehind matches backwards, so there the next token is no delimiter.
+  // A lookbehind matches backwards, so the next token does not delimit this one.
   const looksBehind = /\(\?<[=!]/.test(pattern);
   const tokens = [...pattern.matchAll(quantifiedToken)].map(([, text = '', quantifier = '']) => ({ text, quantifier }));
   return tokens.map((token, index) => {
@@ -190,7 +191,7 @@ function costOfPart(part: PatternPart, length: number, isBackwards: boolean): Co
 /** Returns the cost of a part with a quantifier. */
 function repeated({ ways, steps }: Cost, quantifier: string, length: number): Cost {
   const [min, max] = boundsOf(quantifier);
-  // Beyond `min` repetitions, an engine matches none that is empty. So a text of `length` characters has at most `length` more.
+  // After `min` repetitions, an engine matches no empty repetition. So a text of `length` characters allows at most `length` more.
   const mostRepetitions = Math.min(max, min + length);
   return {
     ways: sumOfPowers(ways, min, mostRepetitions),

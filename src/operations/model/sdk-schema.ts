@@ -34,8 +34,8 @@ const typeNumbers: Readonly<Record<SimpleType, number>> = {
 };
 
 /**
- * The number of the type with which a protocol reads every simple value as it came, without conversion. In JSON, a document would be converted
- * (big numbers), and in XML, a text with child elements would be an error.
+ * The number of the type with which a protocol reads every simple value as it came. The type `document` would convert big numbers in JSON, and
+ * the type `string` would refuse a text with child elements in XML.
  */
 const unconvertedTypeNumber = { json: typeNumbers.string, xml: typeNumbers.document };
 
@@ -85,7 +85,7 @@ export function operationSchemasOf(
     protocolTraits(member.traits, member.target),
   ];
 
-  /** A text or blob that is the whole body keeps its type. It cannot be in a wrong format, and with another type, the protocol would parse it. */
+  /** A simple value that is the whole body keeps its type, because the protocol would parse a body of another type. */
   const unconvertedTarget = ({ target, traits }: Member) => {
     const shape = model.shape(target);
     const isWholeBody = hasTrait(traits, 'smithy.api#httpPayload') && shape.kind === 'simple';

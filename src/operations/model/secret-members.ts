@@ -26,7 +26,7 @@ export function secretPaths(
   );
 }
 
-/** Returns the paths of the secrets in a value, which itself has the path `path`. */
+/** Returns the paths of the secrets in the value at `path`. */
 function pathsInValue(
   rules: ValueRules,
   nesting: Nesting,
@@ -48,7 +48,7 @@ function isNamedLikeSecret(name: string): boolean {
     .toLowerCase()
     .split(/[\s.]+/);
   const lastWord = words.at(-1) ?? '';
-  // A caller needs the token of a page to read on, and it proves nothing without the caller's keys.
+  // The token of a page is no secret, because it is useless without the caller's keys, and the caller needs it to read on.
   if (tokenOfPage.test(words.join(' '))) return false;
   if (describing.has(lastWord)) return false;
   return words.some((word) => secretWord.test(word)) || privateKey.test(words.join(''));

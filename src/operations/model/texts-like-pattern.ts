@@ -8,8 +8,8 @@ const longestPart = 2000;
 const characters = ['a', '1', 'A', ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(0x20 + index))];
 
 /**
- * Returns texts that may match a pattern, for a caller that tests them. Of alternatives, they have the first. Assertions and references
- * such as `\1` count as empty. Returns none for a pattern that is left to the cloud.
+ * Returns texts that may match a pattern, for a caller that tests them. Only the first of several alternatives is tried. Assertions and
+ * references such as `\1` become empty. Returns none for a pattern that is left to the cloud.
  */
 export function textsLikePattern(pattern: string): readonly string[] {
   if (readPattern(pattern).kind === 'unchecked') return [];
@@ -25,7 +25,7 @@ function textOfPart(part: PatternPart, count: number): string {
   if (part.kind !== 'single' || isReference(part.text)) return '';
 
   const expression = new RegExp(`^${part.text}$`, 'u');
-  // `^`, `$` and `\b` match no character.
+  // `^`, `$` and `\b` match no character, so they become empty.
   const character = [...characters, part.text].find((candidate) => expression.test(candidate)) ?? '';
   return repeatedText(character, part.quantifier, count);
 }

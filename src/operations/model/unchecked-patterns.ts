@@ -12,8 +12,8 @@ export const uncheckedPatterns = (fields: readonly Argument[]): readonly string[
 const maximumSentences = 10;
 
 /**
- * `pathPrefix` ends with a dot. Structures in `searched` are not searched again, because structures may contain themselves, and because
- * large models have millions of paths to some structures.
+ * Returns the sentences about fields whose paths begin with `pathPrefix`. Structures in `searched` are not searched again, because structures
+ * may contain themselves, and large models have millions of paths to some structures.
  */
 const sentencesAbout = (fields: readonly Argument[], pathPrefix: string, searched: Set<string>): readonly string[] =>
   fields.flatMap(({ name, rules }) => sentencesAboutValue(rules, pathPrefix + name, searched));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { argumentsOf, structureOf } from '../../../src/operations/model/arguments.js';
-import { passedBackTo } from '../../../src/operations/model/passed-back.js';
+import { createPassedBackFinder } from '../../../src/operations/model/passed-back.js';
 import { smallModel } from './small-model.js';
 
 /** The texts of an answer that agents pass back as arguments of an operation in the same file. */
@@ -46,10 +46,10 @@ const model = smallModel(
 const answer = structureOf(model, model.operation('List').output).fields();
 
 test('have the name and the shape of an argument at any depth, or the plain String in place of the shape', () => {
-  const find = passedBackTo(argumentsOf(model, model.operation('Delete').input));
+  const find = createPassedBackFinder(argumentsOf(model, model.operation('Delete').input));
   expect(find(answer)).toEqual(['Key', 'OwnerId', 'LabelNames']);
 });
 
 test('are none if no operation of the file takes them', () => {
-  expect(passedBackTo(argumentsOf(model, model.operation('List').input))(answer)).toEqual([]);
+  expect(createPassedBackFinder(argumentsOf(model, model.operation('List').input))(answer)).toEqual([]);
 });
