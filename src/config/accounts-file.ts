@@ -49,7 +49,7 @@ const structureSchema = lazy(() => fileSchema(() => z.unknown()));
 function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   const fields = Array.from(settingsByField, ([field, setting]) => {
     const { file, help } = settings[setting];
-    // The text of a setting with `file`, such as a key, is not in the accounts file. There is only the path of the file that has it.
+    // For a setting with `file`, such as a key, the accounts file has only the path of a file with the text.
     const meaning = helpInJson(help);
     const schema = file
       ? anyText().describe(`${meaning}, in a file of this name`)
@@ -74,7 +74,7 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
 
   return z.strictObject(
     {
-      // Only editors use this field, so even an empty text is right, which `anyText` refuses.
+      // `anyText` would refuse an empty text, which is no problem here, because only editors use this field.
       $schema: z.string('must be a text').optional(),
       default: anyText().describe('account of calls that name none').optional(),
       accounts: z.record(z.string(), account, 'must be an object of accounts by name'),
@@ -89,7 +89,7 @@ const helpInJson = (help: string) => help.replace(/^comma-separated /, '');
 /** Parses the accounts file, and reports every problem of its structure. Undefined if the problems leave no accounts to check. */
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
   const reportFile = (problem: SafeText) => report(say`The accounts file: ${problem}.`);
-  // Almost all characters of such a file are one byte, so the limit need not be exact, and the text names bytes.
+  // Characters are counted in place of bytes, because almost all characters of such a file are one byte.
   if (content.length > maximumCharacters) {
     reportFile(say`it is larger than 1 MiB`);
     return undefined;
@@ -102,12 +102,12 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
     return undefined;
   }
 
-  // If a field is there twice, it is not known which of its values is meant, so nothing else is checked.
+  // Nothing else is checked if a field is there twice, because either of its values may be meant.
   const repeated = repeatedFields(content);
   for (const path of repeated) reportFile(say`${path} is there twice`);
   if (repeated.length > 0) return undefined;
 
-  // After other problems of the structure, the accounts are still checked, so that all problems are reported together.
+  // The accounts are checked even if the structure has problems, so that all problems are reported together.
   const { error } = structureSchema().safeParse(json);
   const structureProblems = error?.issues.flatMap(problemsOf) ?? [];
   for (const problem of structureProblems) reportFile(problem);
@@ -176,7 +176,7 @@ function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
   return [say`${subject} ${defined(issue.message)}`];
 }
 
-/** @param path path of the object with the unknown field; empty for the outermost object of the file */
+/** Returns the problem of an unknown field in the object at `path`. The path is empty for the outermost object of the file. */
 function unknownFieldProblem(path: readonly string[], field: string): SafeText {
   const name = pathOf([...path, field]);
   if (settingsByField.has(`${field}File`))
@@ -188,7 +188,7 @@ function unknownFieldProblem(path: readonly string[], field: string): SafeText {
   return say`${name} is not a setting of ${words(isTop ? 'the file' : 'an account')}${hint}`;
 }
 
-/** Reads an account. Its fields of a wrong type have been reported. The account is read in spite of them, to check its other settings later. */
+/** Reads an account. Fields of a wrong type have been reported, and do not keep the other settings from being checked. */
 function readAccount(name: string, account: Readonly<Record<string, unknown>>): WrittenAccount {
   const { description, endpoints } = account;
   const values = Array.from(settingsByField, ([field, setting]) => [setting, account[field]]);

@@ -49,7 +49,7 @@ export const onlyAccount = (environment: ParsedEnvironment): AccountsConfig => (
   areNamed: false,
 });
 
-/** The accounts of the accounts file. The environment gives the settings that they leave out. Undefined if no account is usable. */
+/** The accounts of the accounts file. Accounts inherit missing settings from the environment. Undefined if no account is usable. */
 export function accountsOfFile(
   content: string,
   environment: ParsedEnvironment,
@@ -78,18 +78,18 @@ function accountOfFile(
   const nameOf: NameOf = (setting) =>
     isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
 
-  // In the accounts file, the settings of keys are paths. The texts of the files at these paths replace the paths.
+  // In the accounts file, the settings of keys are paths of files. The texts of these files replace the paths.
   const keyFiles = readKeyFiles(written, nameOf, readFile, report);
+  // `ownValues` are the account's own values, `explicit` has inherited values too, and `values` has defaults too.
   const ownValues = parseSettings({ ...written.values, ...keyFiles.texts }, nameOf, report);
-  // Values that the account or the environment gives, without defaults.
   const explicit: ExplicitValues = { ...environment.explicit, ...ownValues };
   const values = withDefaults(explicit);
 
-  // If the account gives any setting of keys, such as a profile, it inherits none, because parts of two keys do not match. Inherited keys need
-  // no check here: their problems are reported for the environment.
+  // An account with any setting of keys, such as a profile, inherits none, because parts of two keys do not match. Problems of inherited keys
+  // are reported for the environment.
   const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
   if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
-  const keys = givesKeys ? keysOf(ownValues, keyFiles.files) : keysOf(environment.values, environment.files);
+  const keys = givesKeys ? keysOf(ownValues, keyFiles.paths) : keysOf(environment.values, environment.files);
   reportWidening(values, environment, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
 
@@ -97,22 +97,19 @@ function accountOfFile(
   return { ...accountOf(name, { explicit, values, endpoints }, keys), description };
 }
 
-/**
- * Reads the files that hold an account's keys. Returns their paths and their texts by setting. The text of a file that cannot be read, which
- * is reported, is undefined.
- */
+/** Reads the files with an account's keys. Returns their paths and texts by setting. Reports unreadable files, whose text is undefined. */
 function readKeyFiles({ values }: WrittenAccount, nameOf: NameOf, readFile: ConfigSources['readFile'], report: Report) {
-  const files: Partial<Record<Setting, string>> = {};
+  const paths: Partial<Record<Setting, string>> = {};
   const texts: Partial<Record<Setting, string | undefined>> = {};
   for (const setting of settingNames) {
     const path = settings[setting].file ? values[setting] : undefined;
-    // A path that is empty, or no text, has been reported.
+    // A path that is empty or no text has been reported.
     if (typeof path !== 'string') continue;
-    files[setting] = path.trim();
+    paths[setting] = path.trim();
     const isEmpty = path.trim() === '';
     texts[setting] = isEmpty ? undefined : readSettingFile(setting, path.trim(), readFile, report, nameOf(setting));
   }
-  return { files, texts };
+  return { paths, texts };
 }
 
 /** Builds the configuration of an account from checked values. */
@@ -181,14 +178,14 @@ export function parseEndpoints(
   return Object.fromEntries(usable);
 }
 
-/** The problem of an endpoint, as the end of a sentence that begins with the name of its setting. Undefined if it has none. */
+/** Returns the problem of an endpoint, to follow the name of its setting in a sentence. Undefined if the endpoint has none. */
 export function problemOfEndpoint(url: string, allowHttp: boolean): SafeText | undefined {
   const [issue] = endpoint().safeParse(url).error?.issues ?? [];
   if (issue !== undefined) return say`${defined(issue.message)}`;
   return !allowHttp && isPlainHttp(url) ? plainHttp : undefined;
 }
 
-/** Reports keys that are set in several ways. They could be mixed, and the ID of one key does not match the secret of another. */
+/** Reports keys that are set in several ways, because the ID of one key would not match the secret of another. */
 export function reportKeySources(isGiven: (setting: Setting) => boolean, subject: SafeText, report: Report): void {
   if (haveSeveralSources(isGiven)) report(say`${subject}: set one of keys, a program that prints them, and a profile.`);
 }
@@ -200,11 +197,11 @@ function reportKeys(isGiven: (setting: Setting) => boolean, account: SafeText, r
 }
 
 /**
- * Reports settings by which an account may do more than the environment allows, or needs less consent. `values` are the account's settings,
- * with those that it inherits. A setting that the account inherits is never reported, because its value is equal to the environment's.
+ * Reports settings by which an account may do more than the environment allows, or needs less consent. `values` also has inherited settings,
+ * which are never reported, because they are equal to the environment's.
  */
 function reportWidening(values: SettingValues, environment: ParsedEnvironment, nameOf: NameOf, report: Report): void {
-  // A default is no limit: if the environment does not give a setting, an account may need less consent than the default.
+  // A default is no limit, so an account may need less consent than the default if the environment does not give the setting.
   const { explicit: limits } = environment;
   if (limits.READ_ONLY && !values.READ_ONLY)
     report(say`${nameOf('READ_ONLY')} may not be false while ${safeVariableName('READ_ONLY')} is set.`);
@@ -213,7 +210,7 @@ function reportWidening(values: SettingValues, environment: ParsedEnvironment, n
     const allowed = limits[setting];
     // Without a list in the environment, every name is allowed.
     if (allowed === undefined) continue;
-    // An account that gives no list inherits `allowed`. `values` has no list if the list of the account is wrong, which has been reported.
+    // An account without a list inherits `allowed`. `values` lacks the list if the account's list is wrong, which has been reported.
     const excluded = (values[setting] ?? []).filter((name) => !allowed.includes(name));
     if (excluded.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(excluded)}, which ${safeVariableName(setting)} leaves out.`);

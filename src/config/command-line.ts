@@ -26,7 +26,7 @@ export interface CommandLine {
 const infoFlags = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
 const isInfoFlag = (arg: string): arg is keyof typeof infoFlags => Object.hasOwn(infoFlags, arg);
 
-/** A flag such as `--http`, and the option that begins with it. */
+/** The setting or the command's own option for a flag such as `--http`. */
 interface Flag {
   readonly name: string;
   /** `options` if only this command has the flag, and `settings` for a setting, which every command takes. */
@@ -74,11 +74,10 @@ export function parseCommandLine(
 
   if (positionals.length > mostPositionals)
     problems.push(words('There is one argument too many: the command comes first, and options begin with --.'));
-  // `values` has the fields `options` and `settings`.
   return { positionals: positionals.slice(0, mostPositionals), ...values, problems, wants };
 }
 
-/** Tells options from other arguments with Node's parser. It parses no values, because its error would show one, and only one problem. */
+/** Tells options from other arguments with Node's parser. It does not parse values, because its error would show one value and one problem. */
 function tokensOf(args: readonly string[]) {
   // Node would take `-name` for four options with one letter each, so it gets a second hyphen here.
   const longArgs = args.map((arg) => (/^-[^-]./.test(arg) ? `-${arg}` : arg));
@@ -105,13 +104,13 @@ type ParsedOption = { readonly takesNext: boolean } & (
   | { readonly kind: 'problem'; readonly problem: SafeText }
 );
 
-/** Parses an option. `next` is the following argument. It is the option's value if the option needs one and has none after `=`. */
+/** Parses an option. Its value is the following argument, `next`, if the option needs a value and has none after `=`. */
 function parseOption(arg: string, next: string | undefined, flags: Flags): ParsedOption {
   const [name = ''] = arg.split('=', 1);
   const hasInlineValue = arg !== name;
   const flag = flags.get(name);
   const needsNext = !hasInlineValue && flag?.isSwitch !== true;
-  // An unknown option also takes the next argument. It may be the secret value of a misspelt option, and not a positional argument.
+  // An unknown option also takes the next argument, which may be the secret value of a misspelt option.
   const takesNext = needsNext && next !== undefined && !next.startsWith('--') && !isInfoFlag(next);
   const refuse = (problem: SafeText): ParsedOption => ({ kind: 'problem', problem, takesNext });
   if (flag === undefined) return refuse(say`${own(name)} is not an option${hint(name, [...flags.keys()])}`);

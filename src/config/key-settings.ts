@@ -35,7 +35,7 @@ type IsGiven = (setting: KeySetting) => boolean;
 export const isKeySetting = (name: string): name is KeySetting => Object.hasOwn(keySettings, name);
 
 /**
- * Where an account's keys come from. The sources exclude each other, which `haveSeveralSources` checks.
+ * Returns the source of an account's keys. The sources exclude each other, which `haveSeveralSources` checks.
  * @param files paths of the files from which `values` were read. Keys in files are read again when the files change
  */
 export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySetting, string>>>): KeySettings {

@@ -68,8 +68,7 @@ function parseEnvironment(
   const explicit = parseSettings(uncheckedValues(texts), safeVariableName, report);
   const values = withDefaults(explicit);
 
-  // Endpoints of the services that operation files add, from variables such as CLOUDOPS_ENDPOINT_BILLING_URL. The endpoints of the built-in
-  // services are in `values`.
+  // The endpoints of services that operation files add, such as CLOUDOPS_ENDPOINT_BILLING_URL. Those of built-in services are in `values`.
   const urlsByService = Object.fromEntries(
     addedServices(ownOperations.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
   );
@@ -144,7 +143,7 @@ function configOf(
       allowedHosts: values.HTTP_ALLOWED_HOSTS ?? [],
       /** Calls per second for each caller. */
       rate: values.HTTP_RATE,
-      /** The address and port that serve /metrics. Undefined if nothing does. */
+      /** The address and port that serve /metrics. Undefined if /metrics is not served. */
       metrics: values.HTTP_METRICS_PORT,
     },
     proxies,
@@ -164,7 +163,7 @@ export const withConfirm = (config: Config, least: ConsentMode): Config => {
   return { ...config, accounts: { ...config.accounts, all } };
 };
 
-/** The accounts of the accounts file. Without the file, or if none is usable, the account that the environment describes. */
+/** Loads the accounts of the accounts file. Without a usable account in a file, returns the account that the environment describes. */
 function loadAccounts(
   environment: ParsedEnvironment,
   readFile: ConfigSources['readFile'],

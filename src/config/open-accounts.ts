@@ -28,7 +28,7 @@ export function openAccounts(
   return { all: opened, byDefault: opened.find(({ name }) => name === byDefault), areNamed };
 }
 
-/** Makes an account. Its `cloud()` resolves with the account's endpoints and keys, or with the sandbox's. */
+/** Makes an account. Its `cloud()` resolves with endpoints and keys, which are the sandbox's if the sandbox is in use. */
 function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
   const { cloud, keys: keySettings, allowHttp: _, ...nameAndRules } = config;
   const { sandbox } = dependencies;
@@ -64,7 +64,7 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
   };
 }
 
-/** Names of the variables for the halves of an access key that are not set. None if a program or a profile gives the keys. */
+/** Names of the variables for the missing halves of an access key. Empty if a program or a profile gives the keys. */
 export function missingVariables(keys: KeySettings): string[] {
   if (keys.kind !== 'keys') return [];
   const { accessKeyId, secretAccessKey } = keys.credentials;
@@ -75,8 +75,8 @@ export function missingVariables(keys: KeySettings): string[] {
 }
 
 /**
- * The region and the endpoints of an account with a profile. The profile's region and endpoint count only if no setting gives them. The
- * endpoint is for storage, because in profiles of other tools it is the endpoint of S3.
+ * Returns the region and the endpoints of an account with a profile. Settings win over the profile's region and endpoint. The profile's endpoint
+ * is for storage, because other tools use the endpoint in a profile for S3.
  * @throws Refusal if the region or the endpoint in the profile is wrong, even if a setting wins over it
  */
 function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
@@ -92,10 +92,10 @@ function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpoi
     );
 
   return {
-    // `cloud` always has a region. If no setting gives one (`regionIsConfigured`), this is the default region, and the profile's region wins.
+    // `cloud.region` is the default region unless a setting gives one (`regionIsConfigured`). The profile's region wins over the default.
     region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),
     regionIsConfigured: cloud.regionIsConfigured || region !== undefined,
-    // There is no default endpoint, so an endpoint that `cloud` has is given by a setting, and wins.
+    // There is no default endpoint, so an endpoint in `cloud` comes from a setting, and wins.
     endpoints: { ...cloud.endpoints, storage: cloud.endpoints.storage ?? endpointUrl },
   };
 }

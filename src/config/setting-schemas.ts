@@ -105,7 +105,7 @@ export const listenAddress = () =>
     return z.NEVER;
   });
 
-/** Text in which `problemOf` finds no problem. Messages show the problem alone, because the text may hold a password. */
+/** Text in which `problemOf` finds no problem. Messages show only the problem, because the text may hold a password. */
 const usable = (problemOf: (text: string) => SafeText | undefined) =>
   anyText().check(({ value, issues }) => {
     const problem = problemOf(value);
@@ -141,7 +141,7 @@ function endpointProblem(text: string): SafeText | undefined {
   // For https://s3-{region}x.example.com, the text is "x.example.com", and the fixed labels are "example" and "com".
   const textAfterRegion = url.hostname.split(regionLabel).at(-1) ?? '';
   const fixedLabels = textAfterRegion.replace(/\.$/, '').split('.').slice(1);
-  // A top-level domain has a letter, so "1-2" in https://{region}.example.1-2 is none.
+  // A top-level domain has a letter, so "1-2" in https://{region}.example.1-2 is no top-level domain.
   const isDomain = fixedLabels.length >= 2 && !fixedLabels.includes('') && /[a-z]/.test(fixedLabels.at(-1) ?? '');
   if (isDomain) return undefined;
   return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;

@@ -247,7 +247,7 @@ export const settings: Readonly<Record<Setting, Row>> = table;
 export const isSetting = (name: string): name is Setting => Object.hasOwn(table, name);
 export const settingNames = Object.keys(table).filter(isSetting);
 
-/** Converts the text of a setting to a list or a boolean, if its kind needs that. Text that cannot be converted is for the schema to refuse. */
+/** Converts the text of a list or command to an array, and of a switch to a boolean. Other text stays, and the schema may refuse it. */
 export function valueOfText(setting: Setting, text: string): unknown {
   const { kind } = settings[setting];
   if (kind === 'list') return text.split(',');

@@ -33,7 +33,7 @@ interface GivenSetting {
   readonly name: string;
   /** The value that `client-config` copies, or `set, not shown` for a secret. The address of a database has no password. */
   readonly value: string;
-  /** The value that agents and the command `doctor` show. Of a command, it is only the program, because an argument may be a secret. */
+  /** The value that agents and the command `doctor` show. For a command, only the program, because an argument may be a secret. */
   readonly shown: string;
   /** True if the real value is a secret or may hold one. */
   readonly secret: boolean;
@@ -60,7 +60,7 @@ interface GivenInput {
 /** Collects the texts of all settings from the environment, the command line, and the files that both name. */
 export function gatherSettings(sources: ConfigSources, report: Report): GatheredSettings {
   const given = givenInputs(sources, report);
-  // Other users of the machine can read the command line, and so a password in it.
+  // A password must not be on the command line, which other users of the machine can read.
   for (const input of given)
     if (input.isOnCommandLine && isDatabase(input) && storePlace(input.text).holdsPassword)
       report(secretOption(input.name));
@@ -76,20 +76,20 @@ export function gatherSettings(sources: ConfigSources, report: Report): Gathered
 }
 
 /**
- * Finds the inputs that the user has given, in the environment or on the command line, which wins. Reports the problems of both. For example,
- * the variable `CLOUDOPS_STATE_KEY_FILE` is the input `STATE_KEY_FILE` of the setting `STATE_KEY`: the path of a file with its text.
+ * Finds the inputs that the user has given in the environment or on the command line, which wins, and reports their problems. For example, the
+ * variable `CLOUDOPS_STATE_KEY_FILE` is the input `STATE_KEY_FILE`: the path of a file with the text of the setting `STATE_KEY`.
  */
 function givenInputs(
   { env, commandLine, ownOperations = noOwnOperations }: ConfigSources,
   report: Report,
 ): GivenInput[] {
-  // The user's operations may add APIs. Each has an input for its endpoint, such as `ENDPOINT_BILLING_URL`, which belongs to no built-in setting.
+  // An API that the user's operations add has an input for its endpoint, such as `ENDPOINT_BILLING_URL`, which belongs to no setting.
   const addedNames = addedSettings(ownOperations);
   const addedInputs = addedNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
   const allInputs = [...inputs, ...addedInputs];
 
-  // If operations could not be loaded, it is not known which endpoints they add. So no variable for such an endpoint is reported as unknown.
-  // The values of these variables are not needed, because the configuration is refused until the operations can be loaded.
+  // If operations could not be loaded, their endpoints are not known, so no variable of an endpoint is reported as unknown. The values are not
+  // needed, because the configuration is refused until the operations can be loaded.
   const areAllLoaded = ownOperations.problems.length === 0;
   const environment = areAllLoaded ? env : withoutAddedEndpoints(env);
   const knownVariables = allInputs.map(({ name }) => variableName(name));
@@ -98,7 +98,6 @@ function givenInputs(
   const { settings: textsOnCommandLine = {}, problems: commandLineProblems = [] } = commandLine ?? {};
   for (const problem of commandLineProblems) report(problem);
 
-  // Both records have the texts by the names of their inputs.
   return allInputs.flatMap((input) => {
     const isOnCommandLine = textsOnCommandLine[input.name] !== undefined;
     const text = textsOnCommandLine[input.name] ?? textsInEnvironment[input.name];
