@@ -10,7 +10,7 @@ export function nearest(misspelt: string, values: readonly string[], count = 3):
   return values.filter((value) => best.includes(value));
 }
 
-/** Returns the value that `text` most likely means, which is the only value that begins with it, or a similar value. Else undefined. */
+/** Returns the only value that begins with `text`, or else the most similar value. Undefined if no value is similar. */
 export function didYouMean(text: string, values: readonly string[]): string | undefined {
   const lowerCase = text.toLowerCase();
   const completions = text.length > 2 ? values.filter((value) => value.toLowerCase().startsWith(lowerCase)) : [];

@@ -44,12 +44,12 @@ export type LogEvent =
 /** Facts about an event, and a message for people. Facts may come from outside, so code that shows them has to quote them. */
 interface LogFields {
   readonly message?: SafeText;
-  /** Of the entry itself. The time of a thing needs a name of its own. */
+  /** Not allowed, because the field `time` is the time of the log entry. */
   readonly time?: never;
   readonly [name: string]: unknown;
 }
 
-/** Writes an event to the log. Never pass secrets or arguments of calls, except for targets of changes, and the path and query that are logged at level `debug`. */
+/** Writes an event to the log. Never pass secrets or arguments of calls, except targets of changes and, at level `debug`, path and query. */
 export type Log = (level: LogLevel, event: LogEvent, fields?: LogFields) => void;
 
 /** Length limit of a text in the log (characters), because texts such as the name of a caller can have any length. */
@@ -71,7 +71,7 @@ export function createLog(minimum: LogLevel, now: () => Date, write: (line: stri
 export const escapeJson = (json: string): string =>
   printableAscii.test(json) ? json : json.replace(everyInvisible, escapeUnits);
 
-/** Matches most lines. They need no search for invisible characters, which is much slower. */
+/** Matches most lines, which need no search for invisible characters. The search is much slower. */
 const printableAscii = /^[ -~]*$/;
 
 /** A replacer for `JSON.stringify` that cuts long texts. */

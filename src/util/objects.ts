@@ -93,7 +93,7 @@ export function withoutUndefined<Fields extends object>(fields: Fields): Fields 
   return copy;
 }
 
-/** Yields each value that has no values inside, with its path: `['nodePools[0].name', 'a']`. Empty lists and objects are among them. */
+/** Yields each value that has no values inside, with its path: `['nodePools[0].name', 'a']`. Empty lists and objects are yielded too. */
 export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown]> {
   if (Array.isArray(value) && value.length > 0)
     for (const [index, element] of value.entries()) yield* leavesOf(element, `${path}[${index}]`);

@@ -15,13 +15,13 @@ class SafeText {
     this.parts = joinWords(parts);
   }
 
-  /** The whole text. If its words differ by reader, it has those for agents. */
+  /** The whole text. If words differ by reader, it has the words for agents. */
   get text(): string {
     this.#text ??= this.parts.map(renderPart).join('');
     return this.#text;
   }
 
-  /** True if agents read both as the same text. */
+  /** True if agents read the same words in both texts. */
   equals(other: SafeText | undefined): boolean {
     return this.text === other?.text;
   }
@@ -41,10 +41,7 @@ export const isSafeText = (value: unknown): value is SafeText => value instanceo
 
 export type Part =
   | { readonly kind: 'words'; readonly text: string }
-  /**
-   * A value from outside in quotation marks, of which `quote` shows at most `limit` characters. If `shortNames` has set `longest`, it replaces
-   * `limit`, and `shortQuotation` shows less.
-   */
+  /** A value from outside in quotation marks, with at most `limit` characters, or at most `longest` if `shortNames` has set it. */
   | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
   /** A word without quotation marks, such as the name of a tool. It is quoted if it is not a plain word. */
   | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
@@ -73,7 +70,7 @@ function joinWords(parts: readonly Part[]): readonly Part[] {
   return joined;
 }
 
-/** Writes a part as text. Of words that differ by reader (`readers`), it writes those for agents. */
+/** Writes a part as text. If words differ by reader (`readers`), writes the words for agents. */
 function renderPart(part: Part): string {
   switch (part.kind) {
     case 'words':
@@ -147,7 +144,7 @@ export const argument = (path: string): SafeText => new SafeText([{ kind: 'argum
 export const namesOf = (names: readonly string[], between: ', ' | ' or ' | '.' = ', '): SafeText =>
   join(names.map(own), between);
 
-/** A value that people copy, such as a URL, without quotation marks. Use it only at the end of a line, or if it cannot pass for words. */
+/** A value that people copy, such as a URL, without quotation marks. Only for the end of a line, or for a value that cannot pass for words. */
 export const exact = (value: string): SafeText => new SafeText([{ kind: 'exact', value }]);
 
 /** Takes the words of an operation's definition or a schema as our own, because no call and no answer can change them. */
@@ -215,10 +212,10 @@ export function forReader<
   return new SafeText([{ kind: 'readers', readers: { agent: words(texts.agent).parts, person, operator } }]);
 }
 
-/** The text with the words for one reader. It is empty if all its words are for others. */
+/** The text with the words for one reader. It is empty if all words are for other readers. */
 export function textFor(reader: Reader, text: SafeText): SafeText {
   const chosen = new SafeText(partsFor(reader, text.parts));
-  // Where a sentence for another reader was first or last, a space is left and has to be removed.
+  // A sentence for another reader leaves a space at the beginning or end, which is removed.
   const [first, ...others] = trimmedAtEnd(chosen.parts).parts;
   return first?.kind === 'words' ? new SafeText([wordsPart(first.text.trimStart()), ...others]) : chosen;
 }
@@ -247,7 +244,7 @@ export const shortNames = (text: SafeText, longest = longestName): SafeText =>
 
 const isName = (part: Part) => part.kind === 'quoted' || part.kind === 'name';
 
-/** Replaces each part that has no parts inside. In details and in words that differ by reader, the parts inside are replaced. */
+/** Replaces each part that has no parts inside. Looks for these parts also in details and in words that differ by reader. */
 const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part[]): readonly Part[] =>
   parts.flatMap((part): readonly Part[] => {
     if (part.kind === 'detail') return [{ ...part, parts: mapParts(part.parts, replace) }];
@@ -278,12 +275,12 @@ export const inFull = ({ omitted }: Shortened): SafeText[] =>
 const shortestName = 2;
 
 /**
- * Shortens a text to `limit` characters. It always cuts names to `nameLimit` characters, and without a `limit`, it does no more. If that is
- * not enough, it drops details, the last first; then it cuts names further; and at last it cuts the text.
+ * Shortens a text to `limit` characters. Always cuts names to `nameLimit` characters. If the text is still too long, drops details (the last
+ * first), then cuts names further, and at last cuts the text.
  */
 export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLimit = longestName): Shortened {
   const details = text.parts.filter((part) => part.kind === 'detail');
-  /** Tries the text without the details `dropped`, and with names of at most `longest` characters. Undefined if it is still too long. */
+  /** Shortens the text by leaving out `dropped`, and cutting names to `longest` characters. Undefined if the result is still too long. */
   const attempt = (dropped: typeof details, longest: number): Shortened | undefined => {
     const remaining = new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
     const line = shortNames(remaining, longest);
@@ -310,7 +307,7 @@ const longNames = ({ parts }: SafeText, longest: number): readonly SafeText[] =>
     return isName(part) && renderPart({ ...part, longest }) !== renderPart(part) ? [new SafeText([part])] : [];
   });
 
-/** The text of a detail, without the comma, colon or space by which it continued its sentence. */
+/** The text of a detail, without the comma, colon or space at its start. */
 function detailText({ parts: [first, ...others] }: Extract<Part, { kind: 'detail' }>): SafeText {
   const start = first?.kind === 'words' ? wordsPart(first.text.replace(/^[\s,:;]+/, '')) : first;
   return new SafeText(start === undefined ? [] : [start, ...others]);

@@ -3,7 +3,7 @@ import { lazy } from './objects.js';
 
 /** A secret of at least 32 bytes, from which the keys of seals are derived. */
 export type SealingKey = Uint8Array | string;
-/** Keys of which the first seals, and all open. So after a key is replaced, texts that the old key sealed can still be opened. */
+/** The first key seals texts, and every key opens them. So after a key is replaced, texts that the old key sealed can still be opened. */
 export type KeyRing = readonly [SealingKey, ...SealingKey[]];
 /** Returns the keys. It is a function, because making random keys loads cryptography, and most servers never use a seal. */
 export type SealingKeys = () => KeyRing;
@@ -39,7 +39,7 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
 
   return {
     seal(text) {
-      // A key ring has at least one key. Node rejects the empty default.
+      // A key ring has at least one key, so the default, which Node rejects, is for the compiler.
       const [key = Buffer.alloc(0)] = derivedKeys();
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(associated);
@@ -56,7 +56,7 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
         const text = decrypt(bytes, key, associated);
         if (text !== undefined) return text;
       }
-      // It was altered, sealed for another use, or sealed with a key that is not in the ring any more.
+      // The text was altered, sealed for another use, or sealed with a key that is not in the ring any more.
       return undefined;
     },
   };

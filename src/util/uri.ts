@@ -1,7 +1,5 @@
-/** This file has percent-encoding by RFC 3986, and a check of host names. */
-
 /**
- * Percent-encodes a path segment, or a name or value of a query. Only letters, digits and `-._~` stay.
+ * Percent-encodes a path segment, or a name or value of a query (RFC 3986). Only letters, digits and `-._~` stay.
  * @throws URIError if the text has half of a surrogate pair
  */
 export const encodeSegment = (segment: string) =>
@@ -21,6 +19,6 @@ export const encodeQuery = (query: Query): string =>
     .flatMap(([name, values]) => values.map((value) => (value === true ? name : `${name}=${encodeSegment(value)}`)))
     .join('&');
 
-/** True if a host name is this machine's loopback interface. It has to be spelled as by `URL`: `[::1]`. */
+/** True if a host name, spelled as by `URL` (`[::1]`), is this machine's loopback interface. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
