@@ -13,7 +13,7 @@ import { quoteName } from '../util/quote.js';
 import { effectDoubt } from './model/guess-effect.js';
 import { UnusableFile } from './unusable-file.js';
 
-/** What MCP hosts and this server demand of the tools of operations. */
+/** The rules of MCP hosts and of this server for the tools of operations. */
 export interface HostRules {
   /** Makes the JSON Schemas of an operation's tool, as hosts see them. */
   readonly toolSchemas: (operation: Operation) => NonNullable<Operation['schemas']>;

@@ -388,7 +388,7 @@ export function createDefinitionParser(observer: CallObserver): DefinitionParser
   };
 }
 
-/** Returns the problem in an issue of a schema. It begins with the path of a field, unless it is about the whole value. */
+/** Returns the problem in an issue of a schema. The text begins with the path of a field, unless the issue is about the whole value. */
 export function problemOf(value: unknown, { path, code, message }: z.core.$ZodIssue): string {
   const name = toDotPath(path);
   const problem = code === 'unrecognized_keys' || valueAt(value, name) !== undefined ? message : 'is missing';

@@ -39,7 +39,7 @@ export interface Kit {
     PageSchema extends z.ZodObject = z.ZodObject,
     State = unknown,
   >(definition: Definition<Input, Output, PageSchema, State>): Operation;
-  /** Makes operations from a model of an API, a JSON file of Smithy 2.0 or botocore. Its path is relative to the file of operations. */
+  /** Makes operations from a model of an API, a JSON file of Smithy 2.0 or botocore, whose path is relative to the file of operations. */
   readonly fromModel: FromModel;
   /** Makes an extension of a built-in change: the read that shows its progress. The file returns the extension among its operations. */
   extend(tool: string, extension: Pick<Extension, 'follow'>): Extension;

@@ -43,7 +43,7 @@ interface LoadOptions {
 type Context = Required<LoadOptions> & {
   readonly hosts: HostRules;
   readonly parse: DefinitionParser;
-  /** The schemas that hosts see, by the definition that `fromModel` made. They are no field of the definition, because files must not set them. */
+  /** The schemas that hosts see, by the definition that `fromModel` made. Definitions have no field for schemas, because files must not set any. */
   readonly modelSchemas: WeakMap<object, NonNullable<Operation['schemas']>>;
 };
 
@@ -81,8 +81,8 @@ export async function loadOperations(
     const fileProblems = await loadFile(file, loaded, context);
     problems.push(...fileProblems.slice(0, maximumProblems).map((text) => problemLine(file, text)));
   }
-  // A change may name a read of a later file in `follow`, so this is checked after all files are loaded. It is not checked if a file has
-  // problems, because the operations of that file are missing.
+  // `follow` may name a read of a later file, so it is checked after all files are loaded. If a file has problems, `follow` is not checked,
+  // because operations are missing.
   if (problems.length === 0) problems.push(...followProblemsIn(loaded));
 
   const fileNotes = loaded.emptyFiles.map((file) => aboutFiles(`${quoteName(basename(file))} has no operations.`));

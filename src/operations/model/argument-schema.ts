@@ -52,14 +52,14 @@ const rulesOfLocation: Readonly<Record<'path' | 'headers', (schema: z.ZodType) =
 const byteLengthOf = (value: unknown): number =>
   Buffer.byteLength([...leavesOf(value)].map(([, leaf]) => leaf).join(', '));
 
-/** False for a value with the path segment "." or "..". APIs and proxies resolve both, so the request would address another resource. */
+/** False for an empty value or a path segment "." or "..", because the request would address another resource. */
 const keepsPath = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/.test(String(value));
 const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
 /**
- * Returns the schema of an argument or of a value in it. Hosts can show the fields and elements in this schema. They cannot show the inside of
- * a value that is given as JSON text (`isJsonText`).
+ * Returns the schema of an argument or of a value in it. Hosts can show the fields and elements in this schema, but not the inside of JSON text
+ * (`isJsonText`).
  */
 function shownSchema(rules: ValueRules, nesting: Nesting): z.ZodType {
   if (isJsonText(rules, nesting)) return jsonText(() => innerSchema(rules));

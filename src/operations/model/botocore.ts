@@ -379,7 +379,7 @@ function nameForTrait(
  */
 function locationTraits({ location, locationName }: Serialization, name: string, isMap: boolean): Traits {
   switch (location) {
-    // In the path. `withMemberNames` gives the label there the member's name, so the trait needs no name.
+    // The label in the path already has the member's name (`withMemberNames`), so the trait needs no name.
     case 'uri':
       return { 'smithy.api#httpLabel': {} };
     case 'querystring':

@@ -13,7 +13,7 @@ const namesInHeadline = 2;
 
 /** An argument, or a list in an argument, whose value names the things that a change is about. */
 interface Identifier {
-  /** Path in the arguments. That of a list has `[]` for each entry: `Delete.Objects[].Key`. */
+  /** Path in the arguments. The path of a list has `[]` for its entries: `Delete.Objects[].Key`. */
   readonly path: string;
   readonly isList: boolean;
   /** Name of the argument or of the list in words: `instance IDs`, `objects`. */

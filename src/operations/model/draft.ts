@@ -71,7 +71,7 @@ function draftOperation(
   return {
     effect: effect ?? `${undecided}read, create, alter or delete? (${reason})`,
     costsMoney: `${undecided}true or false?`,
-    // With `follow`, the change goes on after its answer, and the default of `continues` says so.
+    // A change with `follow` goes on after its answer, which is the default of `continues`.
     ...(follow === undefined && { continues: `${undecided}false if it has ended when it is answered, else true` }),
     consequences: [`${undecided}what a person has to know before they agree, in a sentence; [] if nothing`],
     ...(failures.length > 0 && {

@@ -93,7 +93,7 @@ function requestOf(
   return (args, pageStart, idempotencyToken) => {
     // A call may give the folded arguments together in one argument. `unfolded` separates them.
     const given = memberValues(toolArguments, unfolded(args, folded));
-    // For a further page, `pageStart` has its tokens by member. They replace the tokens with which the call began.
+    // The tokens of a further page, which `pageStart` has by member, replace the tokens with which the call began.
     const values = pageStart === undefined ? given : { ...without(given, tokenMembers), ...pageStart };
     return codec.encode(operation, values, idempotencyToken);
   };

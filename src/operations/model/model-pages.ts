@@ -100,7 +100,7 @@ const plainPath = /^\w+(?:\.\w+)*$/;
 /** Returns the tokens of the next page by member of the input. Undefined for the last page, which has no token. */
 function tokensAfter(record: Values, tokens: readonly PageToken[]): PageStart | undefined {
   const entries = tokens.map(({ member, path }) => [member, textAt(record, path) ?? ''] as const);
-  // Some APIs end the last page with an empty token.
+  // An empty token counts as none, because some APIs send one with the last page.
   const present = entries.filter(([, token]) => token !== '');
   return present.length === 0 ? undefined : Object.fromEntries(present);
 }

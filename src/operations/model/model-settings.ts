@@ -67,7 +67,7 @@ export function readSettings(settings: unknown): ParsedSettings {
   }
 
   const { data, error } = modelSettings.safeParse(settings);
-  // The text of an open decision usually breaks a rule, too. It is reported only once.
+  // An open decision is reported only once, although its text usually breaks a rule too.
   const issues = (error?.issues ?? []).filter(({ path }) => !openDecisions.has(toDotPath(path)));
   const problems = [
     ...[...openDecisions].map(([path, text]) => `${path}: is not decided: ${quote(text, 200)}`),

@@ -5,7 +5,7 @@ type ReadPattern =
   | { readonly kind: 'unchecked'; readonly reason: string };
 
 const longestPattern = 1000;
-/** Upper bound of the steps of a match. They take a hundredth to a tenth of a second, and a call may have many texts. */
+/** Maximum number of steps of a match, which take a hundredth to a tenth of a second. A call may have many texts. */
 const maximumSteps = 3e6;
 /** A pattern is left to the cloud if a text of this length (characters) could take more than `maximumSteps`. */
 const usualLength = 25;
@@ -107,7 +107,7 @@ function groupKind(beginning: string): Group['kind'] {
 
 /** Splits a pattern that JavaScript can read into its tokens. */
 function tokensOf(pattern: string): Token[] {
-  // A lookbehind matches backwards, so the next token does not delimit this one.
+  // A lookbehind matches backwards, so the next token is no delimiter in a pattern with a lookbehind.
   const looksBehind = /\(\?<[=!]/.test(pattern);
   const tokens = [...pattern.matchAll(quantifiedToken)].map(([, text = '', quantifier = '']) => ({ text, quantifier }));
   return tokens.map((token, index) => {
