@@ -56,7 +56,7 @@ export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySett
   };
 }
 
-/** For each way to set keys, the settings that belong to it. */
+/** The settings of each way to set keys. */
 const sources: readonly (readonly KeySetting[])[] = [
   ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'],
   ['CREDENTIAL_PROCESS'],

@@ -83,7 +83,7 @@ function renderPart(part: Part): string {
       return part.longest === undefined || name === part.name ? name : shortQuotation(part.name, part.longest);
     }
     case 'argument':
-      // Not shortened, not even by `shortNames`, because the beginning of a path would name another argument: `a.b` of `a.b.c`.
+      // A path is never shortened, not even by `shortNames`, because its beginning would name another argument: `a.b` of `a.b.c`.
       return quoteName(part.path);
     case 'exact':
       return escapeInvisible(part.value);

@@ -23,7 +23,7 @@ export interface TracedRequest {
   readonly http?: { readonly req?: Pick<Request, 'headers'> | undefined } | undefined;
 }
 
-/** Where a call comes from: the caller's span, and attributes of the request that carried the call. */
+/** The origin of a call: the caller's span, and attributes of the request that carried the call. */
 export interface TraceOrigin extends TraceParent {
   readonly attributes: Attributes;
 }
