@@ -35,7 +35,7 @@ const shownIssues = 3;
 /**
  * Checks a parsed definition as a whole: against the operations that were loaded before it (`known`), the rules of hosts, and its own
  * example. Adds the schemas for hosts.
- * @param otherFile the file of an earlier operation with the same name, unless that operation is built in
+ * @param fileOfSameName the file of an earlier operation with the same name, unless that operation is built in
  * @throws UnusableFile with the problems, each of which begins with the path of a field
  * @throws OperationFault if a function of the operation throws or returns a wrong value
  */
@@ -43,9 +43,9 @@ export async function checkDefinition(
   operation: Operation,
   known: readonly Operation[],
   hosts: HostRules,
-  otherFile?: string,
+  fileOfSameName?: string,
 ): Promise<Operation> {
-  refuseIfAny([...combinationProblems(operation), ...conflictProblems(operation, known, hosts, otherFile)]);
+  refuseIfAny([...combinationProblems(operation), ...conflictProblems(operation, known, hosts, fileOfSameName)]);
   const complete = withKnownReads(operation, known);
   // Operations of API models have schemas already, and need no check here: their schemas and paths come from the model, and model-operation.ts
   // has checked their example.
@@ -69,6 +69,7 @@ function combinationProblems(operation: Operation): string[] {
   const isBuiltIn = isBuiltInService(service);
   const isRead = effect === 'read';
   const hasFieldOfChanges = takesToken || failures !== undefined || follow !== undefined;
+  // A doubt may also be a note, with which the server starts.
   const doubt = effectDoubt(operation);
   return brokenRules([
     [doubt?.kind === 'problem', doubt?.text ?? ''],
@@ -91,10 +92,11 @@ function conflictProblems(
   operation: Operation,
   known: readonly Operation[],
   { reservedNames }: HostRules,
-  otherFile: string | undefined,
+  fileOfSameName: string | undefined,
 ): string[] {
   const { name, service, signing, preflight, companionRead } = operation;
   const isNameTaken = known.some((other) => other.name === name) || reservedNames.includes(name);
+  const inFile = fileOfSameName === undefined ? '' : ` in ${quoteName(fileOfSameName)}`;
 
   // A single other operation suffices, because all others of the service have the same `signing`.
   const otherOfService = known.find((other) => other.service === service);
@@ -108,7 +110,7 @@ function conflictProblems(
   return brokenRules([
     [
       isNameTaken,
-      `name: is taken by another operation${otherFile === undefined ? '' : ` in ${quoteName(otherFile)}`}. Choose another name, or a prefix for the operations of a model`,
+      `name: is taken by another operation${inFile}. Choose another name, or a prefix for the operations of a model`,
     ],
     [hasOtherSigning, `signing: must be the same as that of ${otherOfService?.name}, which has the same service`],
     [preflight !== undefined && !isKnownRead(preflight.operation), `preflight.operation: ${readRule}`],
@@ -138,8 +140,9 @@ function withKnownReads(operation: Operation, known: readonly Operation[]): Oper
  * @throws UnusableFile
  */
 async function checkedSchemas(operation: Operation, hosts: HostRules): Promise<NonNullable<Operation['schemas']>> {
-  // Checked first, because `toolSchemas` converts only what JSON Schema can express. An answer with open fields gets no output schema.
+  // If an answer may have any fields, `output` is not converted, so it is not checked.
   const outputProblems = operation.isAnswerOpen === true ? [] : unrepresentableParts(operation, 'output');
+  // These checks come first, because `toolSchemas` converts only what JSON Schema can express.
   refuseIfAny([...unrepresentableParts(operation, 'input'), ...outputProblems]);
 
   const schemas = hosts.toolSchemas(operation);
@@ -234,7 +237,7 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
   const parsed = input().safeParse(example);
   if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, shownIssues).join('; ')}`];
 
-  // The caller reports an error of `request`, which is already an `OperationFault` with the name of the function.
+  // An error of `request` is not caught here, because it is already an `OperationFault` with the name of the function.
   const { body } = await request(parsed.data);
   if (body === undefined) return [];
   try {

@@ -13,12 +13,13 @@ export function followProblems(change: Operation, follow: Follow, all: readonly 
     const names = reads.flatMap(({ name, api }) => [name, api]);
     return [`follow.read: ${unknownName(follow.read, 'a read', names)}`];
   }
-  return Object.entries(follow.arguments).flatMap(([argument, source]) => {
-    // A source is a path such as `input.clusterId` or `answer.id`. Fields of an answer are not checked, because an answer may have any fields.
-    const [start, firstName] = stepsOf(source);
+  return Object.entries(follow.arguments).flatMap(([argumentPath, sourcePath]) => {
+    const [readArgument] = stepsOf(argumentPath);
+    // `sourcePath` is `input.clusterId` or `answer.id`, for example. Fields of an answer are not checked, because an answer may have any fields.
+    const [start, changeArgument] = stepsOf(sourcePath);
     return [
-      ...problemIfUnknown(stepsOf(argument)[0], read),
-      ...(start === 'input' ? problemIfUnknown(firstName, change) : []),
+      ...problemIfUnknown(readArgument, read),
+      ...(start === 'input' ? problemIfUnknown(changeArgument, change) : []),
     ];
   });
 }

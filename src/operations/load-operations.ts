@@ -131,8 +131,8 @@ async function filesAt(path: string): Promise<{ readonly files: readonly string[
 async function loadFile(path: string, loaded: Loaded, context: Context): Promise<readonly string[]> {
   const problems: string[] = [];
   try {
-    const late = new UnusableFile(`it did not end loading within ${context.timeLimitMs / 1000} seconds`);
-    const entries = await withinTime(importFile(path, context), context.timeLimitMs, late);
+    const timeoutError = new UnusableFile(`it did not end loading within ${context.timeLimitMs / 1000} seconds`);
+    const entries = await withinTime(importFile(path, context), context.timeLimitMs, timeoutError);
     if (entries.length === 0) loaded.emptyFiles.push(path);
     for (const [index, entry] of entries.entries()) {
       const isExtension = isObject(entry) && 'extends' in entry;
@@ -307,8 +307,8 @@ async function addOperation(
     const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
     const operation = { ...parsed.operation, ...(schemas && { schemas }) };
     const known = [...builtIn, ...loaded.operations];
-    const otherFile = fileOfLoaded(operation.name, loaded);
-    loaded.operations.push(await checkDefinition(operation, known, hosts, otherFile));
+    const fileOfSameName = fileWithName(operation.name, loaded);
+    loaded.operations.push(await checkDefinition(operation, known, hosts, fileOfSameName));
     loaded.files.set(operation.name, path);
     return [];
   } catch (error) {
@@ -317,7 +317,7 @@ async function addOperation(
 }
 
 /** Returns the name of the file from which an operation with this name was loaded. Undefined if none was loaded. */
-function fileOfLoaded(operationName: string, { operations, files }: Loaded): string | undefined {
+function fileWithName(operationName: string, { operations, files }: Loaded): string | undefined {
   // `files` also has files that only extend a built-in operation of this name, and have not taken the name.
   if (!operations.some(({ name }) => name === operationName)) return undefined;
   const path = files.get(operationName);
