@@ -18,25 +18,24 @@ interface SummarizedOperation {
 }
 
 /**
- * Returns a sentence about a successful answer. If the answer is to a change or has one thing, the sentence has the state and the names of the
- * thing, and otherwise the longest list with its first entries. A second sentence says if more entries follow.
+ * Returns a sentence about a successful answer. For a change or a single thing, the sentence gives the state and the names of the thing. For a
+ * list, it gives the number and the names of the entries. A second sentence says if more entries follow.
  */
 export function answerSummary(
   operationName: string,
   record: Readonly<Record<string, unknown>>,
-  { isChange, items }: SummarizedOperation,
+  operation: SummarizedOperation,
 ): SafeText {
-  const summary = summaryOfPage(own(operationName), record, isChange, items);
-  const saysMore = !isChange && (hasMoreFlag(record) || nextPageFields(record).length > 0);
+  const summary = firstSentence(own(operationName), record, operation);
+  const saysMore = !operation.isChange && (hasMoreFlag(record) || nextPageFields(record).length > 0);
   return saysMore ? say`${summary} More follow.` : summary;
 }
 
-/** Returns the first sentence. Its subject is the list `items` if the record has this list, and otherwise one thing or the longest list. */
-function summaryOfPage(
+/** The sentence is about the list `items` if the record has this list, and otherwise about one thing or the longest list. */
+function firstSentence(
   operationName: SafeText,
   record: Readonly<Record<string, unknown>>,
-  isChange: boolean,
-  items: string | undefined,
+  { isChange, items }: SummarizedOperation,
 ): SafeText {
   const itemList = items === undefined ? undefined : valueAt(record, items);
   if (items !== undefined && Array.isArray(itemList))
@@ -46,12 +45,14 @@ function summaryOfPage(
   const list = longestList(record);
   // In the answer to a change, values outside of lists describe the changed thing, which is more important than a list.
   const describesChange = isChange && scalars.length > 0;
-  const isAboutList = list !== undefined && !describesChange && !isPartOfOneThing(record, list);
-  if (isAboutList && !isChange) return say`${operationName} found ${listText(list)}.`;
+  const mainList = list === undefined || describesChange || isFieldOfOneThing(list, record) ? undefined : list;
 
   // A change "was accepted", because it may still be going on, or may have failed for some entries.
   const beginning = say`${operationName} ${words(isChange ? 'was accepted' : 'succeeded')}`;
-  if (isAboutList) return say`${beginning}. Its answer has ${listText(list)}.`;
+  if (mainList !== undefined)
+    return isChange
+      ? say`${beginning}. Its answer has ${listText(mainList)}.`
+      : say`${operationName} found ${listText(mainList)}.`;
 
   if (scalars.length > 0) {
     const shown = scalars.map(([path, value]) => say`${own(path)} ${scalarText(value)}`);
@@ -63,8 +64,8 @@ function summaryOfPage(
   return say`${beginning}. Its answer has ${nothing}.`;
 }
 
-/** True if a list is a field of one thing, such as the attributes of a table, because the fields next to it have the state or the name of the thing. */
-function isPartOfOneThing(record: Readonly<Record<string, unknown>>, { path }: ListInRecord): boolean {
+/** True if the fields next to a list have the state or the name of one thing, so that the list is its field, such as the attributes of a table. */
+function isFieldOfOneThing({ path }: ListInRecord, record: Readonly<Record<string, unknown>>): boolean {
   const holder = path.slice(0, Math.max(0, path.lastIndexOf('.')));
   const fields = holder === '' ? record : valueAt(record, holder);
   const textFields = Object.keys(Object(fields)).filter((name) => textAt(fields, name) !== undefined);

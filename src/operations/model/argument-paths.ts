@@ -74,14 +74,14 @@ function resolvePath(
   to: 'name' | 'memberName',
   naming: Naming,
 ): ResolvedPath {
-  // `rules[0].id` has the first name `rules`, the indexes `[0]` and the rest `id`.
+  // `pools[0].id` has the first name `pools`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
-  // If two fields have this name, one as `name` and the other as `memberName`, the name is taken to be of the kind `to` already.
+  // One field may have this name as `name`, and another as `memberName`. The field with this name of the kind `to` comes first.
   const field = fields.find((each) => each[to] === firstName) ?? fields.find((each) => isNamed([firstName], each));
   if (field === undefined) throw new ModelError(unknownMember(firstName === '' ? path : firstName, fields, naming));
 
   const start = `${field[to]}${indexes}`;
-  const rules = indexes === '' ? field.rules : elementOf(field.rules);
+  const rules = indexes === '' ? field.rules : innermostElement(field.rules);
   if (rest === undefined) return { path: start, rules };
 
   const inner = innerFields(rules);
@@ -92,8 +92,9 @@ function resolvePath(
   return { path: `${start}.${resolved.path}`, rules: resolved.rules };
 }
 
-/** Returns the rules of the innermost elements if lists are nested. A value that is no list counts as its own element. */
-const elementOf = (rules: ValueRules): ValueRules => (rules.kind === 'list' ? elementOf(rules.element()) : rules);
+/** Returns the rules of the elements of a list, or of the innermost lists if lists are nested. A value that is no list counts as its own element. */
+const innermostElement = (rules: ValueRules): ValueRules =>
+  rules.kind === 'list' ? innermostElement(rules.element()) : rules;
 
 /** Says that a structure has no member with a name, and names the nearest. */
 export function unknownMember(name: string, fields: readonly Argument[], { setting, structure }: Naming): string {
@@ -103,7 +104,7 @@ export function unknownMember(name: string, fields: readonly Argument[], { setti
 
 /** Returns the fields of a structure, or of the structures in a list. Undefined for a value that may have any names. */
 function innerFields(rules: ValueRules): readonly Argument[] | undefined {
-  const element = elementOf(rules);
+  const element = innermostElement(rules);
   if (element.kind === 'map' || element.kind === 'document') return undefined;
   return element.kind === 'structure' ? element.fields() : [];
 }

@@ -54,7 +54,9 @@ export function chooseOperation(
   const operation = model.operation(name);
   checkSupported(model, operation);
 
-  const pages = settings.effect === 'read' ? pagesOf(model, operation) : undefined;
+  const isRead = settings.effect === 'read';
+  const pages = isRead ? pagesOf(model, operation) : undefined;
+  const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
   const isHidden = (member: Member) => isSetByServer(operation, member) || pages?.hidden.includes(member.name) === true;
   const allArguments = argumentsOf(model, operation.input, isHidden);
 
@@ -68,19 +70,16 @@ export function chooseOperation(
       title,
       description: settings.description ?? descriptionOf(operation, title),
     },
-    toolArguments: chosenArguments(
-      allArguments,
-      settings,
-      pages?.tokens.map(({ member }) => member),
-    ),
-    controlArguments:
-      settings.effect === 'read'
-        ? { schemas: {}, listing: {} }
-        : controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
+    toolArguments: chosenArguments(allArguments, settings, tokenMembers),
+    controlArguments: isRead
+      ? noControlArguments
+      : controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
     isSecret: isSecretIn(settings.secretNames),
     pages,
   };
 }
+
+const noControlArguments: ControlArguments = { schemas: {}, listing: {} };
 
 const longestDescription = 90;
 
@@ -98,17 +97,18 @@ const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
 
 /**
  * Returns the arguments that the settings choose.
- * @param tokens members with the tokens of pages. They are chosen even if `only` does not name them, because calls need them to read on
+ * @param tokenMembers members with the tokens of pages. They are chosen even if `only` does not name them, because calls need them to read on
  * @throws ModelError for a name that is no argument, and if a required argument is left out
  */
 function chosenArguments(
   fields: readonly Argument[],
   { only, omit }: OperationSettings,
-  tokens: readonly string[] = [],
+  tokenMembers: readonly string[],
 ): readonly Argument[] {
   refuseUnknown(only ?? [], fields, { setting: 'only', structure: 'the arguments' });
   refuseUnknown(omit, fields, { setting: 'omit', structure: 'the arguments' });
-  const isChosen = (field: Argument) => only === undefined || isNamed(only, field) || tokens.includes(field.memberName);
+  const isChosen = (field: Argument) =>
+    only === undefined || isNamed(only, field) || tokenMembers.includes(field.memberName);
   const chosen = fields.filter((field) => isChosen(field) && !isNamed(omit, field));
   const missing = fields.filter((field) => field.isRequired && !chosen.includes(field)).map(({ name }) => name);
   if (missing.length > 0) throw new ModelError(`${missing.join(', ')}: is required, so it cannot be left out`);

@@ -69,7 +69,7 @@ export function listingFitter(chosen: ChosenOperation): FitListing {
  * JSON text stands for all of them.
  */
 function listingAt(level: Level, chosen: ChosenOperation): Listing {
-  const { depth, toolDescriptionLimit, foldedNamesLimit } = level;
+  const { depth, toolDescriptionLimit, foldedNamesLimit, ...argumentLimits } = level;
   const { toolArguments, controlArguments, settings, texts } = chosen;
   // A description that the file gives is never shortened. If too little of another description would remain, the title replaces it.
   const description =
@@ -79,12 +79,12 @@ function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const folded = isFolding
     ? foldArguments(toolArguments, (argument) => isNeverFolded(argument, depth, chosen))
     : undefined;
-  const foldedListing = folded && {
-    [folded.name]: { type: 'string', description: namesHint(folded.fields, foldedNamesLimit) },
-  };
   const foldedFields = folded?.fields ?? [];
-  const unfolded = toolArguments.filter((argument) => !foldedFields.includes(argument));
-  const { properties, ...schema } = argumentListing(unfolded, depth, level);
+  const listedArguments = toolArguments.filter((argument) => !foldedFields.includes(argument));
+  const { properties, ...schema } = argumentListing(listedArguments, depth, argumentLimits);
+  const foldedListing = folded && {
+    [folded.name]: { type: 'string', description: namesHint(foldedFields, foldedNamesLimit) },
+  };
   const input = { ...schema, properties: { ...properties, ...foldedListing, ...controlArguments.listing } };
 
   const size = JSON.stringify({ ...texts, description, input }).length;
