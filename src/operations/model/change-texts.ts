@@ -24,8 +24,8 @@ interface Identifier {
 }
 
 /**
- * Returns the texts of a change for its plan and its question. Texts of the model and of the settings are shown without quotation marks (by
- * `defined`, and single names by `own`). `say` quotes the values of arguments.
+ * Returns the texts of a change for its plan and its question. `defined` (for texts) and `own` (for names) show words of the model and of the
+ * settings without quotation marks. `say` quotes all other values, such as arguments.
  * @param apiName name of the API for people: the prefix of its tools, or its name in settings
  */
 export function changeTexts(
@@ -33,12 +33,13 @@ export function changeTexts(
   apiName: string,
 ): Change {
   const title = defined(sentenceCase(nameInWords(operation.name)));
-  // Secrets are left out, because the texts of a change must not show them.
+  // Secrets are left out, because the texts of a change must not show them. A list in `visible` may still have a secret field.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
-  // For example, `clusterId` and `nodeId` identify a node. The changed resource is the node, so `nodeId` is the resource's own identifier.
   const identifiers = [...identifyingTexts(visible, operation.http.uri), ...identifyingLists(visible, isSecret)];
+  // For example, `clusterId` and `nodeId` identify a node. The changed resource is the node, so `nodeId` is the resource's own identifier. For
+  // a deletion, a list is preferred, because the operation deletes its entries.
   const isDeletion = settings.effect === 'delete';
-  const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, isDeletion);
+  const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, { isDeletion });
   const otherIdentifiers = identifiers.filter((identifier) => identifier !== resourceIdentifier);
   // The settings of a change always have `costsMoney` (`readSettings`). The default is for the compiler.
   const { costsMoney = true } = settings;
@@ -137,12 +138,15 @@ const isNamedLikeId = ({ name, memberName }: Argument): boolean =>
 
 const singular = (nameOfList: string): string => nameOfList.replace(/s$/, '');
 
-/** Makes an identifier of an argument that is a text, or of a list whose entries or their names have the path `place`. */
-function identifierOf({ name, memberName, location }: Argument, place?: string): Identifier {
+/**
+ * Makes an identifier of an argument that is a text, or of a list.
+ * @param namesPath for a list, the path of the names in its entries, such as `Delete.Objects[].Key`
+ */
+function identifierOf({ name, memberName, location }: Argument, namesPath?: string): Identifier {
   const memberWords = singular(nameInWords(memberName).toLowerCase());
   return {
-    path: place ?? name,
-    isList: place !== undefined,
+    path: namesPath ?? name,
+    isList: namesPath !== undefined,
     words: nameInWords(name),
     kind: [...nameEndings, urlEnding].reduce((text, ending) => text.replace(ending, ''), memberWords).trim(),
     isInPath: location === 'path',
@@ -172,7 +176,8 @@ function identifyingLists(
 
     const namePath = namePathOf(field, rules.element());
     const holdsSecret = fieldsAtAnyDepth([field]).some(isSecret);
-    return namePath === undefined || holdsSecret ? [] : [identifierOf(field, `${path}[]${namePath}`)];
+    if (namePath === undefined || holdsSecret) return [];
+    return [identifierOf(field, `${path}[]${namePath}`)];
   });
 }
 
@@ -196,7 +201,7 @@ function namePathOf(list: Argument, entry: ValueRules): string | undefined {
 function findResourceIdentifier(
   identifiers: readonly Identifier[],
   operationName: string,
-  isDeletion: boolean,
+  { isDeletion }: { readonly isDeletion: boolean },
 ): Identifier | undefined {
   const words = singular(nameInWords(operationName).toLowerCase());
   const namesake = identifiers.find(({ kind }) => kind !== '' && words.endsWith(` ${kind}`));
