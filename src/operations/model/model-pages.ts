@@ -51,17 +51,19 @@ export function pagesOf({ service, shape }: Model, { id, traits, input }: ModelO
   const ofService = readTrait(service.traits, 'smithy.api#paginated', pagesTrait, service.id);
   const trait = { ...ofService, ...ofOperation };
 
-  const { inputToken: members = [], outputToken: paths = [], pageSize, items } = trait;
-  const texts = input.members.filter(({ target }) => isText(shape(target))).map(({ name }) => name);
-  const tokens = members.flatMap((member, index) => {
-    const path = paths[index] ?? '';
-    return texts.includes(member) && plainPath.test(path) ? [{ member, path }] : [];
+  // Usually, an operation has one token. If it has several, the first member takes the text at the first path, and so on.
+  const { inputToken: tokenMembers = [], outputToken: tokenPaths = [], pageSize, items } = trait;
+  const textMembers = input.members.filter(({ target }) => isText(shape(target))).map(({ name }) => name);
+  const tokens = tokenMembers.flatMap((member, index) => {
+    const path = tokenPaths[index] ?? '';
+    return textMembers.includes(member) && plainPath.test(path) ? [{ member, path }] : [];
   });
-  const areAllUsable = tokens.length === members.length && tokens.length === paths.length;
-  if (tokens.length === 0 || !areAllUsable) return undefined;
+  const areAllSupported = tokens.length === tokenMembers.length && tokens.length === tokenPaths.length;
+  if (tokens.length === 0 || !areAllSupported) return undefined;
 
   // An optional page size is hidden, because the API chooses it. A caller has to give a required size.
-  const isOptionalSize = ({ name, traits }: Member) => name === pageSize && !hasTrait(traits, 'smithy.api#required');
+  const isOptionalSize = (member: Member) =>
+    member.name === pageSize && !hasTrait(member.traits, 'smithy.api#required');
   const hidden = input.members.filter(isOptionalSize).map(({ name }) => name);
   return { hidden, tokens, items: items?.[0], reducer: createReducer(tokens, trait) };
 }

@@ -13,16 +13,11 @@ export type FindPassedBackFields = (answerFields: readonly Argument[]) => readon
  * every shape, because many models use it for all names. Only texts that name a thing (`namesThing`) count.
  */
 export function createPassedBackFinder(toolArguments: readonly Argument[]): FindPassedBackFields {
-  const getShapesByName = lazy(() => {
-    const shapesByName = new Map<string, Set<string>>();
-    for (const [name, shape] of textsIn(toolArguments))
-      shapesByName.set(name, (shapesByName.get(name) ?? new Set<string>()).add(shape));
-    return shapesByName;
-  });
+  const getArgumentShapes = lazy(() => shapesByName(toolArguments));
   return (answerFields) => {
     const isPassedBack = ([name, shape]: readonly [string, string]) => {
-      const shapes = getShapesByName().get(name);
-      return shapes !== undefined && (shapes.has(shape) || isPlain(shape) || [...shapes].some(isPlain));
+      const argumentShapes = getArgumentShapes().get(name) ?? [];
+      return [...argumentShapes].some((each) => each === shape || isString(each) || isString(shape));
     };
     const names = textsIn(answerFields)
       .filter(isPassedBack)
@@ -30,6 +25,14 @@ export function createPassedBackFinder(toolArguments: readonly Argument[]): Find
       .filter((name) => namesThing.test(nameInWords(name)));
     return [...new Set(names)];
   };
+}
+
+/** Returns the shapes of the texts in arguments, by name, because arguments of several operations may have the same name. */
+function shapesByName(toolArguments: readonly Argument[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const shapes = new Map<string, Set<string>>();
+  for (const [name, shape] of textsIn(toolArguments))
+    shapes.set(name, (shapes.get(name) ?? new Set<string>()).add(shape));
+  return shapes;
 }
 
 /** Returns the name and the shape of each text at any depth, and of each list of texts. */
@@ -44,7 +47,7 @@ function textShape(rules: ValueRules): string | undefined {
   return rules.kind === 'text' ? rules.shape : undefined;
 }
 
-const isPlain = (shape: string) => shapeName(shape) === 'String';
+const isString = (shape: string) => shapeName(shape) === 'String';
 
 /**
  * Matches the names of fields that name a thing. Invisible characters in passed-back fields are not escaped. In other texts they are, because
