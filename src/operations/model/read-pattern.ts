@@ -24,15 +24,18 @@ export function readPattern(pattern: string): ReadPattern {
   if (expression === undefined || hasModifiers) return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
 
   const { alternatives } = takeAlternatives(tokens);
-  // A match may begin at each position in a text, and after its end.
-  const isFast = (length: number) => costOfAlternatives(alternatives, length, length + 1, false).steps <= maximumSteps;
+  const isFast = (length: number) => {
+    // A match may begin at each position in a text, and after its end.
+    const { steps } = costOfAlternatives(alternatives, { length, starts: length + 1, isBackwards: false });
+    return steps <= maximumSteps;
+  };
   if (!isFast(usualLength)) return { kind: 'unchecked', reason: 'matching it can take very long' };
-  const longest = longestWhere(isFast);
-  return { kind: 'checked', allows: (text) => text.length > longest || expression.test(text) };
+  const longestFast = longestFastLength(isFast);
+  return { kind: 'checked', allows: (text) => text.length > longestFast || expression.test(text) };
 }
 
 /** The largest length from `usualLength` to `longestText` for which a match is fast. Steps grow with the length, so a binary search finds it. */
-function longestWhere(isFast: (length: number) => boolean): number {
+function longestFastLength(isFast: (length: number) => boolean): number {
   let fast = usualLength;
   let slow = longestText + 1;
   while (slow - fast > 1) {
@@ -140,12 +143,12 @@ interface Cost {
 }
 
 /** The cost of a part and the part after it. */
-const sequence = (first: Cost, second: Cost): Cost => ({
+const costOfSequence = (first: Cost, second: Cost): Cost => ({
   ways: first.ways * second.ways,
   steps: first.steps + first.ways * second.steps,
 });
 /** The cost of two alternatives. */
-const choice = (first: Cost, second: Cost): Cost => ({
+const costOfChoice = (first: Cost, second: Cost): Cost => ({
   ways: first.ways + second.ways,
   steps: first.steps + second.steps,
 });
@@ -158,21 +161,19 @@ const choice = (first: Cost, second: Cost): Cost => ({
  */
 function costOfAlternatives(
   alternatives: readonly Alternative[],
-  length: number,
-  starts: number,
-  isBackwards: boolean,
+  { length, starts, isBackwards }: { readonly length: number; readonly starts: number; readonly isBackwards: boolean },
 ): Cost {
   const costs = alternatives.map((parts) => {
     const [first] = parts;
     // An alternative that begins with `^` is tried at all positions as well, but only the first position lets it go on.
     const isAtStart = first?.kind === 'single' && first.text === '^';
     const start: Cost = { ways: isAtStart ? 1 : starts, steps: starts };
-    const costsOfParts = [start, ...parts.map((part) => costOfPart(part, length, isBackwards))];
+    const costsInOrder = [start, ...parts.map((part) => costOfPart(part, length, isBackwards))];
     // In a lookbehind such as `(?<=ab)`, the last part is matched first.
-    if (isBackwards) costsOfParts.reverse();
-    return costsOfParts.reduce(sequence);
+    if (isBackwards) costsInOrder.reverse();
+    return costsInOrder.reduce(costOfSequence);
   });
-  return costs.reduce(choice);
+  return costs.reduce(costOfChoice);
 }
 
 function costOfPart(part: PatternPart, length: number, isBackwards: boolean): Cost {
@@ -183,7 +184,8 @@ function costOfPart(part: PatternPart, length: number, isBackwards: boolean): Co
     return part.isDelimited ? { ways: 1, steps: cost.steps + cost.ways } : cost;
   }
   const isInLookbehind = part.kind === 'group' ? isBackwards : part.kind === 'lookbehind';
-  const cost = repeated(costOfAlternatives(part.alternatives, length, 1, isInLookbehind), part.quantifier, length);
+  const costOfOne = costOfAlternatives(part.alternatives, { length, starts: 1, isBackwards: isInLookbehind });
+  const cost = repeated(costOfOne, part.quantifier, length);
   // After an assertion such as `(?=a*)` has matched, no other way to match it is tried.
   return part.kind === 'group' ? cost : { ...cost, ways: 1 };
 }
