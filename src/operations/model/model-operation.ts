@@ -73,7 +73,7 @@ export function modelOperation(
     secrets: secrecy.secretArguments,
     request: requestOf(context, chosen, folded),
     ...fieldsAboutAnswer(context, chosen, getAnswerFields, secrecy),
-    // Agents pass back the tokens of pages, and fields that other operations of the file take.
+    // Fields that agents pass back unaltered in later calls: the tokens of pages, and fields that operations of the file take as arguments.
     exact: lazy(() => [...tokens.map(({ path }) => lastName(path)), ...findPassedBackFields(getAnswerFields())]),
     undocumented: [],
     limitations: uncheckedPatterns(toolArguments),
@@ -154,20 +154,21 @@ function secrecyOf(
   getAnswerFields: () => readonly Argument[],
 ): Secrecy {
   const tokens = pages?.tokens ?? [];
-  const isToken = ({ memberName }: Argument) => tokens.some(({ member }) => member === memberName);
+  const isTokenArgument = ({ memberName }: Argument) => tokens.some(({ member }) => member === memberName);
+  // The fields of the answer with the tokens of the next page. A field with the same name at another path is no such field.
   const getTokenFields = lazy(() => tokens.flatMap(({ path }) => fieldAt(getAnswerFields(), path)));
 
   const isShown = (field: Argument) => isNamed(settings.show, field);
-  // `isSecret` is also true for a member that is only named like a secret.
+  // `isSecret` is also true for a member that is only named like a secret, such as `nextToken`.
   const isDeclaredSecret = (field: Argument) =>
     (field.isSensitive || isNamed(settings.secretNames, field)) && !isShown(field);
-  const argumentsToCheck = toolArguments.filter((field) => !isToken(field) || isDeclaredSecret(field));
+  const mayBeSecret = (argument: Argument) => !isTokenArgument(argument) || isDeclaredSecret(argument);
   return {
-    secretArguments: secretPaths(argumentsToCheck, depth, isSecret),
+    secretArguments: secretPaths(toolArguments.filter(mayBeSecret), depth, isSecret),
     // The next request has to send the tokens of its page, so they are never masked. If they are secret, `areTokensShown` keeps them out of
-    // the result. A field with the same name at another path is masked, because `includes` finds only the token fields themselves.
+    // the result.
     isMasked: (field) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
-    areTokensShown: () => ![...toolArguments.filter(isToken), ...getTokenFields()].some(isDeclaredSecret),
+    areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),
   };
 }
 
@@ -209,20 +210,22 @@ function stepToReadOn(
   toolArguments: readonly Argument[],
   record: Readonly<Record<string, unknown>>,
 ): Next | undefined {
-  // If all pages were read, the record has no token.
-  const tokensOfRest = (pages?.tokens ?? []).flatMap(({ member, path }) => {
+  const tokensToGive = (pages?.tokens ?? []).flatMap(({ member, path }) => {
+    // Undefined if the settings leave out the argument.
     const argument = toolArguments.find(({ memberName }) => memberName === member);
-    const isUnread = argument !== undefined && textAt(record, path) !== undefined;
-    return isUnread ? [say`${own(argument.name)} as ${own(path)}`] : [];
+    // If all pages were read, the record has no token.
+    const hasToken = textAt(record, path) !== undefined;
+    return argument !== undefined && hasToken ? [say`${own(argument.name)} as ${own(path)}`] : [];
   });
-  if (tokensOfRest.length > 0)
+  if (tokensToGive.length > 0)
     return next(
       'agent',
       'call',
-      say`To read on, ${callAgain} with the same arguments and ${listed(tokensOfRest)} in the answer.`,
+      say`To read on, ${callAgain} with the same arguments and ${listed(tokensToGive)} in the answer.`,
     );
 
-  // The model does not say which arguments take these fields, so the step only names the fields.
+  // Without such tokens, the answer may still have fields such as `NextMarker`. The model does not say which arguments take them, so the step
+  // only names the fields.
   const fields = nextPageFields(record).map((path) => own(path));
   return fields.length === 0 ? undefined : next('agent', 'call', say`To read on, see ${listed(fields)} in the answer.`);
 }
@@ -301,6 +304,7 @@ function translateFollow(
   const sources = Object.entries(follow.arguments).map(
     ([argument, source]) => [argument, translateSource(source, changeArguments, changeAnswerFields)] as const,
   );
+  // The name of the read in the model. The file may have this name or the tool name.
   const nameInModel = Object.keys(fileSettings.operations).find(
     (name) => follow.read === name || follow.read === toolNameOf(fileSettings, name),
   );
@@ -308,12 +312,14 @@ function translateFollow(
   if (nameInModel === undefined) return { ...follow, arguments: Object.fromEntries(sources) };
 
   const read = model.operation(nameInModel);
-  const argumentNaming = { setting: 'follow.arguments', structure: `the arguments of ${follow.read}` };
-  const translateArgument = (name: string) =>
-    translatePath(name, argumentsOf(model, read.input), 'name', argumentNaming);
-  const fieldNaming = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
-  const translateField = (path: string) =>
-    translatePath(path, structureOf(model, read.output).fields(), 'memberName', fieldNaming);
+  const translateArgument = (path: string) => {
+    const naming = { setting: 'follow.arguments', structure: `the arguments of ${follow.read}` };
+    return translatePath(path, argumentsOf(model, read.input), 'name', naming);
+  };
+  const translateField = (path: string) => {
+    const naming = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
+    return translatePath(path, structureOf(model, read.output).fields(), 'memberName', naming);
+  };
 
   // Fields of the read's answer, with the values that show that the change is finished.
   const done = Object.entries(follow.done ?? {}).map(([field, value]) => [translateField(field), value]);
@@ -339,13 +345,14 @@ function translateSource(
 }
 
 /**
- * Returns the format of the body of an answer, and the fields and the root that are expected in it. The format is XML or JSON, unless a member
- * that is no structure is the whole body.
+ * Returns the format of the body of an answer, and the fields and the root that are expected in it. The format is XML or JSON, or text if a
+ * member that is no structure is the whole body.
  */
 function answerFormat(
   { service, shape, traitsOf }: Model,
   { name, output }: ModelOperation,
 ): Pick<Operation, 'answer' | 'answerBody'> {
+  // The member that is the whole body, if there is one.
   const bodyMember = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
   const bodyShape = bodyMember && shape(bodyMember.target);
   if (bodyShape !== undefined && bodyShape.kind !== 'structure' && bodyShape.kind !== 'union')
@@ -361,7 +368,7 @@ function answerFormat(
   // The other protocols with XML, `awsQuery` and `ec2Query`, name the root after the operation.
   if (service.protocol !== 'restXml') return { answer: 'xmlText', answerBody: { fields, root: `${name}Response` } };
 
-  // In `restXml`, the root stands for the member that is the whole body, or else for the output.
+  // In `restXml`, the root has the `xmlName` or the shape name of the member that is the whole body, or else of the output.
   const { id, traits } = bodyMember === undefined ? output : { id: bodyMember.target, traits: traitsOf(bodyMember) };
   const rootOfBody = textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id);
   // Some services send a body even if it has no fields. The protocol names no root for this body, so none is expected.
