@@ -159,7 +159,7 @@ const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
 const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
 
 /** Smithy's names of the protocols. botocore's `json` is not among them, because it stands for two protocols. */
-const protocolTraits: Readonly<Record<string, string>> = {
+const smithyProtocols: Readonly<Record<string, string>> = {
   'rest-json': 'restJson1',
   'rest-xml': 'restXml',
   query: 'awsQuery',
@@ -167,18 +167,23 @@ const protocolTraits: Readonly<Record<string, string>> = {
 };
 const v4Signatures = ['v4', 's3', 's3v4'];
 
-/** @throws ModelError if the service does not sign with Signature Version 4 */
+/**
+ * Returns the traits of the service: its protocols, its signature and its XML namespace.
+ * @throws ModelError if the service does not sign with Signature Version 4
+ */
 function serviceTraits({ metadata }: Botocore): Traits {
   const { signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
-  const hasV4Version = signatureVersion !== undefined && v4Signatures.includes(signatureVersion);
-  if (!hasV4Version && !auth.includes('aws.auth#sigv4'))
+  // A model may also name the signatures of the service in `auth`.
+  const signsWithV4 =
+    auth.includes('aws.auth#sigv4') || (signatureVersion !== undefined && v4Signatures.includes(signatureVersion));
+  if (!signsWithV4)
     throw new ModelError(
       `it signs with ${quoteName(signatureVersion ?? 'none')} (metadata.signatureVersion), and only Signature Version 4 is supported`,
     );
 
   const jsonProtocol = jsonVersion === '1.1' ? 'awsJson1_1' : 'awsJson1_0';
   const protocolNames = [metadata.protocol, ...metadata.protocols].map((name) =>
-    name === 'json' ? jsonProtocol : (protocolTraits[name] ?? name),
+    name === 'json' ? jsonProtocol : (smithyProtocols[name] ?? name),
   );
 
   return withoutUndefined({
@@ -342,14 +347,13 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   const target = context.shapes[member.shape];
   const isMap = target?.type === 'map';
   const isPayload = parent.payload === name;
+  const nameInBody = nameInBodyForTrait(member, name, target, isPayload);
+  const nameTraitId = context.hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName';
   return {
     ...targetOf(member),
     traits: withoutUndefined({
       ...serializationTraits(member),
-      ...nameTrait(
-        nameForTrait(member, name, target, isPayload),
-        context.hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName',
-      ),
+      ...nameTrait(nameInBody, nameTraitId),
       ...locationTraits(member, name, isMap),
       'smithy.api#required': traitIf(parent.required.includes(name)),
       'smithy.api#httpPayload': traitIf(isPayload),
@@ -358,10 +362,10 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
 }
 
 /**
- * Returns the name for the trait that names a member in the body. Undefined for a member that needs no trait: one outside the body, or with the
- * same name in the body as in the model.
+ * Returns the name of a member in the body, for a trait. Undefined for a member that needs no trait: a member outside the body, or with the same
+ * name in the body as in the model.
  */
-function nameForTrait(
+function nameInBodyForTrait(
   { location, locationName }: BotocoreReference,
   memberName: string,
   target: BotocoreShape | undefined,

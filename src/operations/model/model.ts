@@ -197,11 +197,11 @@ export function readAst(json: unknown): Model {
     return shapes[id];
   };
   const service = readService(shapes);
-  const usedTraits = isRest(service.protocol) ? (traits: Traits) => traits : withoutHttpBindings;
+  const selectTraits = isRest(service.protocol) ? (traits: Traits) => traits : withoutHttpBindings;
 
   const shapesById = new Map<string, Shape>();
   const shapeOf = (id: string): Shape => {
-    const shape = shapesById.get(id) ?? predefinedShape(id) ?? readShape(id, jsonOf(id), usedTraits);
+    const shape = shapesById.get(id) ?? predefinedShape(id) ?? readShape(id, jsonOf(id), selectTraits);
     shapesById.set(id, shape);
     return shape;
   };
@@ -221,7 +221,7 @@ export function readAst(json: unknown): Model {
         throw new ModelError(
           `the model has no operation ${quoteName(name)}${nearestHint(name, [...idsByName.keys()])}`,
         );
-      return readOperation(id, jsonOf(id), shapeOf, usedTraits);
+      return readOperation(id, jsonOf(id), shapeOf, selectTraits);
     },
   };
 }
@@ -240,11 +240,11 @@ function readOperation(
   id: string,
   json: unknown,
   shapeOf: (id: string) => Shape,
-  usedTraits: SelectTraits,
+  selectTraits: SelectTraits,
 ): ModelOperation {
   const raw = check(rawOperation, json, id);
   const { input, output } = raw;
-  const traits = usedTraits(raw.traits);
+  const traits = selectTraits(raw.traits);
   return {
     id,
     name: shapeName(id),
@@ -336,10 +336,10 @@ function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string)
 }
 
 /**
- * Reads a shape that carries data, such as a structure, a list or a text. `usedTraits` may leave out HTTP bindings, which only members of
+ * Reads a shape that carries data, such as a structure, a list or a text. `selectTraits` may leave out HTTP bindings, which only members of
  * structures have.
  */
-function readShape(id: string, json: unknown, usedTraits: SelectTraits): Shape {
+function readShape(id: string, json: unknown, selectTraits: SelectTraits): Shape {
   const shape = check(rawShape, json, id);
   const { traits } = shape;
   switch (shape.type) {
@@ -348,7 +348,7 @@ function readShape(id: string, json: unknown, usedTraits: SelectTraits): Shape {
       const members = Object.entries(shape.members).map(([name, member]) => ({
         name,
         target: member.target,
-        traits: usedTraits(member.traits),
+        traits: selectTraits(member.traits),
       }));
       return { id, traits, kind: shape.type, members };
     }

@@ -67,8 +67,8 @@ export function operationSchemasOf(
 ): (operation: ModelOperation) => $OperationSchema {
   const converted = new Map<string, $Schema>();
   const isUnconverted = use === 'json' || use === 'xml';
-  const numbers = use === 'answer' ? typeNumbersInAnswers : typeNumbers;
-  const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedTypeNumber[use] : numbers[type]);
+  const convertedTypeNumbers = use === 'answer' ? typeNumbersInAnswers : typeNumbers;
+  const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedTypeNumber[use] : convertedTypeNumbers[type]);
 
   /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
   const shapeReference = (id: string): $SchemaRef => {
