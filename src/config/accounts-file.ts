@@ -47,11 +47,11 @@ const structureSchema = lazy(() => fileSchema(() => z.unknown()));
 
 /** Makes a schema of the accounts file. `schemaOf` returns the schema for the value of a setting. */
 function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
-  const fields = Array.from(settingsByField, ([field, setting]) => {
-    const { file, help } = settings[setting];
-    // For a setting with `file`, such as a key, the accounts file has only the path of a file with the text.
+  const settingFields = Array.from(settingsByField, ([field, setting]) => {
+    const { file: isInOwnFile, help } = settings[setting];
     const meaning = helpInJson(help);
-    const schema = file
+    // For some settings, such as keys, the accounts file has only the path of a file with the text.
+    const schema = isInOwnFile
       ? anyText().describe(`${meaning}, in a file of this name`)
       : schemaOf(setting).describe(meaning);
     return [field, schema.optional()];
@@ -67,7 +67,7 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
         .record(z.string(), anyText(), 'must be an object of endpoints by API')
         .describe('endpoints of the APIs that files of operations name')
         .optional(),
-      ...Object.fromEntries(fields),
+      ...Object.fromEntries(settingFields),
     },
     'must be an object',
   );

@@ -80,21 +80,20 @@ function accountOfFile(
 
   // In the accounts file, the settings of keys are paths of files. The texts of these files replace the paths.
   const keyFiles = readKeyFiles(written, nameOf, readFile, report);
-  // `ownValues` are the account's own values, `explicit` has inherited values too, and `values` has defaults too.
   const ownValues = parseSettings({ ...written.values, ...keyFiles.texts }, nameOf, report);
-  const explicit: ExplicitValues = { ...environment.explicit, ...ownValues };
-  const values = withDefaults(explicit);
+  const ownAndInherited: ExplicitValues = { ...environment.explicit, ...ownValues };
+  const values = withDefaults(ownAndInherited);
 
-  // An account with any setting of keys, such as a profile, inherits none, because parts of two keys do not match. Problems of inherited keys
-  // are reported for the environment.
   const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
+  // Problems of inherited keys are reported for the environment.
   if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
+  // An account that gives any key setting, such as a profile, inherits no key setting, because parts of two keys do not match.
   const keys = givesKeys ? keysOf(ownValues, keyFiles.paths) : keysOf(environment.values, environment.files);
   reportWidening(values, environment, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
 
   const endpoints = { ...environment.endpoints, ...endpointsOf(written, values, environment, report) };
-  return { ...accountOf(name, { explicit, values, endpoints }, keys), description };
+  return { ...accountOf(name, { explicit: ownAndInherited, values, endpoints }, keys), description };
 }
 
 /** Reads the files with an account's keys. Returns their paths and texts by setting. Reports unreadable files, whose text is undefined. */

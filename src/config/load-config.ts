@@ -72,8 +72,8 @@ function parseEnvironment(
   const urlsByService = Object.fromEntries(
     addedServices(ownOperations.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
   );
-  const nameOf = (service: Service) => safeVariableName(endpointSetting(service));
-  const endpoints = parseEndpoints(urlsByService, values.ALLOW_HTTP, nameOf, report);
+  const variableOf = (service: Service) => safeVariableName(endpointSetting(service));
+  const endpoints = parseEndpoints(urlsByService, values.ALLOW_HTTP, variableOf, report);
 
   reportContradictions(values, operations, safeVariableName, report);
 
