@@ -109,12 +109,12 @@ function parseOption(arg: string, next: string | undefined, flags: Flags): Parse
   const [name = ''] = arg.split('=', 1);
   const hasInlineValue = arg !== name;
   const flag = flags.get(name);
-  const needsNext = !hasInlineValue && flag?.isSwitch !== true;
   // An unknown option also takes the next argument, which may be the secret value of a misspelt option.
+  const needsNext = !hasInlineValue && flag?.isSwitch !== true;
   const takesNext = needsNext && next !== undefined && !next.startsWith('--') && !isInfoFlag(next);
   const refuse = (problem: SafeText): ParsedOption => ({ kind: 'problem', problem, takesNext });
   if (flag === undefined) return refuse(say`${own(name)} is not an option${hint(name, [...flags.keys()])}`);
-  if (flag.isSecret) return refuse(secretOption(flag.name));
+  if (flag.isSecret) return refuse(secretOptionProblem(flag.name));
   // A switch without a value is on.
   let value = '1';
   if (hasInlineValue) value = arg.slice(name.length + 1).trim();
@@ -123,7 +123,7 @@ function parseOption(arg: string, next: string | undefined, flags: Flags): Parse
 }
 
 /** The problem that a secret is on the command line, where other users of the machine can read it. */
-export const secretOption = (name: string): SafeText =>
+export const secretOptionProblem = (name: string): SafeText =>
   say`${own(optionName(name))} would show the secret to everybody on this machine: use ${safeVariableName(name)} or ${own(`${optionName(name)}-file`)}.`;
 
 /** Matches the variable and the option of the endpoint of an API that an operation file adds. */

@@ -30,12 +30,14 @@ export function openAccounts(
 
 /** Makes an account. Its `cloud()` resolves with endpoints and keys, which are the sandbox's if the sandbox is in use. */
 function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
+  // `allowHttp` is not for calls. `settingsOfProfile` takes it from `config`.
   const { cloud, keys: keySettings, allowHttp: _, ...nameAndRules } = config;
   const { sandbox } = dependencies;
   const cloudSettings = { ...cloud, account: config.name };
   /**
    * Opens the source of the keys at the first call, and keeps it. The source reads changed files and profiles again for each call, and runs
-   * programs again if their keys are about to expire. Opening does not reject, because the settings are valid and no key is missing.
+   * programs again if their keys are about to expire. Opening does not reject, because the settings are valid and no key is missing, so no
+   * rejection is kept.
    */
   const openSource = lazy(async () => {
     // Loaded only now, so that a server starts without this code.
@@ -45,7 +47,7 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
 
   const configuredCloud = async (): Promise<Cloud> => {
     const missing = missingVariables(keySettings);
-    // The refusal of the call names these variables.
+    // A call without keys is refused later, and the refusal names the missing variables.
     if (missing.length > 0) return { ...cloudSettings, keys: { missing } };
 
     const source = await openSource();

@@ -3,7 +3,7 @@ import type { OwnOperations } from '../operations/load-operations.js';
 import { fileFault } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { own, say, type Wording } from '../util/safe-text.js';
-import { type CommandLine, hint, secretOption } from './command-line.js';
+import { type CommandLine, hint, secretOptionProblem } from './command-line.js';
 import type { Environment } from './environment.js';
 import { addedSettings, noOwnOperations } from './own-operations.js';
 import { inputs, optionName, prefix, type Setting, safeVariableName, settings, variableName } from './settings.js';
@@ -63,7 +63,7 @@ export function gatherSettings(sources: ConfigSources, report: Report): Gathered
   // A password must not be on the command line, which other users of the machine can read.
   for (const input of given)
     if (input.isOnCommandLine && isDatabase(input) && storePlace(input.text).holdsPassword)
-      report(secretOption(input.name));
+      report(secretOptionProblem(input.name));
 
   const files = given.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
   const endpoints = given.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
