@@ -31,8 +31,8 @@ interface Effort {
  * The pace of an upload:
  * - `unknown`: no part has come, or no time could be read.
  * - `live`: parts come at a known rate.
- * - `unclear`: there is no rate to show for the reason `why`. `dueAt` is when there will be a rate. With `late`, it is when the next part
- *   was due, and `rate` only serves for the range of the time left.
+ * - `unclear`: there is no rate to show for the reason `why`. `dueAt` is when there will be a rate or, if `why` is `late`, when the next part
+ *   was due. Only with `late`, `rate` is set, from which the range of the time left is estimated.
  * - `stopped`: no part has come for so long that none is likely to come. `rate` is the rate before the upload stopped.
  */
 export type Pace =
@@ -128,21 +128,30 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
   const observed = { connections, activeNow: activeTime(serviceNow, pause), pause };
 
   const efforts = effortsOf(connections);
-  // All parts are empty, or they are a single round whose begin is unknown.
+  // Without efforts, all parts are empty, or they are a single round whose begin is unknown.
   if (efforts.length === 0) return paceWithoutRate(observed, idleMs);
-  if (connections.startedAt === undefined) {
-    // The efforts suppose that a part began when another arrived. That is wrong if all parts are one round, which began at once.
-    if (isMaybeOneRound(connections, idleMs)) return paceWithoutRate(observed, idleMs);
-  } else {
-    // While the first round arrives, it may still get more parts, so neither the number of connections nor the rate is certain.
-    const firstRoundEndsAt = firstRoundEnd(connections, connections.startedAt);
-    if (observed.activeNow < firstRoundEndsAt) {
-      // Undefined if only another part can end the first round.
-      const dueAt = Number.isFinite(firstRoundEndsAt) ? firstRoundEndsAt : undefined;
-      return { kind: 'unclear', why: 'begun', dueAt, ...observed };
-    }
+  if (connections.startedAt !== undefined) {
+    return paceInFirstRound(connections.startedAt, observed) ?? paceOfEfforts(efforts, observed, idleMs);
   }
+
+  // If the start is unknown, the efforts suppose that each part began when another arrived. That is wrong if all parts are one round, which
+  // began at once.
+  if (isMaybeOneRound(connections, idleMs)) return paceWithoutRate(observed, idleMs);
   return paceOfEfforts(efforts, observed, idleMs);
+}
+
+/**
+ * The pace while the first round arrives; undefined if the round has ended. The round may still get more parts, so neither the number of
+ * connections nor the rate is certain.
+ */
+function paceInFirstRound(startedAt: number, observed: Observed): Pace | undefined {
+  const endsAt = firstRoundEnd(observed.connections, startedAt);
+  const isArriving = observed.activeNow < endsAt;
+  if (!isArriving) return undefined;
+
+  // Infinite if only another part can end the first round.
+  const dueAt = Number.isFinite(endsAt) ? endsAt : undefined;
+  return { kind: 'unclear', why: 'begun', dueAt, ...observed };
 }
 
 /** The pace if no rate is known. Nothing then shows how long a silence is usual, so the upload is called stopped only after a very long silence. */
@@ -266,14 +275,14 @@ function isRegular(waits: readonly number[]): boolean {
   const spanMs = waits.reduce((sum, wait) => sum + wait, 0);
   if (waits.length < 3 || spanMs < roundingMs) return false;
   const irregularity = distanceFrom(spanMs / waits.length, waits) / spanMs;
-  // Many waits are hardly even by chance, so they may be three times as uneven.
+  // A few waits may be even by chance, but hardly many. So for many waits, the limit is three times as high.
   const areMany = waits.length >= tuned.moreThanOneRound / 2;
   return irregularity <= (areMany ? 3 : 1) * tuned.unevenFrom;
 }
 
 /**
- * When the first round is over if no further part comes; `Infinity` if only another part can end it. If it is over already, this is the time
- * of the last part, which is past.
+ * Returns the time when the first round ends if no further part arrives; `Infinity` if only another part can end it. If the first round has
+ * ended already, this is the time of the last part, which is past.
  */
 function firstRoundEnd({ count, arrivals }: Connections, startedAt: number): number {
   const last = arrivals.at(-1)?.uploadedAt ?? 0;
@@ -417,9 +426,9 @@ export function secondsLeft({ connections, activeNow }: Observed, rate: Rate, by
   const mayAllBeInFlight = bytesLeft <= mostConnectionsFactor * roundSize;
   if (!isCountCertain && mayAllBeInFlight) return undefined;
 
-  // Each connection has sent bytes at its rate since it last became free: at most one part, because after a part it becomes free again. In
-  // the last round, a connection that becomes free gets no new part. The other connections get its bandwidth and send the rest faster. So
-  // bytes that a free connection could have sent count as sent, too, up to all bytes that are left.
+  // Since it last became free, each connection has sent bytes at the rate: at most one part, because after a part it becomes free again. But
+  // in the last round, a free connection gets no new part, and the others send faster with its bandwidth. So the bytes that it could have sent
+  // count as sent, too, and only the number of bytes left limits them.
   const isLastRound = bytesLeft <= roundSize;
   const mostBytesPerConnection = isLastRound ? bytesLeft : partSize;
   const secondsAt = (millisecondsPerByte: number) => {

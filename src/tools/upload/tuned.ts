@@ -25,8 +25,8 @@ export const tuned = {
   /** A difference of speed is real if it is this many times as large as the noise. */
   noiseFactor: 4,
   /**
-   * A change of speed by this factor is reported after a single round, while smaller changes need more parts. The first round counts only
-   * for such a change.
+   * A change of speed by this factor is reported after a single round, while smaller changes need more parts. If a second round has
+   * arrived, the first round counts only if it was slower by this factor.
    */
   largeChange: 2,
   /** Efforts are uneven if their typical distance from the median is at least this (as a difference of logarithms). */
