@@ -5,7 +5,7 @@ import { countOf, gapsBetween, joinRanges, type Range, rangesOf } from './part.j
 /** The numbers of the missing parts, grouped by the reason why they are missing. Each list is sorted. */
 export interface MissingParts {
   readonly inFlight: readonly Range[];
-  /** Parts that are no longer expected, because so many later parts have arrived (`isPassed`). The client left them out, or they failed. */
+  /** Parts that are no longer expected, because so many later parts have arrived (`isNoLongerExpected`). The client left them out, or they failed. */
   readonly passedOver: readonly Range[];
   readonly toCome: readonly Range[];
   /** Number of parts in flight. `inFlight` is empty if this number is known, but nothing shows which parts they are. */
@@ -67,7 +67,7 @@ function lastPartOf({ numbers, connectionCount, missingCount }: Numbering): numb
   const highest = numbers.at(-1) ?? 0;
   if (missingCount === 0) return highest;
   // Without part 1 among many parts, the client began with another number.
-  const firstNumber = isPassed(numbers.length, connectionCount) ? lowest : 1;
+  const firstNumber = isNoLongerExpected(numbers.length, connectionCount) ? lowest : 1;
   return Math.max(highest, firstNumber + stepOf(numbers) * (numbers.length + missingCount - 1));
 }
 
@@ -75,7 +75,7 @@ function lastPartOf({ numbers, connectionCount, missingCount }: Numbering): numb
  * True if a missing part is no longer expected: each other connection has sent more than two of the `laterParts`, so the part would have
  * taken more than twice the usual time.
  */
-const isPassed = (laterParts: number, connectionCount: number) => laterParts > 2 * (connectionCount - 1);
+const isNoLongerExpected = (laterParts: number, connectionCount: number) => laterParts > 2 * (connectionCount - 1);
 
 /** The usual difference between consecutive part numbers, which is the median difference; 1 for fewer than three parts. */
 export const stepOf = (numbers: readonly number[]): number =>
@@ -89,7 +89,7 @@ export const stepOf = (numbers: readonly number[]): number =>
  * if the gaps show that the client does not begin parts in the order of their numbers.
  */
 function divideGaps(lowest: number, highest: number, { numbers, connectionCount }: Numbering) {
-  // The distance between numbers that the client uses: usually 1, or 2 if it counts in twos.
+  // The distance between numbers that the client uses: 1, or 2 if it counts in twos. The end of this function excludes larger steps.
   const step = stepOf(numbers);
   const passedOver: Range[] = [];
   const begun: number[] = [];
@@ -98,12 +98,13 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
     // The part directly above the gap is stored. Gaps ascend, so the search for its index goes on where the last search ended.
     indexAbove = numbers.indexOf(gap.to + 1, indexAbove);
     const partsAbove = numbers.length - indexAbove;
-    if (isPassed(partsAbove, connectionCount)) {
+    if (isNoLongerExpected(partsAbove, connectionCount)) {
       passedOver.push(gap);
       continue;
     }
 
-    // The connections send one part each, and these parts are `step` apart. So a wider gap cannot be in flight as a whole.
+    // All used numbers in this gap are still expected, so they must be in flight. But the connections send one part each, and these parts are
+    // `step` apart, so a wider gap shows that parts are not begun in this order.
     const gapWidth = gap.to - gap.from + 1;
     if (gapWidth > step * connectionCount) return undefined;
 
@@ -127,7 +128,8 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
  *
  * Example: with four connections and the stored parts 1, 2, 4 and 5 of 9, part 3 is begun, and 6 to 8 are next, one on each of the other
  * connections. 9 comes later.
- * @param bounds from part 1 to the part of `lastPartOf`. If the client begins with the highest number, all numbers are negated, so that they rise
+ * @param bounds from part 1 to the last part of the upload. If the client begins with the highest number, all numbers are negated, so that they
+ * rise
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
   const { numbers, connectionCount, missingCount, isSending } = numbering;
@@ -150,7 +152,8 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
   const firstLater = highest + step * nextCount + 1;
   const later = firstLater > bounds.to ? [] : [{ from: firstLater, to: bounds.to }];
 
-  // The client sends failed parts again when it has begun all others: part 3 if 1, 2 and 4 to 9 of 9 parts are stored.
+  // If no part is missing above, the `otherMissing` parts have failed. The client sends them again when it has begun all others: part 3 if 1, 2
+  // and 4 to 9 of 9 parts are stored.
   const retried = new Set(missingAbove === 0 ? failedParts(passedOver, otherMissing) : []);
   const notRetried = passedOver.filter((gap) => !retried.has(gap));
 

@@ -81,10 +81,9 @@ export function summarise(
 ) {
   const sorted = [...listed].sort((a, b) => a.partNumber - b.partNumber);
   const numbers = sorted.map(({ partNumber }) => partNumber);
+  const repeatedNumbers = new Set(numbers.filter((number, index) => number === numbers[index - 1]));
+  const duplicates = rangesOf([...repeatedNumbers]);
   // A part number that is listed twice counts twice in counts, bytes and runs. Progress and pace count the last entry with this number.
-  const repeatedNumbers = numbers.filter((number, index) => number === numbers[index - 1]);
-  // `rangesOf` joins equal numbers, because a number that is listed three times is in `repeatedNumbers` twice.
-  const duplicates = rangesOf(repeatedNumbers);
   const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
 
   const totalBytes = bytesOf(sorted);
@@ -183,11 +182,13 @@ const isKnownSize = (bytes: number) => bytes >= 0;
  * - If the size of a part is unknown, the result has only `missingCount` and `tooSmall`, and this part is not in `tooSmall`.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
-  const isWrong = isContradicted(parts, expectation);
-  const missingCount = isWrong ? undefined : countMissing(parts, expectation);
-  const tooSmall = smallParts(parts, missingCount);
-  if (isWrong) return { tooSmall };
+  const isExpectationWrong = isContradicted(parts, expectation);
+  const missingCount = isExpectationWrong ? undefined : countMissing(parts, expectation);
+  // Only the last part may be small, and `missingCount` shows whether the highest stored part may be the last.
+  const tooSmall = tooSmallParts(parts, missingCount);
+  if (isExpectationWrong) return { tooSmall };
   if (!isKnownSize(bytesOf(parts))) return { missingCount, tooSmall };
+
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
 
@@ -228,7 +229,7 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
  * are missing than fit below it.
  * @param missingCount undefined if it is unknown. The highest stored part may then be the last
  */
-function smallParts(parts: readonly UploadPart[], missingCount = 0): readonly UploadPart[] {
+function tooSmallParts(parts: readonly UploadPart[], missingCount = 0): readonly UploadPart[] {
   const freeNumbersBelow = (parts.at(-1)?.partNumber ?? 0) - parts.length;
   const mayHaveLast = missingCount <= freeNumbersBelow;
   return parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || !mayHaveLast));
@@ -270,8 +271,9 @@ function missingByPace(
   const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
   if (exactCount !== undefined) return { ...missing, inFlightSeconds };
 
-  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part,
-  // which no range of missing parts contains. Parts in flight are named above it, too, because the client sends the next numbers.
+  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part. Each
+  // range is wholly below or above this part, because it is not missing. Parts in flight are named above it, too, because the client sends the
+  // next numbers.
   const highest = numbers.at(-1) ?? 0;
   const toCome = missing.toCome.filter(({ to }) => to < highest);
   return { ...missing, toCome, inFlightSeconds };
@@ -280,31 +282,34 @@ function missingByPace(
 /**
  * Says whether parts are in flight (`isSending`). If the last parts of the upload are late, `inFlightSeconds` is how long the oldest of them
  * has been in flight.
- * @param missingCount exact or estimated number of missing parts; 0 if it is unknown, so that no round is known to be the last
+ * @param missingCount exact or estimated number of missing parts; 0 if it is unknown; then no round counts as the last
  */
 function activityOf(pace: ObservedPace, missingCount: number) {
   // If parts take very different times, the number of connections is uncertain. So nothing shows which parts are in flight, or whether this
   // is the last round.
   if (pace.kind === 'live' && !pace.isEven) return { isSending: false };
 
-  const { connections, activeNow } = pace;
   // In the last round, there are enough connections to send all missing parts at once.
-  const isLastRound = missingCount > 0 && missingCount <= connections.count;
-  // The oldest part in flight is expected to arrive next. Its begin is only used with the pace `live` or a `late` part, and is then known,
-  // so the default is for the compiler.
-  const nextArrivalIndex = connections.arrivals.length;
-  const oldestMs = activeNow - (beginOf(connections, nextArrivalIndex) ?? activeNow);
-
+  const isLastRound = missingCount > 0 && missingCount <= pace.connections.count;
   if (pace.kind === 'live') {
     // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
-    const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * connections.partSize;
-    return { isSending: isLastRound || oldestMs < overdueAfterMs };
+    const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * pace.connections.partSize;
+    return { isSending: isLastRound || oldestMsInFlight(pace) < overdueAfterMs };
   }
 
   // With the pace `stopped` or `unclear`, nothing is known to be in flight, except late parts of the last round, which the upload needs.
   const isLate = isLastRound && pace.kind === 'unclear' && pace.why === 'late';
   if (!isLate) return { isSending: false };
-  return { isSending: true, inFlightSeconds: Math.round(oldestMs / 1000) };
+  return { isSending: true, inFlightSeconds: Math.round(oldestMsInFlight(pace) / 1000) };
+}
+
+/**
+ * How long the oldest part in flight has been sent (milliseconds). This part is expected to arrive next. With the pace `live` or a `late` part,
+ * its begin is known, so the default is for the compiler.
+ */
+function oldestMsInFlight({ connections, activeNow }: ObservedPace): number {
+  const indexOfNextArrival = connections.arrivals.length;
+  return activeNow - (beginOf(connections, indexOfNextArrival) ?? activeNow);
 }
 
 /** The percentage that is reached when the parts in flight have arrived. Undefined if they add less than `muchInFlight` percent. */
