@@ -1,5 +1,5 @@
 import { forReader, say, words } from '../../util/safe-text.js';
-import { callAgain, type Next, next } from '../next.js';
+import { callAgain, type Next, next as nextStep } from '../next.js';
 import type { Summary } from './sentences.js';
 
 /** The advised time until the next call is at least `shortestWait` and at most `longestWait` (seconds). */
@@ -24,7 +24,7 @@ export function nextOfUpload(
 ): Next {
   if (percent === 100) {
     // All parts have arrived. The client still has to send the request that makes them an object.
-    return next(
+    return nextStep(
       'user',
       'check',
       say`${forReader({ agent: 'Tell the user that the', person: 'The' })} client that uploads has to complete it: no tool here does.`,
@@ -32,7 +32,7 @@ export function nextOfUpload(
   }
 
   if (partCount === 0) {
-    return next(
+    return nextStep(
       'user',
       'ask',
       say`${findOutWhether} the client that uploads has begun to send parts, and what its log says.`,
@@ -41,7 +41,7 @@ export function nextOfUpload(
 
   if (stopped === true) {
     const howToAbort = canAbort ? abortAdvice : words('the person who runs this server can abort the upload');
-    return next(
+    return nextStep(
       'user',
       'ask',
       say`${findOutWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${howToAbort}.`,
@@ -50,7 +50,7 @@ export function nextOfUpload(
 
   // More parts still come. The next look is due after a tenth of the time left or, if that time is unknown, after the shortest wait.
   const wait = Math.min(Math.max(Math.round((estimatedSecondsLeft ?? 0) / 10), shortestWait), longestWait);
-  return next(
+  return nextStep(
     'agent',
     'wait',
     say`${forReader({ agent: 'If the user wants to', person: 'To' })} follow it, ${callAgain} with the same arguments in about ${wait} s.`,

@@ -86,7 +86,10 @@ interface UploadsOfObject {
 /** The state while the pages are read. Its size is limited, however many uploads there are. */
 export interface OpenUploadsSoFar {
   countOfAnyAge: number;
-  /** Number of uploads that are old enough for `olderThanHours`. `oldest` to `objects` are about these uploads, too. */
+  /**
+   * Number of uploads that are old enough for `olderThanHours`. Only these uploads count for `oldest`, `firstUploads`, `folders`, `initiators`
+   * and `objects`, too.
+   */
   count: number;
   oldest?: OpenUpload;
   /** The first `maximumFirst` uploads. */
@@ -207,8 +210,10 @@ export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Uploa
     maximumCharacters,
   );
 
-  const objects = [...state.objects].filter(([, { count }]) => count > 1).sort(([, a], [, b]) => b.count - a.count);
-  const sameObject = objects.slice(0, maximumObjects).map(([object, ofObject]) =>
+  const withSeveralUploads = [...state.objects]
+    .filter(([, { count }]) => count > 1)
+    .sort(([, a], [, b]) => b.count - a.count);
+  const sameObject = withSeveralUploads.slice(0, maximumObjects).map(([object, ofObject]) =>
     withoutUndefined({
       object,
       uploads: ofObject.count,
@@ -234,7 +239,7 @@ export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Uploa
     uploads,
     // Negative for a list that was not cut, which `countNotShown` ignores.
     ...countNotShown({
-      sameObject: objects.length - maximumObjects,
+      sameObject: withSeveralUploads.length - maximumObjects,
       byPrefix: folders.length - maximumGroups,
       byInitiator: initiators.length - maximumGroups,
       uploads: uploadCount - uploads.length,
