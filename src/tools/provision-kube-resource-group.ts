@@ -227,8 +227,8 @@ export const provisionKubeResourceGroup = defineOperation({
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
       const servers = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
 
-      // Looks in `given`, which also has invalid arguments, because an invalid key is not a missing key. In a valid call, `given` has the
-      // key, which has replaced its name. In an invalid call, it may still have the name.
+      // `given` has invalid arguments, too. They count, because an invalid key is not a missing key. The name of the key counts as well,
+      // because the key replaces its name only in a valid call.
       const hasKey = ['serviceAccountKey', 'serviceAccountKeyName'].some(
         (name) => valueAt(given, `externalCloudConfig.${name}`) !== undefined,
       );

@@ -7,20 +7,20 @@ import { stepsOf } from '../../util/objects.js';
  * @returns undefined if the schema has no field at this path
  */
 export function fieldInWords(schema: z.core.$ZodType, path: string): string | undefined {
-  let current = schema;
+  let parent = schema;
   let names: string[] = [];
   for (const step of stepsOf(path)) {
-    const inner = stepInto(innermost(current), step);
-    if (inner === undefined) return undefined;
+    const fieldOrElement = stepInto(unwrapped(parent), step);
+    if (fieldOrElement === undefined) return undefined;
 
-    const title = textMeta(inner, 'title');
+    const title = textMeta(fieldOrElement, 'title');
     if (typeof step === 'string') {
       names.push(title ?? nameInWords(step));
     } else {
       // Drops the fields that hold the list, because the name of an element, such as `node pool 2`, is clear without them.
       names = [`${title ?? names.at(-1) ?? ''} ${step + 1}`.trim()];
     }
-    current = inner;
+    parent = fieldOrElement;
   }
 
   const [last, owner] = names.reverse();
@@ -30,7 +30,7 @@ export function fieldInWords(schema: z.core.$ZodType, path: string): string | un
 /** The unit of a numeric argument, such as `GB`, which its schema has from `meta({ unit: 'GB' })`; undefined if there is none. */
 export function fieldUnit(schema: z.core.$ZodType, path: string): string | undefined {
   let field: z.core.$ZodType | undefined = schema;
-  for (const step of stepsOf(path)) field = field && stepInto(innermost(field), step);
+  for (const step of stepsOf(path)) field = field && stepInto(unwrapped(field), step);
   return field && textMeta(field, 'unit');
 }
 
@@ -47,9 +47,9 @@ function wrappedSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
 }
 
 /** The schema without the schemas around it that make it optional or convert its value. */
-function innermost(schema: z.core.$ZodType): z.core.$ZodType {
+function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
   const inner = wrappedSchema(schema);
-  return inner === undefined ? schema : innermost(inner);
+  return inner === undefined ? schema : unwrapped(inner);
 }
 
 /** The text in the metadata `name` of a schema, such as `unit`, or of the schema that it wraps. */

@@ -57,7 +57,10 @@ export const adminWorkstation = () =>
     .partial()
     .describe('Admin server.');
 
-/** Schema of the admin cluster in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent, at any depth. */
+/**
+ * Schema of the admin cluster in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent, at any depth. In the list of tools,
+ * `oneOfListed` shows a text that points to another field, and not the allowed values again.
+ */
 export const adminCluster = () =>
   z
     .strictObject({
