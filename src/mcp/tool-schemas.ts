@@ -123,15 +123,15 @@ function addDescription(jsonSchema: z.core.JSONSchema.BaseSchema, more: string):
 
 /**
  * Returns the JSON Schema of a result as hosts see it. No field is required and other fields are allowed, because this server passes any answer of
- * the cloud on. Removes our marks `like`, `unit` and `rare`.
+ * the cloud on. Removes our marks `shownAs`, `unit` and `unlisted`.
  */
 export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   const converted = convert(schema, 'output', ({ jsonSchema }) => {
     simplify(jsonSchema);
-    // `like` is a description that hosts see in place of a structure's fields.
-    if (typeof jsonSchema.like === 'string') {
-      jsonSchema.description = jsonSchema.like;
-      delete jsonSchema.like;
+    // `shownAs` is a description that hosts see in place of a structure's fields.
+    if (typeof jsonSchema.shownAs === 'string') {
+      jsonSchema.description = jsonSchema.shownAs;
+      delete jsonSchema.shownAs;
       delete jsonSchema.properties;
     }
     // `unit` is only for texts that people read.
@@ -145,9 +145,10 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
     delete jsonSchema.propertyNames;
   });
 
-  // `rare` marks a field that hosts do not see. `JSON.stringify` leaves out a field whose value becomes undefined.
-  const hideRare = (_name: string, value: unknown) => (isObject(value) && value.rare === true ? undefined : value);
-  return JSON.parse(JSON.stringify(converted, hideRare));
+  // `unlisted` marks a field that hosts do not see. `JSON.stringify` leaves out a field whose value becomes undefined.
+  const hideUnlisted = (_name: string, value: unknown) =>
+    isObject(value) && value.unlisted === true ? undefined : value;
+  return JSON.parse(JSON.stringify(converted, hideUnlisted));
 }
 
 /** Lists the reasons why some host may refuse an argument schema, each with the path: `tags[] has no single type`. */

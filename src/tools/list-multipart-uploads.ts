@@ -101,19 +101,19 @@ export const listMultipartUploads = defineOperation({
 
   /** Returns a page as a record with decoded object keys, or undefined if the body is no list of uploads. */
   extract(body) {
-    const page = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
+    const record = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
       lists: { Upload: 'uploads' },
       values: ['IsTruncated'],
       structures: ['Initiator', 'Owner', 'Upload'],
       names: { Key: 'object', 'Encoding-Type': 'encodingType' },
     });
-    if (page === undefined) return undefined;
+    if (record === undefined) return undefined;
 
-    const { uploads = [], encodingType } = page;
-    // Not a list only if the answer has an unknown element <Uploads>. The check against `page` then warns.
-    if (!Array.isArray(uploads)) return page;
+    const { uploads = [], encodingType } = record;
+    // Not a list only if the answer has an unknown element <Uploads>. The check against the schema `page` then warns.
+    if (!Array.isArray(uploads)) return record;
     return {
-      ...page,
+      ...record,
       uploads: uploads.map((upload) => ({ ...upload, object: decodedKey(upload.object, encodingType) })),
     };
   },

@@ -7,7 +7,7 @@ import { listMultipartUploads } from './list-multipart-uploads.js';
 import { callAgain, next as nextStep } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
-import { like, rare } from './schema/outputs.js';
+import { shownAs, unlisted } from './schema/outputs.js';
 import { nextOfUpload } from './upload/next-of-upload.js';
 import type { UploadPart } from './upload/part.js';
 import { beginningSentences, pageSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
@@ -16,24 +16,24 @@ import { summarise, summaryFields } from './upload/summary.js';
 import { decodedKey, longestKey, withPlainEtag, xmlRecord } from './upload/xml-record.js';
 
 const person = () =>
-  like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
+  shownAs(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
 
 const upload = () => ({
   bucket: z.string(),
   object: z.string(),
   uploadId: z.string(),
-  initiator: rare(person().optional()),
-  owner: rare(person().optional()),
-  storageClass: rare(z.string().optional()),
-  encodingType: rare(z.string().optional()),
+  initiator: unlisted(person().optional()),
+  owner: unlisted(person().optional()),
+  storageClass: unlisted(z.string().optional()),
+  encodingType: unlisted(z.string().optional()),
 });
 
-/** One page of parts, as the service answers (docs/API.md: Part list). `rare` leaves a field out of the list of tools, not of answers. */
+/** One page of parts, as the service answers (docs/API.md: Part list). Only the list of tools lacks the `unlisted` fields. */
 const page = () =>
   z.object({
     ...upload(),
-    partNumberMarker: rare(z.int().optional()),
-    maxParts: rare(z.int().optional()),
+    partNumberMarker: unlisted(z.int().optional()),
+    maxParts: unlisted(z.int().optional()),
     isTruncated: z.boolean(),
     nextPartNumberMarker: z.int().optional(),
     parts: z.array(
@@ -158,20 +158,20 @@ export const listParts = defineOperation({
 
   /** Returns a page as a record with decoded key and plain ETags, or undefined if the body is no list of parts. */
   extract(body) {
-    const page = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
+    const record = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
       lists: { Part: 'parts' },
       values: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts', 'IsTruncated'],
       structures: ['Initiator', 'Owner', 'Part'],
       names: { Key: 'object', ETag: 'etag', 'Encoding-Type': 'encodingType' },
     });
-    if (page === undefined) return undefined;
+    if (record === undefined) return undefined;
 
-    const { parts = [], ...otherFields } = page;
+    const { parts = [], ...otherFields } = record;
     const object = decodedKey(otherFields.object, otherFields.encodingType);
     return {
       ...otherFields,
       ...(object !== undefined && { object }),
-      // Not a list only if the answer has an unknown element <Parts>. The check against `page` then warns.
+      // Not a list only if the answer has an unknown element <Parts>. The check against the schema `page` then warns.
       parts: Array.isArray(parts) ? parts.map(withPlainEtag) : parts,
     };
   },
@@ -239,8 +239,8 @@ export const listParts = defineOperation({
      * @param nextPage the query of the first page that was not read, if the list of parts is longer than one call reads
      */
     result({ firstPage, parts: partsRead, answeredAt }, input, uploadList, nextPage) {
-      // Both views keep unknown fields of the service.
-      const page = withoutAddedFields(firstPage);
+      // Both views keep unknown fields of the service, unless this server has a field of the same name.
+      const page = withoutOwnNames(firstPage);
       // If a page is too long, it loses its last parts, and its marker is set to the last part that is left.
       if (viewOf(input) === 'parts') return { view: 'parts', ...withFirstParts(page) };
 
@@ -312,7 +312,7 @@ function startOf(input: Input, uploads: unknown): string | undefined {
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
 /** Drops fields of the service's answer whose names this server gives to its own fields, such as `view`. Other unknown fields stay. */
-const withoutAddedFields = (record: PageRecord): PageRecord =>
+const withoutOwnNames = (record: PageRecord): PageRecord =>
   Object.fromEntries(
     Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
   );

@@ -16,7 +16,7 @@ import {
   text,
 } from './schema/fields.js';
 import { devopsState, devopsStatusCode, devopsStatusName, withMeaning } from './schema/meanings.js';
-import { rare } from './schema/outputs.js';
+import { unlisted } from './schema/outputs.js';
 import { differs, foreignZone, place, zoneWarnings } from './schema/zones.js';
 
 const bucketName = () => hyphenated({ min: 3, max: 32 });
@@ -178,16 +178,16 @@ export const restoreInstance = defineOperation({
         description: z.string().optional(),
         instanceId: z.string(),
         diskSize: z.int().meta({ unit: 'GB' }),
-        firewallGroupName: rare(z.string()),
-        parameterGroupName: rare(z.string()),
+        firewallGroupName: unlisted(z.string()),
+        parameterGroupName: unlisted(z.string()),
         devrepoUrl: z.string(),
-        devrepoVersion: rare(z.string()),
-        upgradableDevrepoVersions: rare(z.array(z.string())),
+        devrepoVersion: unlisted(z.string()),
+        upgradableDevrepoVersions: unlisted(z.array(z.string())),
         registryUrl: z.string(),
         instanceType: z.string(),
         publicIpAddress: z.string(),
-        networkConfig: rare(z.object({ networkId: z.string(), privateAddress: z.string() }).partial()),
-        objectStorageConfig: rare(
+        networkConfig: unlisted(z.object({ networkId: z.string(), privateAddress: z.string() }).partial()),
+        objectStorageConfig: unlisted(
           z
             .object({
               account: z.string(),
@@ -198,7 +198,7 @@ export const restoreInstance = defineOperation({
             })
             .partial(),
         ),
-        to: rare(z.string()),
+        to: unlisted(z.string()),
         state: z.string(),
         status: z.object({ code: z.int(), name: z.string() }),
         createTime: z.string(),

@@ -9,11 +9,11 @@ const text = () => z.string();
 const number = () => z.int();
 
 /** Shortens the list of tools: it shows this description, which names the useful fields, in place of the object's fields. */
-export const like = <Schema extends z.ZodObject>(schema: Schema, description: string): Schema =>
-  schema.meta({ like: description });
+export const shownAs = <Schema extends z.ZodObject>(schema: Schema, description: string): Schema =>
+  schema.meta({ shownAs: description });
 
 /** Shortens the list of tools by leaving a field out. Answers still have the field. */
-export const rare = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ rare: true });
+export const unlisted = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ unlisted: true });
 
 const placement = () => ({ region: text(), availabilityZone: text() });
 
@@ -39,7 +39,7 @@ const nodes = () =>
     volumeType: text(),
     volumeSize: number().meta({ unit: 'GB' }),
     nodeCount: number(),
-    instances: z.array(like(instance(), 'servers: instanceId, instanceType, networkInterfaces, volumes')),
+    instances: z.array(shownAs(instance(), 'servers: instanceId, instanceType, networkInterfaces, volumes')),
   });
 
 /** Cluster (docs/API.md: Cluster record). */
@@ -51,7 +51,7 @@ export const cluster = () =>
     initialAccountingType: text(),
     kubeServiceMeshConfig: z.object({ enabled: z.boolean(), version: text().optional() }).optional(),
     cloudControllerManagerConfig: z.object({ useExternalCloudProvider: z.boolean() }).optional(),
-    controlPlaneLoadBalancer: like(
+    controlPlaneLoadBalancer: shownAs(
       z.object({
         type: text().optional(),
         vip: text().optional(),
@@ -75,11 +75,11 @@ export const cluster = () =>
       }),
       'type, vip, systemIpAddresses, elasticLoadBalancer',
     ).optional(),
-    controlPlane: like(
+    controlPlane: shownAs(
       nodes(),
       'name, region, availabilityZone, instanceType, volumeType, volumeSize, nodeCount, instances',
     ),
-    nodePools: z.array(like(nodes(), 'like controlPlane')),
+    nodePools: z.array(shownAs(nodes(), 'like controlPlane')),
     status: text(),
   });
 
@@ -89,7 +89,7 @@ export const resourceGroup = () =>
     name: text(),
     description: text().optional(),
     template: text(),
-    configuration: like(
+    configuration: shownAs(
       z.object({
         kube: z.object({
           regions: z.array(text()),

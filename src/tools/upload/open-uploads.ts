@@ -3,7 +3,7 @@ import { sentences } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
 import { counted, duration, join, type SafeText, say, words } from '../../util/safe-text.js';
 import type { Lenient } from '../define-operation.js';
-import { like, rare } from '../schema/outputs.js';
+import { shownAs, unlisted } from '../schema/outputs.js';
 import { countNotShown, firstThatFit, notShown } from './shorten-lists.js';
 
 /** This file summarizes the multipart uploads that are open in a bucket. The summary has a limited size, however many uploads there are. */
@@ -43,18 +43,20 @@ export const openUploadsFields = () => ({
   uploadCount: z.int(),
   olderThanHours: z.int().optional(),
   countOfAnyAge: z.int().optional(),
-  oldest: like(shownUpload(), 'object, uploadId, initiated, ageHours').optional(),
-  sameObject: z.array(like(sameObject(), 'object, uploads, newestUploadId, newestAgeHours, oldestAgeHours')).optional(),
-  byPrefix: z.array(like(z.object({ prefix: z.string(), uploads: z.int() }), 'prefix, uploads')).optional(),
-  byInitiator: z.array(like(z.object({ initiator: z.string(), uploads: z.int() }), 'initiator, uploads')).optional(),
+  oldest: shownAs(shownUpload(), 'object, uploadId, initiated, ageHours').optional(),
+  sameObject: z
+    .array(shownAs(sameObject(), 'object, uploads, newestUploadId, newestAgeHours, oldestAgeHours'))
+    .optional(),
+  byPrefix: z.array(shownAs(z.object({ prefix: z.string(), uploads: z.int() }), 'prefix, uploads')).optional(),
+  byInitiator: z.array(shownAs(z.object({ initiator: z.string(), uploads: z.int() }), 'initiator, uploads')).optional(),
   uploads: z
-    .array(like(shownUpload(), 'object, uploadId, initiated, ageHours, and initiator where there are several'))
+    .array(shownAs(shownUpload(), 'object, uploadId, initiated, ageHours, and initiator where there are several'))
     .describe('the first, by object key'),
   notShown: notShown(),
   checkedAt: z.string().optional(),
-  isTruncated: rare(z.boolean().optional()),
-  nextKeyMarker: rare(z.string().optional()),
-  nextUploadIdMarker: rare(z.string().optional()),
+  isTruncated: unlisted(z.boolean().optional()),
+  nextKeyMarker: unlisted(z.string().optional()),
+  nextUploadIdMarker: unlisted(z.string().optional()),
 });
 
 type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof openUploadsFields>>>>;

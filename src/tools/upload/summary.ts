@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lazy, withoutUndefined } from '../../util/objects.js';
-import { like, rare } from '../schema/outputs.js';
+import { shownAs, unlisted } from '../schema/outputs.js';
 import { beginOf } from './connections.js';
 import { type MissingParts, missingPartsOf, stepOf } from './missing-parts.js';
 import { bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
@@ -11,9 +11,11 @@ import { tuned } from './tuned.js';
 /** This file summarizes a multipart upload by its parts. The summary has a limited size, however many parts there are. */
 
 const range = () => z.object({ from: z.int(), to: z.int() });
-const ranges = () => z.array(like(range(), 'from, to')).optional();
+const ranges = () => z.array(shownAs(range(), 'from, to')).optional();
 const sizedRanges = () =>
-  z.array(like(range().extend({ partSize: z.int(), bytes: z.int() }), 'from, to, partSize (bytes), bytes')).optional();
+  z
+    .array(shownAs(range().extend({ partSize: z.int(), bytes: z.int() }), 'from, to, partSize (bytes), bytes'))
+    .optional();
 const count = () => z.int().optional();
 
 /** The fields of a summary, for a schema. */
@@ -22,35 +24,35 @@ export const summaryFields = lazy(() => ({
   highestPart: count(),
   totalBytes: count(),
   runs: sizedRanges(),
-  inFlightCount: rare(count()),
+  inFlightCount: unlisted(count()),
   inFlight: ranges(),
-  inFlightSeconds: rare(count()),
+  inFlightSeconds: unlisted(count()),
   passedOver: ranges(),
   toCome: ranges(),
-  tooSmallCount: rare(count()),
-  tooSmall: z.array(like(range().extend({ partSize: z.int() }), 'from, to, partSize: send again')).optional(),
-  duplicates: rare(ranges()),
-  notShown: rare(notShown()),
-  startedAt: rare(z.string().optional()),
-  firstUploadedAt: rare(z.string().optional()),
+  tooSmallCount: unlisted(count()),
+  tooSmall: z.array(shownAs(range().extend({ partSize: z.int() }), 'from, to, partSize: send again')).optional(),
+  duplicates: unlisted(ranges()),
+  notShown: unlisted(notShown()),
+  startedAt: unlisted(z.string().optional()),
+  firstUploadedAt: unlisted(z.string().optional()),
   lastUploadedAt: z.string().optional(),
   checkedAt: z.string().optional(),
   idleSeconds: count(),
   stopped: z.boolean().optional(),
   bytesPerSecond: count(),
-  bytesPerSecondBefore: rare(count()),
-  rateSince: rare(z.string().optional()),
+  bytesPerSecondBefore: unlisted(count()),
+  rateSince: unlisted(z.string().optional()),
   noRate: z.string().optional(),
-  rateInSeconds: rare(count()),
-  expectedBytes: rare(count()),
-  expectedParts: rare(count()),
+  rateInSeconds: unlisted(count()),
+  expectedBytes: unlisted(count()),
+  expectedParts: unlisted(count()),
   percent: z.number().optional(),
-  percentWithInFlight: rare(z.number().optional()),
+  percentWithInFlight: unlisted(z.number().optional()),
   remainingBytes: count(),
-  remainingParts: rare(count()),
+  remainingParts: unlisted(count()),
   estimatedSecondsLeft: count(),
-  secondsLeft: rare(range().optional()),
-  secondsLeftIfResumed: rare(count()),
+  secondsLeft: unlisted(range().optional()),
+  secondsLeftIfResumed: unlisted(count()),
 }));
 
 /** The size of the complete upload, if the caller knows it. */

@@ -34,6 +34,7 @@ export function xmlRecord(
     if (Array.isArray(content)) return content.map((item) => convertContent(elementName, item));
     if (isObject(content)) return convertElement(content);
     if (typeof content !== 'string') return content;
+    // The XML parser makes an empty text of an empty element, also if the element may have children.
     if (content === '' && structures.includes(elementName)) return {};
     return values.includes(elementName) ? parseValue(content) : content;
   };
