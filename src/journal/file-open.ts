@@ -101,7 +101,7 @@ export async function rotatedFiles(path: string, since = 0, until = Number.POSIT
 }
 
 /** True if a path leads to this file. False, for example, if the file was renamed. */
-export async function isFile(path: string, file: Pick<Stats, 'dev' | 'ino'>): Promise<boolean> {
+export async function leadsTo(path: string, file: Pick<Stats, 'dev' | 'ino'>): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
   return stats?.dev === file.dev && stats.ino === file.ino;
 }
@@ -163,9 +163,10 @@ export async function append(
     // After a rotation, the next iteration creates a new file.
     if (stats.size > rotatedBytes && (await rotate(path, now()))) continue;
     await write(file, stats, lines, beforeWrite);
+    // The file is new, so the folder with its name is flushed, too.
     if (stats.size === 0) await syncFolder(dirname(path));
     // If another process rotated the file meanwhile, other processes may not find the lines, so they are written again.
-    if (await isFile(path, stats)) return;
+    if (await leadsTo(path, stats)) return;
   }
 }
 

@@ -58,8 +58,8 @@ async function* filesNewestFirst(path: string) {
 
 /**
  * Streams all changes of a journal in a file, as `Journal.read` describes: each change when its outcome is read, a change with the outcome
- * `unknown` again when a known outcome follows, and unfinished changes last. Changes with a known outcome are forgotten. With `follow`, only
- * their IDs stay in memory, so that an intent is skipped if it comes again.
+ * `unknown` again when a known outcome follows, and unfinished changes last, when `follow` has ended the stream. A change with a known outcome
+ * is forgotten here. Its intent does not come again, because `distinctEntries` skips repeated intents.
  * @throws if a file cannot be read or is not a journal
  */
 export async function* readChanges(

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { type Lines, linesAfter } from './file-lines.js';
-import { isFile, openJournalFile, openRotatedFile, rotatedFiles } from './file-open.js';
+import { leadsTo, openJournalFile, openRotatedFile, rotatedFiles } from './file-open.js';
 
 /** How far a file was read. `dev` and `ino` identify the file, even after it was renamed. */
 interface Position {
@@ -49,20 +49,21 @@ export class FileTail {
     const lastPosition = this.#position;
     // Undefined if there is no file.
     await using current = await openJournalFile(this.#path);
+    // A check before opening would miss a disk that is unmounted in between.
     await this.#checkDisk();
+
     // Usually, the last read ended in this file, which has only grown since.
     if (current !== undefined && lastPosition !== undefined && (await canContinue(current, lastPosition))) {
       yield* this.#readFile(current, lastPosition.offset);
       return;
     }
 
-    // The file of the last read may have been renamed. If this is the first read, or if the rest of that file is not found, all files are read.
-    let unreadFiles = lastPosition && (await this.#rotatedSince(lastPosition));
-    if (unreadFiles === undefined) {
-      this.#forgetReads(onRestart);
-      unreadFiles = (await rotatedFiles(this.#path, since)).map(wholeFile);
-    }
-    yield* this.#readRotatedBefore(current, unreadFiles);
+    // Otherwise, the file of the last read may have been rotated. Undefined if it is not found, or if this is the first read.
+    const rotatedSinceLastRead = lastPosition && (await this.#rotatedSince(lastPosition));
+    if (rotatedSinceLastRead === undefined) this.#forgetReads(onRestart);
+    const rotated = rotatedSinceLastRead ?? (await rotatedFiles(this.#path, since)).map(wholeFile);
+    // Leaves out `current`, which another process may have rotated meanwhile.
+    yield* this.#readRotatedBefore(current, rotated);
     // The current file comes last, from its start, because the last read ended in another file or in content that is gone.
     if (current !== undefined) yield* this.#readFile(current, 0);
   }
@@ -94,7 +95,7 @@ export class FileTail {
     const currentStats = await current?.stat();
     for (const { path, offset } of rotated) {
       // This is `current`. All files after it are newer.
-      if (currentStats !== undefined && (await isFile(path, currentStats))) return;
+      if (currentStats !== undefined && (await leadsTo(path, currentStats))) return;
       await using file = await openRotatedFile(path);
       if (file !== undefined) yield* this.#readFile(file, offset);
     }
@@ -105,7 +106,7 @@ export class FileTail {
     const paths = await rotatedFiles(this.#path);
     for (let index = paths.length - 1; index >= 0; index -= 1) {
       const path = paths[index];
-      if (path === undefined || !(await isFile(path, position))) continue;
+      if (path === undefined || !(await leadsTo(path, position))) continue;
       await using file = await openRotatedFile(path);
       if (file === undefined || !(await canContinue(file, position))) return undefined;
       return [{ path, offset: position.offset }, ...paths.slice(index + 1).map(wholeFile)];
