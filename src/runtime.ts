@@ -119,7 +119,7 @@ export async function startRuntime(
   // waits for the recovery, and returns the notices about those changes for one caller.
   const notices = createNotices((errorLevel) => recoverInterrupted({ ...recoveryOptions, errorLevel }));
   // Looks again at intervals, because a process on another host counts as gone only minutes after its change, when perhaps no call comes.
-  const recoveryTimer = setInterval(notices.look, recoveryMs).unref();
+  const recoveryTimer = setInterval(notices.recoverIfIdle, recoveryMs).unref();
 
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)

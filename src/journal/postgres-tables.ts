@@ -206,14 +206,13 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
     /** @throws JournalFault if tables are missing and may not be created */
     ensure: async (client: pg.ClientBase): Promise<void> => {
       if (isChecked) return;
-      const lacking = await missingParts(client);
-      if (!createsTables) {
-        if (lacking.tables.length > 0) throw await missingFault(client, lacking.tables);
-      } else if (lacking.tables.length > 0) {
+      const { tables, indexes } = await missingParts(client);
+      if (tables.length > 0) {
+        if (!createsTables) throw await missingFault(client, tables);
         await add().catch(failWithAdvice);
-      } else if (lacking.indexes.length > 0) {
+      } else if (indexes.length > 0 && createsTables) {
         // In the background, because work without indexes is only slower.
-        add().catch((error: unknown) => log('warn', 'journal', { missing: lacking.indexes, error: reasonOf(error) }));
+        add().catch((error: unknown) => log('warn', 'journal', { missing: indexes, error: reasonOf(error) }));
       }
       isChecked = true;
     },

@@ -63,24 +63,25 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 export function createNotices(recover: (errorLevel: LogLevel) => Promise<readonly RecordedChange[]>) {
   let unreported: readonly RecordedChange[] = [];
   const endedByTool = new Map<string, number>();
-  let underWay = 0;
-  const recoverAndKeep = async (errorLevel: LogLevel) => {
+  let recoveriesUnderWay = 0;
+
+  const recoverAndCollect = async (errorLevel: LogLevel) => {
     const interrupted = await recover(errorLevel);
     unreported = [...unreported, ...interrupted];
     for (const { tool } of interrupted) endedByTool.set(tool, (endedByTool.get(tool) ?? 0) + 1);
-    underWay -= 1;
+    recoveriesUnderWay -= 1;
   };
   let newestRecovery = Promise.resolve();
   const beginRecovery = (errorLevel: LogLevel) => {
-    underWay += 1;
-    newestRecovery = newestRecovery.then(() => recoverAndKeep(errorLevel));
+    recoveriesUnderWay += 1;
+    newestRecovery = newestRecovery.then(() => recoverAndCollect(errorLevel));
   };
   beginRecovery('warn');
 
   return {
     /** Begins a recovery, unless one is under way. For a timer, so errors are logged at level `debug` only. */
-    look: () => {
-      if (underWay === 0) beginRecovery('debug');
+    recoverIfIdle: () => {
+      if (recoveriesUnderWay === 0) beginRecovery('debug');
     },
     /** Number of changes that this process has ended as `unknown`, by tool. */
     endedByTool,

@@ -179,10 +179,10 @@ test('without a call, a look ends the changes of processes that are gone; their 
     levels.push(errorLevel);
     return recoveries.shift() ?? [];
   });
-  // The first recovery is under way, so this look begins no other.
-  notices.look();
+  // The first recovery is under way, so this call begins no other.
+  notices.recoverIfIdle();
   await notices.settled();
-  notices.look();
+  notices.recoverIfIdle();
   await notices.settled();
   expect([...notices.endedByTool]).toEqual([['restore_instance', 1]]);
   expect(await notices.take('ana')).toHaveLength(1);
