@@ -104,17 +104,17 @@ export function openProfile(options: ProfileOptions): {
   // Without an initial value, the files are read at the first use.
   const watched = new FileWatcher({ ...options, paths, initial: undefined, read: readFromFiles });
 
+  const openSource = ({ keySetting }: Profile): KeySource => {
+    if (!('command' in keySetting)) return fixedKeys(keySetting);
+    const { command } = keySetting;
+    return createProcessKeys({ id, command, name: say`credential_process of ${name}`, run, now, log });
+  };
   let last: { readonly profile: Profile; readonly source: KeySource } | undefined;
   // A source of process keys remembers the keys that the program has printed, so it is used until the profile changes. Until then, `watched`
   // returns the same `Profile` object.
   const sourceOf = (profile: Profile): KeySource => {
     if (last?.profile !== profile) last = { profile, source: openSource(profile) };
     return last.source;
-  };
-  const openSource = ({ keySetting }: Profile): KeySource => {
-    if (!('command' in keySetting)) return fixedKeys(keySetting);
-    const { command } = keySetting;
-    return createProcessKeys({ id, command, name: say`credential_process of ${name}`, run, now, log });
   };
 
   return {

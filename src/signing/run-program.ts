@@ -60,42 +60,16 @@ const heldOutputMs = 500;
  */
 function waitForEnd(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOptions): Promise<ProgramResult> {
   return new Promise((resolve) => {
-    const kill = () => killAll(child);
-    // A program with its own process group would outlive this process, so it is killed when this process exits.
-    process.once('exit', kill);
-    const onStop = () => killAndFinish(stopped);
-    stop?.addEventListener('abort', onStop);
-    const limitTimer = setTimeout(() => killAndFail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
-    /** Runs from `exit` to `close`. */
-    let outputTimer: NodeJS.Timeout | undefined;
-
     const chunks: Buffer[] = [];
     let bytes = 0;
-    child.stdout?.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      if (bytes > maximumOutputBytes) killAndFail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
-    });
+    /** Runs from `exit` to `close`. */
+    let outputTimer: NodeJS.Timeout | undefined;
     const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
       if (code === 0) return { kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') };
       return failed(signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`);
     };
 
-    // The program could not be started, so there is no process to kill. Of the error, only the code is shown (by `own`, without quotation
-    // marks), because the message has the program's arguments.
-    child.once('error', (error) => finish(failed(say`cannot be started (${own(codeOf(error))})`)));
-    child.once('exit', (code, signal) => {
-      outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
-    });
-    child.once('close', (code, signal) => finish(resultOf(code, signal)));
-
-    const killAndFail = (problem: SafeText) => killAndFinish(failed(problem));
-    const killAndFinish = (result: ProgramResult) => {
-      kill();
-      // A process that left the group may hold the other end of the pipe, and an open pipe would keep this process from ending.
-      child.stdout?.destroy();
-      finish(result);
-    };
+    const kill = () => killAll(child);
     // Called twice for a killed program: in `killAndFinish`, and at `close`. Only the first result counts. The second call clears the timer that
     // `exit` has started in between.
     const finish = (result: ProgramResult) => {
@@ -105,6 +79,31 @@ function waitForEnd(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOp
       process.off('exit', kill);
       resolve(result);
     };
+    const killAndFinish = (result: ProgramResult) => {
+      kill();
+      // A process that left the group may hold the other end of the pipe, and an open pipe would keep this process from ending.
+      child.stdout?.destroy();
+      finish(result);
+    };
+    const killAndFail = (problem: SafeText) => killAndFinish(failed(problem));
+    const onStop = () => killAndFinish(stopped);
+
+    // A program with its own process group would outlive this process, so it is killed when this process exits.
+    process.once('exit', kill);
+    stop?.addEventListener('abort', onStop);
+    const limitTimer = setTimeout(() => killAndFail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
+    child.stdout?.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes > maximumOutputBytes) killAndFail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
+    });
+    // The program could not be started, so there is no process to kill. Of the error, only the code is shown (by `own`, without quotation
+    // marks), because the message has the program's arguments.
+    child.once('error', (error) => finish(failed(say`cannot be started (${own(codeOf(error))})`)));
+    child.once('exit', (code, signal) => {
+      outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
+    });
+    child.once('close', (code, signal) => finish(resultOf(code, signal)));
   });
 }
 

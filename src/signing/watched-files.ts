@@ -138,7 +138,7 @@ export class FileWatcher<Value> {
       (error: unknown) => ({ problem: error instanceof KeysUnavailable ? error : unreadableKeys(error) }),
     );
     const wasWritten = (await this.#filesState()).fingerprint !== fingerprint;
-    // Kept even if the files were written, as the reason for callers that get no value. Callers that get a value never see the problem.
+    // Also if the files were written during the read, because callers get this problem as long as there is no value.
     if ('problem' in result) this.#problem = result.problem;
     // A value from files that were written during the read may be a mixture of old and new. The files do not count as read, so the next call reads
     // them again.
