@@ -152,11 +152,12 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
     method,
     url: origin + target,
     headers,
+    // The request's words in place of secrets may be encoded, as in base64.
     ...(body !== undefined && { body: withDecodedSecretMarks(call, bodyValue(body, content)) }),
   };
 }
 
-/** The value of a body that is JSON or a form, or else its text, such as XML. */
+/** The value of a body that is a form or JSON, or else its text, such as XML. Only `content` has the value of a form. */
 function bodyValue(body: string, content: WireRequest['content']): unknown {
   if (body !== '' && content?.kind === 'form') return content.value;
   return parseJson(body) ?? body;

@@ -45,6 +45,7 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
   const also = otherArguments(call.change.named, call.shownInput, Number.POSITIVE_INFINITY);
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
 
+  // Lines about the request itself show all names and values in full (`withUncutNames`).
   const laterLines = [
     // The line `In full: …`, if the headline omits something.
     ...withUncutNames(inFull(shortHeadline(call, limits))),
@@ -67,7 +68,7 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
 const joinOverflow = (lines: readonly SafeText[], most: number): readonly SafeText[] =>
   lines.length <= most ? lines : [...lines.slice(0, most - 1), join(lines.slice(most - 1), ' ')];
 
-/** Shows the values and names in texts in full, even if the texts would cut them. Only lines that say what would be sent need this. */
+/** Shows the values and names in texts in full, even if the texts would cut them. */
 const withUncutNames = (texts: readonly SafeText[]): SafeText[] =>
   texts.map((text) => shortNames(text, Number.POSITIVE_INFINITY));
 

@@ -105,6 +105,7 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   return {
     send: async (request, signal) => {
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
+      // The reason is the error with which `dispatch` would reject.
       if (signal.aborted) return failureOf(signal.reason, exchange, signal);
 
       const { direct, proxied } = request.newConnection ? oneShot : keepAlive;
