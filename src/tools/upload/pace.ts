@@ -134,7 +134,7 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
     return paceInFirstRound(connections.startedAt, observed) ?? paceOfEfforts(efforts, observed, idleMs);
   }
 
-  // If the start is unknown, the efforts suppose that each part began when another arrived. That is wrong if all parts are one round, which
+  // Without a known start, the efforts suppose that each part began when another arrived. That is wrong if all parts are one round, which
   // began at once.
   if (isMaybeOneRound(connections, idleMs)) return paceWithoutRate(observed, idleMs);
   return paceOfEfforts(efforts, observed, idleMs);

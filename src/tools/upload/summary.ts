@@ -362,20 +362,20 @@ function rateFields(pace: Pace, likelyBytesLeft: number | undefined) {
     };
   }
 
-  const left = rate && likelyBytesLeft !== undefined ? secondsLeft(pace, rate, likelyBytesLeft) : undefined;
+  const timeLeft = rate && likelyBytesLeft !== undefined ? secondsLeft(pace, rate, likelyBytesLeft) : undefined;
   if (pace.kind === 'unclear') {
     // The time until a rate is known. Negative if the part that was to show the rate is late.
     const rateDueInSeconds = pace.dueAt === undefined ? undefined : Math.round((pace.dueAt - activeNow) / 1000);
-    // A rate that the pace has is too uncertain to be shown, and only serves for the range of the time left.
-    return { noRate: pace.why, rateInSeconds: rateDueInSeconds, secondsLeft: left?.range };
+    // The rate that `late` has is too uncertain to be shown. It only gives the range of the time left.
+    return { noRate: pace.why, rateInSeconds: rateDueInSeconds, secondsLeft: timeLeft?.range };
   }
 
   return {
     bytesPerSecond: rounded(uploadBytesPerSecond),
     bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
     rateSince: isoTime(pace.change?.since),
-    estimatedSecondsLeft: left?.likely,
-    secondsLeft: left?.range,
+    estimatedSecondsLeft: timeLeft?.likely,
+    secondsLeft: timeLeft?.range,
   };
 }
 
