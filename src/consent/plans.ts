@@ -79,9 +79,9 @@ export interface Plans {
   settle(nonce: string, outcome: EndedOutcome): Promise<void>;
   /**
    * The waiting and decided plans that have not expired, oldest first. Plans that this server cannot unseal are left out.
-   * @param of names the caller whose plans are listed; undefined for all callers
+   * @param onlyOf names the caller whose plans are listed; undefined for all callers
    */
-  list(of?: Pick<KeptPlan, 'caller'>): Promise<readonly FoundPlan[]>;
+  list(onlyOf?: Pick<KeptPlan, 'caller'>): Promise<readonly FoundPlan[]>;
   /** The number of waiting plans of all callers, without expired plans. */
   countWaiting(): Promise<number>;
   /** Erases expired plans. */
@@ -128,7 +128,7 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     const plan = await find(nonce);
     // The plan has expired or cannot be unsealed, so only the journal gets the outcome.
     if (plan === undefined) return;
-    const sealed = sealPlan(keys, { ...planOf(plan), outcome }, plan.expiresAt);
+    const sealed = sealPlan(keys, { ...withoutStoreFields(plan), outcome }, plan.expiresAt);
     // A plan that gets too long stays without its outcome. The journal has the outcome, but the cloud's answer is lost.
     if (sealed.length <= longestPlan) await store.update(nonce, sealed);
   };
@@ -149,7 +149,7 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     claim: async (nonce, decision) => {
       const plan = await find(nonce);
       if (plan === undefined) return 'unknown';
-      const sealed = sealPlan(keys, { ...planOf(plan), decision }, plan.expiresAt);
+      const sealed = sealPlan(keys, { ...withoutStoreFields(plan), decision }, plan.expiresAt);
       // The store changes nothing if the plan is decided already.
       return (await store.claim(nonce, sealed)) ? 'claimed' : 'taken';
     },
@@ -162,10 +162,10 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
           throw error;
         }),
       ),
-    list: async (of) => {
+    list: async (onlyOf) => {
       // Saves reading expired plans, which `openUnexpired` would drop.
       await erase();
-      const stored = await store.list(of && ownerOf(of));
+      const stored = await store.list(onlyOf && ownerOf(onlyOf));
       const plans = stored.map(openUnexpired).filter((plan) => plan !== undefined);
       // Plans of the same millisecond are in the order of their nonces, because a store may list them in another order each time.
       return plans.sort((a, b) => a.issuedAt - b.issuedAt || a.nonce.localeCompare(b.nonce));
@@ -197,7 +197,7 @@ function openPlan(keys: SealingKeys, { nonce, expiresAt, state, sealed }: Stored
 }
 
 /** A plan without the fields that only the store adds. */
-function planOf({ state: _, expiresAt: __, ...plan }: FoundPlan): KeptPlan {
+function withoutStoreFields({ state: _, expiresAt: __, ...plan }: FoundPlan): KeptPlan {
   return plan;
 }
 

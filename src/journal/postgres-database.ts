@@ -91,7 +91,7 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
         throw new Error('the database does not confirm what was written on any connection');
 
       const client = await connectTo(pool);
-      const result = await closeOnError(client, tables, async () => {
+      const result = await closeAndRecheckOnError(client, tables, async () => {
         await tables.ensure(client);
         return work(await begin(client, options));
       });
@@ -99,7 +99,7 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
       beforeCommit();
       // The commit may wait for a standby. It is never cancelled, because the database would then commit without the standby. Nor is its
       // connection closed, because the database would go on waiting.
-      const committed = closeOnError(client, tables, async () => {
+      const committed = closeAndRecheckOnError(client, tables, async () => {
         await client.query(commit);
         client.release();
       });
@@ -160,7 +160,7 @@ async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
  * transaction, unless the step was a commit that the database has carried out. The next connection may lead to another database, so its
  * tables are checked again.
  */
-async function closeOnError<Result>(
+async function closeAndRecheckOnError<Result>(
   client: pg.PoolClient,
   tables: ConnectionOptions['tables'],
   step: () => Promise<Result>,
