@@ -31,18 +31,20 @@ export function successText(
   showsAll: boolean,
 ): string {
   const { summary, plan, answer } = success;
-  const unitOf = (path: string) => operation && fieldUnit(operation.output(), path);
-  let answerBlock: readonly string[] = [];
-  if (answer !== undefined && !showsAll) answerBlock = answerLines(answer, { ...layout, unitOf });
-  // With `--all`, every field is shown, indented below the line `answer:`.
-  if (answer !== undefined && showsAll) answerBlock = render({ answer });
+  const answerBlock = () => {
+    if (answer === undefined) return [];
+    // Every field, indented below the line `answer:`.
+    if (showsAll) return render({ answer });
+    const unitOf = (path: string) => operation && fieldUnit(operation.output(), path);
+    return answerLines(answer, { ...layout, unitOf });
+  };
 
   return joinBlocks([
     paragraph(summary, layout).map((line) => layout.paint('bold', line)),
     plan === undefined ? [] : planLines(plan, layout),
     // A plan has the method, URL, headers and body of its request.
     plan === undefined ? [] : [layout.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
-    answerBlock,
+    answerBlock(),
     factLines(successFacts(success), layout),
   ]);
 }
@@ -53,8 +55,8 @@ function successFacts(success: Success): Row[] {
 
   // An accepted change has `where`, which includes the account. Any other result has at most the account.
   const places = where.length > 0 || account === undefined ? where : [say`account ${own(account)}`];
-  // A success has the consent only in words, so the words are compared. Those of `asked` are about the user of an MCP client, but here the
-  // person at this terminal agreed.
+  // `consentWays.asked` names the user of an MCP client. Here, the person at this terminal agreed. A success has the consent only in words, so
+  // the words are compared.
   const wasAsked = consent?.text === consentWays.asked;
   const consentText = wasAsked ? words('you agreed at this terminal') : consent;
   // A plan's next step tells an agent how to go on, which does not concern a person at a terminal.
@@ -78,7 +80,7 @@ function successFacts(success: Success): Row[] {
 
 /** Formats a failure for a person at a terminal: the problem, the next step, and the facts that support asks for. */
 export function failureText(failure: Failure, layout: TextLayout): string {
-  // With an HTTP status, the code "Declined" would come from the cloud. Without one, this person has just read the plan and declined it.
+  // This person has just read the plan and declined it. With an HTTP status, the code "Declined" would be one of the cloud's own.
   if (failure.code === 'Declined' && failure.status === undefined)
     return joinBlocks([wrapped('Nothing was sent: you did not agree to it.', layout.width)]);
 

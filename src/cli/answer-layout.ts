@@ -102,14 +102,14 @@ function fittedTable(
 ): string[] {
   const indent = '  ';
   const tableWidth = width - indent.length;
-  const fitting = fittingColumns([labels, ...rows], tableWidth);
-  const fittingCells = [labels, ...rows].map((row) => row.slice(0, fitting));
+  const fittingCount = countFittingColumns([labels, ...rows], tableWidth);
+  const fittingCells = [labels, ...rows].map((row) => row.slice(0, fittingCount));
   const [head = '', ...body] = tableLines(fittingCells, tableWidth);
   return [
     paint('dim', indent + head),
     ...body.flatMap((line, index) => [
       (indent + line).trimEnd(),
-      ...otherCells(labels.slice(fitting), rows[index]?.slice(fitting) ?? [], width),
+      ...remainingCellLines(labels.slice(fittingCount), rows[index]?.slice(fittingCount) ?? [], width),
     ]),
   ];
 }
@@ -125,8 +125,8 @@ function withStateSecond([first = '', ...others]: readonly string[]): readonly s
   return [first, ...states, ...others.filter((path) => !states.includes(path))];
 }
 
-/** The number of columns from the left, at least one, that fit into `width` side by side. */
-function fittingColumns(rows: readonly (readonly SafeText[])[], width: number): number {
+/** Counts the columns from the left, at least one, that fit into `width` side by side. */
+function countFittingColumns(rows: readonly (readonly SafeText[])[], width: number): number {
   const [firstRow = []] = rows;
   let used = 0;
   const index = firstRow.findIndex((_, column) => {
@@ -137,7 +137,7 @@ function fittingColumns(rows: readonly (readonly SafeText[])[], width: number): 
 }
 
 /** The cells of a row that do not fit next to the others, each with its label, on lines below the row. */
-function otherCells(labels: readonly SafeText[], cells: readonly SafeText[], width: number): string[] {
+function remainingCellLines(labels: readonly SafeText[], cells: readonly SafeText[], width: number): string[] {
   const facts = cells.flatMap((cell, column) => (cell.text === '' ? [] : [say`${labels[column] ?? say``}: ${cell}`]));
   return facts.length === 0 ? [] : wrapped(join(facts, ', '), width, { indent: 6 });
 }
