@@ -78,8 +78,8 @@ function printSuccess(
   { options, operations, terminal }: Invocation,
 ): number {
   const { stdout, stderr } = terminal;
-  const lacksConsent = undecided.includes(success.outcome) && !isPlanOnly;
-  const code = lacksConsent ? noConsentCode : doneCode(success.outcome);
+  const lacksConsent = outcomesWithoutConsent.includes(success.outcome) && !isPlanOnly;
+  const code = lacksConsent ? noConsentCode : successCode(success.outcome);
   if (options.json !== undefined) {
     // A change that waits for consent, or was done in part, is a success, but its exit code is not 0, and so `ok` is false.
     // Programs rely on the name `answer` for the whole success. The cloud's own answer is in the field `answer` of the success.
@@ -97,10 +97,10 @@ function printSuccess(
 /** The exit code of a change without consent. */
 export const noConsentCode = 3;
 /** Outcomes of a change without consent. With `planned`, nobody was asked. With `waiting`, a person can still decide. */
-const undecided: readonly (string | undefined)[] = ['planned', 'waiting'];
+const outcomesWithoutConsent: readonly (string | undefined)[] = ['planned', 'waiting'];
 
 /** The exit code of a call that neither failed nor lacks consent: 6 for a change that was done in part, and otherwise 0. */
-export const doneCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
+export const successCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
 
 export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
@@ -255,11 +255,11 @@ function elicitorOn(tool: SafeText, spinner: Spinner, terminal: Terminal, signal
       stderr.write(`${planForQuestion(plan, layoutOf(terminal, 'stderr')).join('\n')}\n`);
     },
     // `_message` is not needed, because `show` has printed the plan, and `_cancel` is not, because only Ctrl-C (`signal`) ends the question.
-    ask: async (_message, accept, _cancel, nameToType) => {
+    ask: async (_message, acceptLabel, _cancel, nameToType) => {
       // `show` stops the spinner only before the first question. After a wrong name, the question comes again, and the spinner runs.
       spinner.stop();
       try {
-        return await askForConsent(accept, nameToType, terminal, signal);
+        return await askForConsent(acceptLabel, nameToType, terminal, signal);
       } finally {
         spinner.say(tool);
       }
@@ -269,11 +269,11 @@ function elicitorOn(tool: SafeText, spinner: Spinner, terminal: Terminal, signal
 
 /**
  * Asks for consent to a change. Only the typed name or, without a name, "yes" agrees. Any other reply declines, except for a wrong name.
- * @param accept label of the accepting option, which becomes the question
+ * @param acceptLabel label of the accepting option, which becomes the question
  * @param nameToType the name that the user must type to agree, for a deletion
  */
 async function askForConsent(
-  accept: SafeText,
+  acceptLabel: SafeText,
   nameToType: string | undefined,
   terminal: Terminal,
   signal: AbortSignal,
@@ -294,7 +294,7 @@ async function askForConsent(
   };
 
   const consentWord = nameToType ?? 'yes';
-  const question = say`${accept}?`.text;
+  const question = say`${acceptLabel}?`.text;
   const instruction = say`Type ${exact(consentWord)} to go ahead: `.text;
   const fitsOneLine = widthOf(question) + widthOf(instruction) < layoutOf(terminal, 'stderr').width;
 

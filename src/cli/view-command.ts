@@ -20,7 +20,7 @@ import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
 import { exact, fromServer, own, type SafeText, say, words } from '../util/safe-text.js';
 import { failureText } from './answer-for-people.js';
-import { type Call, doneCode, failureCode, noConsentCode, readCall } from './call-command.js';
+import { type Call, failureCode, noConsentCode, readCall, successCode } from './call-command.js';
 import { type Command, layoutOf, portOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
 import { openBrowser } from './open-browser.js';
@@ -172,7 +172,7 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
     if (decidedCode !== undefined) return;
     // A change that was rejected, declined or may have failed is an error result.
     const { isError, structuredContent } = toolResult.parse(result);
-    decidedCode = isError ? failureCode(structuredContent) : doneCode(outcome.kind);
+    decidedCode = isError ? failureCode(structuredContent) : successCode(outcome.kind);
     // To show the outcome with the plan, the view needs the `_meta` of both results.
     shownResult = { ...result, _meta: { ...metaOf(shownResult), ...metaOf(result) } };
 
