@@ -10,7 +10,6 @@ import { isBuiltInService, type Operation, type Service } from '../tools/define-
 import { parseBody } from '../transport/parse-body.js';
 import { encodeRequest } from '../transport/request.js';
 import { readServiceError } from '../transport/service-error.js';
-import { sentences } from '../util/human.js';
 import { shownReason } from '../util/log.js';
 import { join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
 import { type CheckOptions, checkEndpoint } from './check-endpoint.js';
@@ -137,9 +136,9 @@ async function checkSignature(
   const check = `${operation.service} signature`;
   const { call, server } = runtime;
   const takesBucket = 'bucket' in probe.arguments;
-  // The bucket that the user names with `--bucket` takes the place of the probe's own, which usually does not exist.
-  const namesBucket = takesBucket && bucket !== undefined;
-  const probeInput = namesBucket ? { ...probe.arguments, bucket } : probe.arguments;
+  // The bucket of the probe usually does not exist, so the user can name another with `--bucket`.
+  const usesGivenBucket = takesBucket && bucket !== undefined;
+  const probeInput = usesGivenBucket ? { ...probe.arguments, bucket } : probe.arguments;
   const args = server.accounts.areNamed ? { ...probeInput, account: account.name } : probeInput;
   const noCaller = '';
   const tokens = createConsentTokens(server.stateKeys, noCaller, server.now);
@@ -148,27 +147,27 @@ async function checkSignature(
 
   const { code, status, summary, problems, next } = outcome.failure;
   const remedy = textFor('operator', next.text);
-  // Services check the signature before they look for the bucket, so the signature is valid. But the bucket of `--bucket` should exist.
-  if (code === 'NoSuchBucket' && namesBucket)
+  // Services check the signature before they look for the bucket, so the signature is valid. But a bucket that the user names should exist.
+  if (code === 'NoSuchBucket' && usesGivenBucket)
     return problem(check, say`accepted, but there is no bucket ${bucket} here`, remedy);
-  // A probe usually asks for a thing that does not exist, so the errors in `accepted` show a valid signature. The text is about `list_parts`,
-  // the only built-in operation with a probe. For an operation that a user added, "an upload" may be wrong.
+  // A probe usually asks for a thing that does not exist, and expects an error in `accepted`, which shows a valid signature. The sentence is
+  // about `list_parts`, the only built-in operation with a probe. For an operation that a user added, "an upload" may be wrong.
   if (probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
   const hasAnswered = status !== undefined;
   if (operation.service === 'storage' && hasAnswered) {
     const sentOperation = { ...operation, probe: { ...probe, arguments: probeInput } };
-    const headersFinding = await checkOtherHeaders(sentOperation, account, options);
-    if (headersFinding !== undefined) return headersFinding;
+    const wrongKind = await checkOtherHeaderKind(sentOperation, account, options);
+    if (wrongKind !== undefined) return wrongKind;
   }
 
+  const remedies = [remedy];
   // AccessDenied usually means that the account lacks a right. But Ceph with STS sends it for an unknown access key, too.
-  const deniedHints = sentences(
-    words('Some stores answer so to an unknown access key or a wrong secret, too: check both.'),
-    takesBucket && !namesBucket && words('Or name a bucket that you can read with --bucket.'),
-  );
-  const remedies = code === 'AccessDenied' ? [remedy, ...deniedHints] : [remedy];
+  if (code === 'AccessDenied') {
+    remedies.push(words('Some stores answer so to an unknown access key or a wrong secret, too: check both.'));
+    if (takesBucket && !usesGivenBucket) remedies.push(words('Or name a bucket that you can read with --bucket.'));
+  }
   return problem(check, join([summary, ...problems], ' '), join(remedies, ' '));
 }
 
@@ -176,7 +175,7 @@ async function checkSignature(
  * Tries the other kind of signed headers (CLOUDOPS_STORAGE_HEADERS), because with the wrong kind, stores refuse even a valid key. Returns the
  * problem if the store accepts the other kind.
  */
-async function checkOtherHeaders(
+async function checkOtherHeaderKind(
   operation: OperationWithProbe,
   account: Account,
   options: CheckOptions,
