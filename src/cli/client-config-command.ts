@@ -92,14 +92,14 @@ function localInstructions(client: McpHost, config: Config, launch: Launch): Ins
 function localNotes(client: McpHost, config: Config, launch: Launch): readonly SafeText[] {
   const { title, notes = [], downloadNote, isOnDesktop } = client;
   const [program = ''] = launch.commandLine;
-  const hidden = hiddenBySandbox(config);
+  const ignoredSettings = hiddenBySandbox(config);
   const hasEndpoint = config.sandbox || hasEndpoints(config.accounts);
 
   return sentences(
     ...notes.map(noteOf),
     ...decisionNotes(client, config),
-    hidden.length > 0 &&
-      say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(hidden)}. Unset it for your account.`,
+    ignoredSettings.length > 0 &&
+      say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(ignoredSettings)}. Unset it for your account.`,
     program === 'npx' && downloadNote !== undefined && noteOf(downloadNote),
     isOnDesktop === true &&
       !launch.isAbsolute &&
@@ -138,28 +138,26 @@ const blockText = (block: Block) => (typeof block === 'string' ? block : JSON.st
 const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
 /** Instructions for a server that runs elsewhere. @throws UsageError if the URL cannot be used */
-function remoteInstructions(
-  { places, remote, commands, permissions, secretsNote, tokenNote = secretsNote, notes = [] }: McpHost,
-  url: string,
-  quote: Quote,
-): Instructions {
+function remoteInstructions(client: McpHost, url: string, quote: Quote): Instructions {
   checkUrl(url);
+  const { places, remote, commands, permissions, secretsNote, tokenNote, notes = [] } = client;
 
-  // For a client with a form for the URL, `remote` describes the form. For all others, it makes the block for the configuration file.
+  // `remote` describes a form for the URL or, for a client without such a form, makes the block for the configuration file.
   if (typeof remote !== 'function') {
     const { place, about } = remote;
     return { places: [place], urlToEnter: url, secrets: [], secretsNote, notes: [noteOf(about)] };
   }
 
   const server = { url, token: tokenVariable };
-  const withoutTokenNote = say`Leave the token out if the server asks for none, or if its OAuth issuer signs users in.`;
+  const serverWithoutToken = say`Leave the token out if the server asks for none, or if its OAuth issuer signs users in.`;
   return {
     places,
     block: blockText(remote(server)),
     command: commands?.remote(server, quote),
     secrets: [tokenVariable],
-    secretsNote: tokenNote,
-    notes: sentences(...notes.map(noteOf), permissions !== undefined && noteOf(permissions), withoutTokenNote),
+    // The token is the only secret.
+    secretsNote: tokenNote ?? secretsNote,
+    notes: sentences(...notes.map(noteOf), permissions !== undefined && noteOf(permissions), serverWithoutToken),
   };
 }
 

@@ -24,9 +24,9 @@ export async function runUntilSignal(
   const runtime = await startRuntime(config, version, log, now, page);
 
   log('info', 'start', { version, sandbox: config.sandbox });
-  const hidden = hiddenBySandbox(config);
-  if (hidden.length > 0)
-    log('warn', 'sandbox', { message: say`The sandbox is in use, and these are ignored: ${join(hidden, ', ')}.` });
+  const ignored = hiddenBySandbox(config);
+  if (ignored.length > 0)
+    log('warn', 'sandbox', { message: say`The sandbox is in use, and these are ignored: ${join(ignored, ', ')}.` });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 
   const stop = abortOnSignal((signalName) => log('info', 'stop', { signal: signalName }));
