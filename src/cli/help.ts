@@ -29,22 +29,23 @@ async function linesAbout(
   defaultCommand: Command,
 ): Promise<readonly string[]> {
   const { positionals, operations, operationProblems } = invocation;
-  const [name, tool] = positionals;
-  if (name === undefined) return overview(layout, commands, defaultCommand);
-  if (name === settingsTopic) return settingsLines(layout);
+  const [topic, tool] = positionals;
+  if (topic === undefined) return overview(layout, commands, defaultCommand);
+  if (topic === settingsTopic) return settingsLines(layout);
 
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  // `help <tool>` is short for `help call <tool>`.
-  const isTool = operations.some((candidate) => candidate.name === name);
-  if (load === undefined && isTool && tool === undefined)
-    return linesAbout({ ...invocation, positionals: ['call', name] }, layout, commands, defaultCommand);
-  if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
-  const command = await load();
-  if (tool === undefined || !['call', 'view'].includes(name)) return commandLines(name, command, layout);
+  const tools = operations.map(({ name }) => name);
+  const loadCommand = Object.hasOwn(commands, topic) ? commands[topic] : undefined;
+  if (loadCommand === undefined) {
+    // `help <tool>` is short for `help call <tool>`.
+    if (tool === undefined && tools.includes(topic))
+      return linesAbout({ ...invocation, positionals: ['call', topic] }, layout, commands, defaultCommand);
+    throw new UsageError(notOneOf('command', topic, Object.keys(commands)));
+  }
+  const command = await loadCommand();
+  if (tool === undefined || !['call', 'view'].includes(topic)) return commandLines(topic, command, layout);
 
-  const operation = operations.find((candidate) => candidate.name === tool);
-  if (operation !== undefined) return toolLines(name, command, operation, layout);
-  const tools = operations.map((candidate) => candidate.name);
+  const operation = operations.find(({ name }) => name === tool);
+  if (operation !== undefined) return toolLines(topic, command, operation, layout);
   if (operationProblems.length === 0) throw new UsageError(notOneOf('tool', tool, tools));
   // The tool may be one of the operations that could not be loaded.
   throw new UsageError(...operationProblems, say`Until the file is loaded, the tools are ${namesOf(tools)}.`);
@@ -136,7 +137,7 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   lines.push('', paint('bold', heading));
   for (const row of rows) lines.push(...argumentLines(row, layout));
 
-  lines.push(...listLines(rows, width));
+  lines.push(...valueListLines(rows, width));
 
   // The last line is an example of a call. As a whole command line, it needs no heading.
   const example = exampleOf(operation);
@@ -146,7 +147,7 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
 }
 
 /** The lists of values to which arguments refer by a letter. Each is printed once, even if several arguments refer to it. */
-function listLines(rows: readonly ArgumentRow[], width: number): string[] {
+function valueListLines(rows: readonly ArgumentRow[], width: number): string[] {
   const lists = rows.map(({ list }) => list).filter((list) => list !== undefined);
   const valuesTextByLetter = new Map(lists.map(({ name: letter, values }) => [letter, values]));
   return [...valuesTextByLetter].flatMap(([letter, valuesText]) => [
