@@ -137,20 +137,20 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
 async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<number> {
   // Writes synchronously, so that the parent knows of a function that blocks.
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
-  const { result: checked, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
+  const { result: counts, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
     const loaded = await loadOperations(file, hostRules, { observer });
-    const counts = await checkLoaded(loaded, stdout);
+    const loadedCounts = await checkLoaded(loaded, stdout);
     // Timers and promises of the operations get time to fail. Their errors are in `uncaughtErrors`.
     await sleep(lateErrorsMs);
-    return counts;
+    return loadedCounts;
   });
 
   const distinctErrors = distinct(uncaughtErrors);
-  const totalProblems = checked.problemCount + distinctErrors.length;
+  const totalProblems = counts.problemCount + distinctErrors.length;
   printLines(stdout, [
     say``,
     ...distinctErrors.map((error) => say`problem  ${error}`),
-    say`operations: ${checked.operationCount}, problems: ${totalProblems}`,
+    say`operations: ${counts.operationCount}, problems: ${totalProblems}`,
   ]);
   return totalProblems === 0 ? 0 : 1;
 }
@@ -166,8 +166,11 @@ async function checkLoaded(loaded: OwnOperations, stdout: Terminal['stdout']) {
 
   const all = allOperations(builtIn, loaded);
   let problemCount = problems.length;
-  for (const operation of operations)
-    problemCount += await printChecked(operation, await checkOperation(operation), all, stdout);
+  for (const operation of operations) {
+    const problemsOfOperation = await checkOperation(operation);
+    problemCount += problemsOfOperation.length;
+    await printChecked(operation, problemsOfOperation, all, stdout);
+  }
 
   // Built-in changes to which the file adds a read of their progress. They need no check, but their examples show the answer with this read.
   const extendedBuiltIns = all.filter(({ name }) => Object.hasOwn(follows, name));
@@ -176,13 +179,13 @@ async function checkLoaded(loaded: OwnOperations, stdout: Terminal['stdout']) {
   return { operationCount: operations.length + extendedBuiltIns.length, problemCount };
 }
 
-/** Prints the problems and the example of an operation. Returns the number of problems. */
+/** Prints the problems and the example of an operation. */
 async function printChecked(
   operation: Operation,
   problems: readonly string[],
   all: readonly Operation[],
   stdout: Terminal['stdout'],
-): Promise<number> {
+): Promise<void> {
   printLines(stdout, [
     say`${own(operation.name)}: ${defined(operation.title)}`,
     ...problems.map((problem) => say`problem  ${defined(problem)}`),
@@ -191,18 +194,17 @@ async function printChecked(
   ]);
 
   const example = exampleOf(operation);
-  if (example === undefined) return problems.length;
+  if (example === undefined) return;
   // If a function of the operation throws, no example is shown. The fault is among the problems above.
   const lines = await exampleLines(operation, example).catch((error: unknown) => {
     if (problems.length === 0) throw error;
     return undefined;
   });
-  if (lines === undefined) return problems.length;
+  if (lines === undefined) return;
   // With a problem, the operation may be unable to read an answer, so no answer is shown.
   if (problems.length === 0) lines.push(say``, say`Answer:`, ...(await exampleAnswer(operation, example, all)));
   const indented = lines.map((line) => (line.text === '' ? line : say`  ${line}`));
   printLines(stdout, [...indented, say``]);
-  return problems.length;
 }
 
 /** Facts about an operation that its author should know although they are no problems. */
