@@ -66,10 +66,10 @@ interface HttpSetup {
 /** Serves until `stop` aborts, and then shuts down in order. Resolves with the exit code. */
 async function serve(setup: HttpSetup, runtime: Runtime, log: Log, stop: AbortSignal): Promise<number> {
   const { config, terminal, address, access } = setup;
-  // Without a state key, other replicas and a restarted server refuse plans. A server without authentication needs no warning, because only
-  // this machine can reach it: it has no replicas, and its user knows of a restart.
-  if (access.openIdentity !== undefined && config.stateKeys === undefined)
-    log('warn', 'state key', { message: noStateKey });
+  // Only this machine can reach a server without authentication. Such a server has no replicas, and its user knows of a restart.
+  const mayHaveReplicas = access.openIdentity !== undefined;
+  // Without a state key, other replicas and a restarted server refuse plans.
+  if (mayHaveReplicas && config.stateKeys === undefined) log('warn', 'state key', { message: noStateKey });
   // Many running calls may listen to `stop`. By default, Node warns of a leak at the eleventh listener.
   setMaxListeners(0, stop);
   // A change goes on if the connection of its client is lost, so that its outcome is known and recorded.

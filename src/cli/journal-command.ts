@@ -55,8 +55,6 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const since = timeOf('since', options.since, now());
   const until = timeOf('until', options.until, now());
   const stop = options.follow === undefined ? undefined : terminal.abortOnSignal();
-  // Resolves with true after a pause, so that the journal reads on, and with false after a signal, which ends the reading.
-  const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
 
   const layout = layoutOf(terminal, 'stdout');
   const format = (change: RecordedChange): string => {
@@ -74,13 +72,17 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   let isEmpty = true;
   const journal = await openStore(config.journal, now, {
     createsTables: false,
+    // Each new connection to a database uses the password that this file has by then.
     addressFile: config.journalFile,
   }).openJournal();
+  // Resolves with true after a pause, so that the journal reads on, and with false after a signal, which ends the reading.
+  const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
   try {
     for await (const change of journal.read({ since, until, follow })) {
       if (stop?.aborted) break;
       isEmpty = false;
       buffer += `${format(change)}\n`;
+      // With `--follow`, each change is printed at once, because a person or a program waits for it.
       if (follow !== undefined || buffer.length > longestBuffer) await flush();
     }
     if (buffer !== '') await flush();

@@ -88,7 +88,8 @@ async function run(name: string, command: Command, args: readonly string[], term
     return helpCommand.run({ ...invocation, positionals: topic });
   }
 
-  // `configProblems` includes the problems of the command line. If it has no others, the command itself refuses to run.
+  // `configProblems` includes the problems of the command line. If it has no others, the command itself (`validConfig`) reports them as wrong
+  // usage.
   const configProblems = configResult.ok ? [] : configResult.problems;
   const hasWrongSettings = configProblems.some((problem) => !commandLine.problems.includes(problem));
   if (command.serves && hasWrongSettings) return refuse(say`cloudops-mcp cannot start`, configProblems, terminal);
