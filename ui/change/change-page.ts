@@ -24,19 +24,19 @@ export interface HostFacts {
 }
 
 interface ChangePageEvents {
-  /** Called for a click on the first button, which accepts, asks again or plans again. */
-  onFirst(): Promise<void>;
+  /** Called for a click on the primary button, which accepts, asks again or plans again. */
+  onPrimary(): Promise<void>;
   onDecline(): Promise<void>;
 }
 
 /** Creates the elements of the change view, from top to bottom, and returns the functions that update them. */
-export function createChangePage({ onFirst, onDecline }: ChangePageEvents): ChangePage {
+export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): ChangePage {
   const outcome = element('div', { role: 'status' });
   const plan = createPlanPanel();
   const expiry = element('p', { class: 'quiet' });
   const progress = element('div', { role: 'status' }, 'Waiting for the plan …');
   const inputs = createInputs();
-  const buttons = createButtons(onFirst, onDecline);
+  const buttons = createButtons(onPrimary, onDecline);
   const main = element('main', { class: 'change' });
   main.append(outcome, plan.element, expiry, progress, ...inputs.elements, buttons.element);
 
@@ -132,13 +132,13 @@ function createInputs() {
   };
 }
 
-/** The two buttons. While a click is sent, `ariaDisabled` makes them ignore clicks: a button with `disabled` would lose the focus. */
-function createButtons(onFirst: () => Promise<void>, onDecline: () => Promise<void>) {
-  const first = element('button', { type: 'button' });
+/** The primary button and the button to decline. While a click is sent, `ariaDisabled` makes them ignore clicks: `disabled` would lose the focus. */
+function createButtons(onPrimary: () => Promise<void>, onDecline: () => Promise<void>) {
+  const primary = element('button', { type: 'button' });
   const decline = element('button', { type: 'button' });
-  const buttons = element('div', { class: 'buttons', hidden: '' }, first, decline);
-  first.addEventListener('click', () => {
-    if (first.ariaDisabled !== 'true') void onFirst();
+  const buttons = element('div', { class: 'buttons', hidden: '' }, primary, decline);
+  primary.addEventListener('click', () => {
+    if (primary.ariaDisabled !== 'true') void onPrimary();
   });
   decline.addEventListener('click', () => {
     if (decline.ariaDisabled !== 'true') void onDecline();
@@ -150,19 +150,19 @@ function createButtons(onFirst: () => Promise<void>, onDecline: () => Promise<vo
     show(shown: ShownButtons | undefined) {
       buttons.hidden = shown === undefined;
       if (shown === undefined) return;
-      const { firstLabel, declineLabel, areBusy, hasNoWayBack } = shown;
-      setText(first, firstLabel);
-      first.className = hasNoWayBack ? 'accept final' : 'accept';
+      const { primaryLabel, declineLabel, areBusy, hasNoWayBack } = shown;
+      setText(primary, primaryLabel);
+      primary.className = hasNoWayBack ? 'accept final' : 'accept';
       setText(decline, declineLabel ?? '');
       decline.hidden = declineLabel === undefined;
-      for (const button of [first, decline]) button.ariaDisabled = areBusy ? 'true' : null;
+      for (const button of [primary, decline]) button.ariaDisabled = areBusy ? 'true' : null;
     },
   };
 }
 
 interface ShownButtons {
-  readonly firstLabel: string;
-  /** Undefined if there is only the first button. */
+  readonly primaryLabel: string;
+  /** Undefined if there is only the primary button. */
   readonly declineLabel?: string;
   readonly areBusy: boolean;
   /** True if accepting cannot be undone. */
@@ -177,8 +177,8 @@ function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | unde
     case 'open':
       return decisionButtons(stage.change);
     case 'sending': {
-      const clickedButtons = stage.earlierAcceptLost ? singleButton('Ask again') : decisionButtons(stage.change);
-      return { ...clickedButtons, areBusy: true };
+      const buttons = stage.earlierAcceptLost ? singleButton('Ask again') : decisionButtons(stage.change);
+      return { ...buttons, areBusy: true };
     }
     case 'lost':
       return singleButton('Ask again');
@@ -191,15 +191,15 @@ function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | unde
 }
 
 const decisionButtons = ({ accept, decline, risks }: ProposedChange): ShownButtons => ({
-  firstLabel: accept,
+  primaryLabel: accept,
   declineLabel: decline,
   areBusy: false,
   hasNoWayBack: risks.includes('no way back'),
 });
 
 /** A button that needs no warning (`hasNoWayBack`): "Ask again" only repeats an agreement, and "Plan again" only makes a plan. */
-const singleButton = (firstLabel: 'Ask again' | 'Plan again'): ShownButtons => ({
-  firstLabel,
+const singleButton = (primaryLabel: 'Ask again' | 'Plan again'): ShownButtons => ({
+  primaryLabel,
   areBusy: false,
   hasNoWayBack: false,
 });

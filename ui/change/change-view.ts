@@ -40,7 +40,7 @@ export const startChangeView = (): Promise<void> => new ChangeView().start();
 
 class ChangeView {
   readonly #page = createChangePage({
-    onFirst: () => (expiredPlan(this.#stage) === undefined ? this.#decide('accept') : this.#makeNewPlan()),
+    onPrimary: () => (expiredPlan(this.#stage) === undefined ? this.#decide('accept') : this.#makeNewPlan()),
     onDecline: () => this.#decide('decline'),
   });
   #stage: Stage = { kind: 'waiting' };
