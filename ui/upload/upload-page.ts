@@ -12,11 +12,11 @@ interface UploadPage {
   /** Shows a problem above the earlier state of the upload, which stays. Without a sentence, removes the problem. */
   showProblem(sentence: string | undefined): void;
   /** Shows the controls if refreshes are possible. While a refresh is running, its button is marked as disabled. */
-  allowRefresh(refresh: { readonly isPossible: boolean; readonly isRunning: boolean }): void;
+  updateControls(refresh: { readonly canRefresh: boolean; readonly isRefreshing: boolean }): void;
   /** True if the checkbox for automatic refreshes is checked. */
   isAutomatic(): boolean;
   /** Clears the checkbox for automatic refreshes. */
-  endAutomatic(): void;
+  clearAutomatic(): void;
   /** Draws the map again. Called after the host's colours have changed. */
   redraw(): void;
 }
@@ -26,7 +26,7 @@ interface UploadPageEvents {
   onPoint(first: number, last: number): void;
   onRefresh(): void;
   /** Called when the user checks or clears the checkbox for automatic refreshes. */
-  onAutomatic(): void;
+  onAutomaticChange(): void;
 }
 
 export const stateNames: Readonly<Record<PartState, string>> = {
@@ -39,7 +39,7 @@ export const stateNames: Readonly<Record<PartState, string>> = {
 };
 
 /** Creates the elements of the upload view, from top to bottom, and returns the functions that update them. */
-export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPageEvents): UploadPage {
+export function createUploadPage({ onPoint, onRefresh, onAutomaticChange }: UploadPageEvents): UploadPage {
   const heading = createHeading();
   const amount = element('p', { class: 'amount' });
   const bar = createBar();
@@ -56,7 +56,7 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
 
   const rateChart = new RateChart();
   const chart = element('figure', { hidden: '' }, element('figcaption', {}, 'Rate over time'), ...rateChart.elements);
-  const controls = createControls(onRefresh, onAutomatic);
+  const controls = createControls(onRefresh, onAutomaticChange);
   const main = element('main', { class: 'upload' });
   main.append(...heading.elements, amount, bar.element, status, problem, partsSection, chart, controls.element);
 
@@ -92,9 +92,9 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
       // Before the first upload is shown, the status is "Waiting for the answer …", which is no longer true.
       if (sentence !== undefined && !hasShownUpload) setText(status, '');
     },
-    allowRefresh: controls.allowRefresh,
+    updateControls: controls.updateControls,
     isAutomatic: controls.isAutomatic,
-    endAutomatic: controls.endAutomatic,
+    clearAutomatic: controls.clearAutomatic,
     redraw: () => map.redraw(),
   };
 }
@@ -145,26 +145,26 @@ function createGapLine(onNextGap: () => void) {
 }
 
 /** The refresh button, the checkbox for automatic refreshes, and the time at which the shown state was read. */
-function createControls(onRefresh: () => void, onAutomatic: () => void) {
+function createControls(onRefresh: () => void, onAutomaticChange: () => void) {
   const refresh = element('button', { type: 'button' }, 'Refresh');
   const automatic = element('input', { type: 'checkbox', checked: '' });
   const label = element('label', {}, automatic, ' every 10 seconds while parts arrive');
   const time = element('span', { class: 'checked' });
   const controls = element('div', { class: 'controls', hidden: '' }, refresh, label, time);
   refresh.addEventListener('click', onRefresh);
-  automatic.addEventListener('change', onAutomatic);
+  automatic.addEventListener('change', onAutomaticChange);
 
   return {
     element: controls,
     showTime: (checkedAt: number | undefined, formatTime: FormatTime) =>
       setText(time, checkedAt === undefined ? '' : `As of ${formatTime(checkedAt)}`),
-    allowRefresh({ isPossible, isRunning }: { readonly isPossible: boolean; readonly isRunning: boolean }) {
-      controls.hidden = !isPossible;
+    updateControls({ canRefresh, isRefreshing }: { readonly canRefresh: boolean; readonly isRefreshing: boolean }) {
+      controls.hidden = !canRefresh;
       // The view itself ignores clicks during a refresh. With the attribute `disabled`, the button would lose the focus.
-      refresh.ariaDisabled = isRunning ? 'true' : null;
+      refresh.ariaDisabled = isRefreshing ? 'true' : null;
     },
     isAutomatic: () => automatic.checked,
-    endAutomatic() {
+    clearAutomatic() {
       automatic.checked = false;
     },
   };

@@ -20,7 +20,7 @@ class UploadView {
   readonly #page = createUploadPage({
     onPoint: (first, last) => this.#describeParts(first, last),
     onRefresh: () => void this.#refresh(),
-    onAutomatic: () => this.#autoRefresh.restart(),
+    onAutomaticChange: () => this.#autoRefresh.restart(),
   });
   readonly #autoRefresh = createAutoRefresh(this.#page.main, {
     delayMs: refreshMs,
@@ -80,7 +80,7 @@ class UploadView {
       const result = await host.callTool('list_parts', args, answerMs);
       // Read after the call, because the host may have passed a newer result meanwhile.
       const previous = this.#upload;
-      await this.#showResult(result, previous);
+      await this.#showResult(result, { newSince: previous });
 
       const summary = this.#upload?.summary;
       const isChanged = summary !== undefined && summary !== previous?.summary;
@@ -95,18 +95,18 @@ class UploadView {
 
   #setRefreshing(isRefreshing: boolean): void {
     this.#isRefreshing = isRefreshing;
-    this.#page.allowRefresh({ isPossible: true, isRunning: isRefreshing });
+    this.#page.updateControls({ canRefresh: true, isRefreshing });
   }
 
-  /** Shows a result of `list_parts`. Marks the parts that are not in `previous` as new. Without `previous`, marks none. */
-  async #showResult(result: ToolResult, previous?: Upload): Promise<void> {
-    this.#page.allowRefresh({ isPossible: this.#host?.callsTools === true, isRunning: this.#isRefreshing });
+  /** Shows a result of `list_parts`. Marks the parts that are not in `newSince` as new. Without `newSince`, marks none. */
+  async #showResult(result: ToolResult, { newSince }: { readonly newSince?: Upload | undefined } = {}): Promise<void> {
+    this.#page.updateControls({ canRefresh: this.#host?.callsTools === true, isRefreshing: this.#isRefreshing });
     if (result.isError) return this.#showProblem(errorText(result));
 
     this.#page.showProblem(undefined);
     const upload = await readUpload(result, this.#args);
     this.#upload = upload;
-    this.#states = statesOf(upload, previous);
+    this.#states = statesOf(upload, newSince);
     this.#details.forget();
     this.#page.show(upload, this.#states, this.#formatTime);
 
@@ -117,7 +117,7 @@ class UploadView {
 
   /** Shows a problem above the earlier state, and ends automatic refreshes, which would repeat the problem. */
   #showProblem(sentence: string): void {
-    this.#page.endAutomatic();
+    this.#page.clearAutomatic();
     this.#page.showProblem(sentence);
   }
 

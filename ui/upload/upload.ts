@@ -61,6 +61,8 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   const inFlight = rangesIn(answer.inFlight);
   // Missing part numbers that are not expected any more, because the client left them behind, or does not use them.
   const passedOver = rangesIn(answer.passedOver);
+  // Missing part numbers that the client will probably send later.
+  const toCome = rangesIn(answer.toCome);
 
   return {
     account: readText(structured.account),
@@ -74,13 +76,13 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     expectedBytes: numberOf(answer.expectedBytes),
     parts,
     unit,
-    highestNumber: highestNumberOf(parts, [...inFlight, ...rangesIn(answer.toCome)]),
+    highestNumber: highestNumberOf(parts, [...inFlight, ...toCome]),
     percent: numberOf(answer.percent),
     percentWithInFlight: numberOf(answer.percentWithInFlight),
     // A function, because only the caller knows the time zone of the times in the sentences.
     pace: (formatTime) => paceIn(answer, formatTime),
     rateSince: timeOf(answer.rateSince),
-    hasEnoughParts: !tooFewParts.includes(answer.noRate),
+    hasEnoughParts: !reasonsOfTooFewParts.includes(answer.noRate),
     inFlight,
     passedOver,
     stopped: answer.stopped === true,
@@ -94,7 +96,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
  * Values of `noRate`, the tool's reason for giving no rate, that mean too few parts. With the only other value, 'late', enough parts have
  * arrived for a chart of the earlier rates.
  */
-const tooFewParts: readonly unknown[] = ['begun', 'one round'];
+const reasonsOfTooFewParts: readonly unknown[] = ['begun', 'one round'];
 
 /** The highest part number that is stored, in flight or still to come, up to `highestDrawn`. `parts` is sorted by number. */
 function highestNumberOf(parts: Upload['parts'], awaited: readonly Range[]): number {
