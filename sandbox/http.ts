@@ -7,10 +7,10 @@ export const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 export type ServiceName = 'storage' | keyof typeof prefixes;
 
 /** Checks the signature of the next chunk or of the trailers, whose hash is `sha256` (hex). Each signature also covers the previous one. */
-export type CheckNext = (kind: 'PAYLOAD' | 'TRAILER', sha256: string, signature: string) => void;
+export type CheckNextSignature = (kind: 'PAYLOAD' | 'TRAILER', sha256: string, signature: string) => void;
 
-/** A request. `checkNext` is set after the signature of the headers, which the first chunk signature covers, was verified. */
-export type ApiRequest = Readonly<ReturnType<typeof requestOf>> & { readonly checkNext?: CheckNext };
+/** A request. `checkNextSignature` is set after the signature of the headers, which the first chunk signature covers, was verified. */
+export type ApiRequest = Readonly<ReturnType<typeof requestOf>> & { readonly checkNextSignature?: CheckNextSignature };
 
 /** Describes a request before its body is read: `body` is empty. The `id` also becomes the request ID of the answer. */
 export function requestOf(incoming: IncomingMessage, id: string) {

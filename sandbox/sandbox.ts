@@ -168,11 +168,11 @@ async function answerRequest(
   const route = findOperation(request);
   const operationName = route?.operation.name ?? 'unknown';
   const logEntry = requestLog.add(request, operationName);
-  const extraHeaders = { ...requestIds(request), date: simulatedCloud.now().toUTCString() };
+  const extraHeaders = { ...requestIdHeaders(request), date: simulatedCloud.now().toUTCString() };
 
   let contentToClose: Readable | undefined;
   const answerNormally = async () => {
-    const normalAnswer = await answerSigned(route, request, keys, simulatedCloud);
+    const normalAnswer = await checkAndAnswer(route, request, keys, simulatedCloud);
     contentToClose = normalAnswer.content;
     // If a fault drops this answer, its status stays in the log. Otherwise, the status of the answer that is sent replaces it.
     logEntry.status = normalAnswer.status;
@@ -192,13 +192,13 @@ async function answerRequest(
 }
 
 /** Answers a request if its signature is valid, and refuses it otherwise. */
-async function answerSigned(route: Route | undefined, unread: ApiRequest, keys: Keys, cloud: Cloud): Promise<Answer> {
+async function checkAndAnswer(route: Route | undefined, unread: ApiRequest, keys: Keys, cloud: Cloud): Promise<Answer> {
   // The signature of a storage request covers only a hash of the body. The body, which may be large, is read later.
   const isStorage = unread.service === 'storage';
   const request = isStorage ? unread : { ...unread, body: await collect(unread.stream, maximumBody) };
   const problem = checkSignature(request, keys, cloud.now());
   if (problem !== undefined) return refusal(request, problem);
-  return answer(route, { ...request, checkNext: chunkSignatures(request, keys) }, cloud);
+  return answer(route, { ...request, checkNextSignature: chunkSignatures(request, keys) }, cloud);
 }
 
 const derivedKeys = (state: State): Keys => ({
@@ -214,7 +214,7 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answ
 }
 
 /** Returns the headers with the request ID (docs/API.md: Request IDs). Their names begin with `x-amz-` if the client signed with such names. */
-function requestIds({ id, headers }: ApiRequest): Record<string, string> {
+function requestIdHeaders({ id, headers }: ApiRequest): Record<string, string> {
   if ('x-amz-date' in headers) return { 'x-amz-request-id': id, 'x-amz-id-2': `${id}-b` };
   return {
     'x-ext-request-id': id,

@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { posix } from 'node:path';
-import { type ApiRequest, type CheckNext, ServiceError, splitOnce } from './http.js';
+import { type ApiRequest, type CheckNextSignature, ServiceError, splitOnce } from './http.js';
 
 export interface Keys {
   readonly accessKeyId: string;
@@ -48,13 +48,13 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   }
   if (accessKeyId !== keys.accessKeyId) return authError(403, 'InvalidAccessKeyId', 'The access key does not exist.');
 
-  const prefix = prefixOf(request);
-  const date = headers[`${prefix}-date`] ?? '';
+  const headerPrefix = headerPrefixOf(request);
+  const date = headers[`${headerPrefix}-date`] ?? '';
   const signedNames = signedHeaders.split(';');
-  const problem = checkDate(date, day, now) ?? checkSignedNames(request, signedNames, prefix);
+  const problem = checkDate(date, day, now) ?? checkSignedNames(request, signedNames, headerPrefix);
   if (problem !== undefined) return problem;
 
-  const canonicalRequest = canonicalise(request, signedNames, prefix);
+  const canonicalRequest = canonicalRequestOf(request, signedNames, headerPrefix);
   const stringToSign = ['AWS4-HMAC-SHA256', date, scope, sha256(canonicalRequest)].join('\n');
   const expected = hmac(signingKey(keys, scope), stringToSign);
   // Does not throw, because both have 32 bytes: `parseAuthorization` accepts only 64 hex digits.
@@ -63,9 +63,9 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   const message = 'The signature does not match the one calculated here. Compare the texts that were signed.';
   return authError(403, 'SignatureDoesNotMatch', message, {
     CanonicalRequest: canonicalRequest,
-    CanonicalRequestBytes: bytes(canonicalRequest),
+    CanonicalRequestBytes: hexBytes(canonicalRequest),
     StringToSign: stringToSign,
-    StringToSignBytes: bytes(stringToSign),
+    StringToSignBytes: hexBytes(stringToSign),
   });
 }
 
@@ -73,10 +73,10 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
  * Returns the check of the chunk signatures, for a request whose signature `checkSignature` has accepted. Each chunk signature covers the
  * previous one, and the first covers the signature in the headers.
  */
-export function chunkSignatures(request: SignedRequest, keys: Keys): CheckNext {
+export function chunkSignatures(request: SignedRequest, keys: Keys): CheckNextSignature {
   const { headers } = request;
   const parsed = parseAuthorization(headers.authorization ?? '');
-  const date = headers[`${prefixOf(request)}-date`];
+  const date = headers[`${headerPrefixOf(request)}-date`];
   // Never happens, because `checkSignature` refuses such a request.
   if (parsed === undefined || date === undefined) throw new Error('the headers are not signed');
   const { scope, signature } = parsed;
@@ -106,7 +106,7 @@ function parseAuthorization(text: string) {
 }
 
 /** The prefix of the headers that belong to the signature: `x-ext`, which docs/API.md uses for storage, or `x-amz` as in S3. */
-const prefixOf = ({ service, headers }: SignedRequest) =>
+const headerPrefixOf = ({ service, headers }: SignedRequest) =>
   service === 'storage' && headers['x-ext-date'] !== undefined ? 'x-ext' : 'x-amz';
 
 const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest();
@@ -124,8 +124,12 @@ function checkDate(date: string, day: string, now: Date): ServiceError | undefin
   return authError(403, 'RequestTimeTooSkewed', 'The request was signed more than 15 minutes from the current time.');
 }
 
-function checkSignedNames({ service, headers }: SignedRequest, signedNames: readonly string[], prefix: string) {
-  const required = ['host', `${prefix}-date`, ...(service === 'storage' ? [`${prefix}-content-sha256`] : [])];
+function checkSignedNames({ service, headers }: SignedRequest, signedNames: readonly string[], headerPrefix: string) {
+  const required = [
+    'host',
+    `${headerPrefix}-date`,
+    ...(service === 'storage' ? [`${headerPrefix}-content-sha256`] : []),
+  ];
   const sentHeaders = Object.keys(headers).filter((name) => /^x-(ext|amz)-/.test(name));
   const missing = [...required, ...sentHeaders].filter((name) => !signedNames.includes(name));
   if (missing.length > 0) return authError(403, 'AccessDenied', `These headers must be signed: ${missing.join(', ')}.`);
@@ -135,10 +139,10 @@ function checkSignedNames({ service, headers }: SignedRequest, signedNames: read
 }
 
 /** The canonical request of Signature Version 4: each line as the client must have signed it. */
-function canonicalise(
+function canonicalRequestOf(
   { service, method, url, headers, body }: SignedRequest,
   signedNames: readonly string[],
-  prefix: string,
+  headerPrefix: string,
 ) {
   const isStorage = service === 'storage';
   const [path, query] = splitOnce(url, '?');
@@ -149,14 +153,14 @@ function canonicalise(
     ...signedNames.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}`),
     '',
     signedNames.join(';'),
-    isStorage ? headers[`${prefix}-content-sha256`] : sha256(body),
+    isStorage ? headers[`${headerPrefix}-content-sha256`] : sha256(body),
   ].join('\n');
 }
 
 /** Returns a SHA-256 in hex. A text is hashed as Latin-1, because Node makes each byte of a header one character. */
 const sha256 = (data: Buffer | string) => hash('sha256', typeof data === 'string' ? Buffer.from(data, 'latin1') : data);
 
-const bytes = (text: string) => Buffer.from(text, 'latin1').toString('hex').replace(/..\B/g, '$& ');
+const hexBytes = (text: string) => Buffer.from(text, 'latin1').toString('hex').replace(/..\B/g, '$& ');
 
 /** Parses a date such as `20261120T120000Z` to milliseconds since 1970. NaN if it is malformed. */
 const parseDate = (value: string) =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import { type ApiRequest, type CheckNext, ServiceError } from '../http.js';
+import { type ApiRequest, type CheckNextSignature, ServiceError } from '../http.js';
 import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
 import { pieces, unchunked } from './chunks.js';
 import { notOffered } from './requests.js';
@@ -33,15 +33,15 @@ export async function receiveBody<Stored>(
   );
   const digests = createBodyDigests(algorithms, { needsSha256: declaredSha256 !== undefined });
 
-  // `request.checkNext` checks the signature of a chunk. Only requests in tests have none, because their own signature was not checked.
-  const checkNext = hasSignedChunks ? (request.checkNext ?? refuseSignedChunks) : undefined;
+  // `request.checkNextSignature` checks the signature of a chunk. Only requests in tests have none, because their own signature was not checked.
+  const checkNextSignature = hasSignedChunks ? (request.checkNextSignature ?? refuseSignedChunks) : undefined;
   /** The trailers that came. `unchunked` adds them at the end of the body. */
   const trailers: Record<string, string> = {};
   /** The number of decoded bytes that were read. */
   let size = 0;
   /** Yields the decoded body, and updates its size and its digests. */
   async function* payload() {
-    const decoded = isChunked ? unchunked(stream, trailers, checkNext) : pieces(stream);
+    const decoded = isChunked ? unchunked(stream, trailers, checkNextSignature) : pieces(stream);
     for await (const piece of decoded) {
       size += piece.length;
       if (size > maximum) throw tooLarge();
@@ -97,8 +97,8 @@ function checkChecksums(
   }
 }
 
-/** Replaces a missing `checkNext`, because chunk signatures cannot be checked if the signature of the request was not. */
-const refuseSignedChunks: CheckNext = () => {
+/** Replaces a missing `checkNextSignature`, because chunk signatures cannot be checked if the signature of the request was not. */
+const refuseSignedChunks: CheckNextSignature = () => {
   throw notOffered('signed chunks without a checked signature of the headers');
 };
 

@@ -1,23 +1,23 @@
 import { createHash, hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { type CheckNext, ServiceError } from '../http.js';
+import { type CheckNextSignature, ServiceError } from '../http.js';
 
 /** Iterates over a request body. If the iteration stops early, the connection stays open, so that an answer can still be sent. */
 export const pieces = (stream: Readable): AsyncIterableIterator<Buffer> => stream.iterator({ destroyOnReturn: false });
 
 /**
- * Decodes a body in the encoding `aws-chunked`, and adds its trailers to `trailers`. With `checkNext`, chunks and trailers must be signed. Each
- * signature covers the one before it, so they are checked in order. The bytes of a chunk are yielded before its check, so the caller discards
- * all of them if the check throws.
+ * Decodes a body in the encoding `aws-chunked`, and adds its trailers to `trailers`. With `checkNextSignature`, chunks and trailers must be
+ * signed. Each signature covers the one before it, so they are checked in order. The bytes of a chunk are yielded before its check, so the
+ * caller discards all of them if the check throws.
  * A signed body, with line breaks as `|`: `5;chunk-signature=…|hello|0;chunk-signature=…|x-amz-checksum-crc32:…|x-amz-trailer-signature:…||`
  */
 export async function* unchunked(
   stream: Readable,
   trailers: Record<string, string>,
-  checkNext?: CheckNext,
+  checkNextSignature?: CheckNextSignature,
 ): AsyncGenerator<Buffer> {
   const { readLine, readBytes } = createReader(stream);
-  const headForm = checkNext === undefined ? unsignedHead : signedHead;
+  const headForm = checkNextSignature === undefined ? unsignedHead : signedHead;
   let size: number;
   do {
     const head = readHead(await readLine(), headForm);
@@ -27,10 +27,10 @@ export async function* unchunked(
     while (unreadBytes > 0) {
       const piece = await readBytes(unreadBytes);
       unreadBytes -= piece.length;
-      if (checkNext !== undefined) sha256.update(piece);
+      if (checkNextSignature !== undefined) sha256.update(piece);
       yield piece;
     }
-    checkNext?.('PAYLOAD', sha256.digest('hex'), head.signature);
+    checkNextSignature?.('PAYLOAD', sha256.digest('hex'), head.signature);
 
     // Each chunk ends with a line break, except for the last, which is empty.
     if (size > 0 && (await readLine()) !== '') throw malformed();
@@ -46,9 +46,9 @@ export async function* unchunked(
   Object.assign(trailers, values);
 
   // Without trailers there is no trailer signature. The signature of the last chunk has already shown that no chunk is missing.
-  if (lines.length === 0 || checkNext === undefined) return;
+  if (lines.length === 0 || checkNextSignature === undefined) return;
   const signedLines = Object.entries(values).map(([name, value]) => `${name}:${value}\n`);
-  checkNext('TRAILER', hash('sha256', Buffer.from(signedLines.join(''), 'latin1')), signature);
+  checkNextSignature('TRAILER', hash('sha256', Buffer.from(signedLines.join(''), 'latin1')), signature);
 }
 
 const signatureTrailer = 'x-amz-trailer-signature';
