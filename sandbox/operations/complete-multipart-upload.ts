@@ -25,9 +25,9 @@ export const completeMultipartUpload = defineOperation({
       return answerOf(existing);
 
     const upload = storage.findUpload(parameters, query);
-    const parts = checkedParts(upload.uploadId, listedParts, storage.partsOf(upload.uploadId));
-    const object = completedObject(upload, parts, now().toISOString());
-    checkObject(object, headers);
+    const parts = findListedParts(upload.uploadId, listedParts, storage.partsOf(upload.uploadId));
+    const object = objectFrom(upload, parts, now().toISOString());
+    checkAgainstHeaders(object, headers);
 
     const uploadedParts = storage.endUpload(upload.uploadId);
     const replacedParts = storage.storeObject(object);
@@ -65,7 +65,7 @@ const isMadeOf = ({ parts }: StoredObject, listedParts: readonly ListedPart[]) =
   });
 
 /** Returns the stored parts that the client lists. Throws a `ServiceError` if one is missing, differs from the list or is too small. */
-function checkedParts(
+function findListedParts(
   uploadId: string,
   listedParts: readonly ListedPart[],
   storedParts: ReadonlyMap<string, Part>,
@@ -89,7 +89,7 @@ function checkedParts(
   });
 }
 
-function completedObject(upload: Upload, parts: readonly Part[], lastModified: string): StoredObject {
+function objectFrom(upload: Upload, parts: readonly Part[], lastModified: string): StoredObject {
   const { bucket, key, uploadId, headers, algorithm } = upload;
   const digests = Buffer.from(parts.map(({ etag }) => etag).join(''), 'hex');
   const etag = `${hash('md5', digests)}-${parts.length}`;
@@ -98,7 +98,7 @@ function completedObject(upload: Upload, parts: readonly Part[], lastModified: s
 }
 
 /** Throws a `ServiceError` if the new object does not have the size or the checksum that the client's headers name. */
-function checkObject({ parts, checksums }: StoredObject, headers: Readonly<Record<string, string>>): void {
+function checkAgainstHeaders({ parts, checksums }: StoredObject, headers: Readonly<Record<string, string>>): void {
   const { 'x-amz-mp-object-size': size } = headers;
   if (size !== undefined && Number(size) !== sizeOf(parts))
     throw new ServiceError(400, 'InvalidRequest', `The parts do not have ${size} bytes together.`);

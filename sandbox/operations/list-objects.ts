@@ -10,9 +10,14 @@ export const listObjects = defineOperation({
   options: ['delimiter', 'encoding-type', 'marker', 'max-keys', 'prefix'],
   handle({ parameters: { bucket }, query }, { storage }) {
     const marker = query.get('marker') ?? '';
-    const { encode, shared, contents, isTruncated, lastName, isGrouped } = listPage(storage, bucket, query, marker);
+    const { encode, commonElements, contents, isTruncated, lastName, isGrouped } = listPage(
+      storage,
+      bucket,
+      query,
+      marker,
+    );
     return xmlAnswer('ListBucketResult', {
-      ...shared,
+      ...commonElements,
       Marker: encode(marker),
       // As on S3, only a request with a delimiter gets a marker. Other clients continue after the last key of the page.
       NextMarker: isTruncated && isGrouped ? encode(lastName) : undefined,
@@ -31,11 +36,16 @@ export const listObjectsV2 = defineOperation({
     const startAfter = query.get('start-after');
     // A token continues after the previous page. `start-after` counts only for the first page.
     const after = token === undefined ? (startAfter ?? '') : readToken(token);
-    const { encode, shared, groupCount, contents, isTruncated, lastName } = listPage(storage, bucket, query, after);
+    const { encode, commonElements, groupCount, contents, isTruncated, lastName } = listPage(
+      storage,
+      bucket,
+      query,
+      after,
+    );
 
     const owner = query.get('fetch-owner') === 'true' ? sandboxOwner : undefined;
     return xmlAnswer('ListBucketResult', {
-      ...shared,
+      ...commonElements,
       KeyCount: contents.length + groupCount,
       StartAfter: startAfter === undefined ? undefined : encode(startAfter),
       ContinuationToken: token,
@@ -81,7 +91,7 @@ function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], 
     groupCount: groups.length,
     contents,
     /** The elements that the answers of ListObjects and ListObjectsV2 have in common. */
-    shared: {
+    commonElements: {
       Name: bucket,
       Prefix: encode(prefix),
       Delimiter: delimiter === '' ? undefined : encode(delimiter),

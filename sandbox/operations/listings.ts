@@ -28,7 +28,7 @@ export const listParts = defineOperation({
       Bucket: upload.bucket,
       Key: encode(upload.key),
       UploadId: upload.uploadId,
-      ...aboutUpload(upload),
+      ...uploadElements(upload),
       // docs/API.md does not name this element. The tools of cloudops-mcp read it with and without a hyphen. This listing writes the hyphen and
       // ListMultipartUploads does not, so that both spellings are tried.
       'Encoding-Type': type,
@@ -81,7 +81,7 @@ export const listMultipartUploads = defineOperation({
       Upload: page.map((upload) => ({
         Key: encode(upload.key),
         UploadId: upload.uploadId,
-        ...aboutUpload(upload),
+        ...uploadElements(upload),
         Initiated: upload.initiated,
       })),
     });
@@ -89,7 +89,7 @@ export const listMultipartUploads = defineOperation({
 });
 
 /** The elements about an upload that both listings have: who began it, and the settings of its later object. */
-const aboutUpload = ({ algorithm }: Upload) => ({
+const uploadElements = ({ algorithm }: Upload) => ({
   Initiator: sandboxOwner,
   Owner: sandboxOwner,
   StorageClass: 'STANDARD',

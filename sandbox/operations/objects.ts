@@ -54,7 +54,7 @@ export const getObject = defineOperation({
   answersBytes: true,
   handle(request, { storage }) {
     const object = storage.findObject(request.parameters);
-    const { answer, firstByte, lastByte } = describeObject(object, request);
+    const { answer, firstByte, lastByte } = answerWithoutBody(object, request);
     const response = { ...answer, content: storage.files.read(object.parts, firstByte, lastByte) };
     return object.parts.some(({ file }) => file === undefined) ? markInvented(response, ['content']) : response;
   },
@@ -63,11 +63,11 @@ export const getObject = defineOperation({
 export const headObject = defineOperation({
   request: 'HEAD /{bucket}/{key}',
   headers: readHeaders,
-  handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
+  handle: (request, { storage }) => answerWithoutBody(storage.findObject(request.parameters), request).answer,
 });
 
 /** Returns the answer without its body, and where the body begins and ends. Throws if the range has no bytes, or `if-match` names another ETag. */
-function describeObject(object: StoredObject, request: ApiRequest) {
+function answerWithoutBody(object: StoredObject, request: ApiRequest) {
   const { etag, lastModified, headers: storedHeaders, parts, checksums } = object;
   const { range: rangeHeader, 'if-match': expectedEtag, 'x-amz-checksum-mode': checksumMode } = request.headers;
   if (![undefined, '*', etag, `"${etag}"`].includes(expectedEtag))

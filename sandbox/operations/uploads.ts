@@ -37,9 +37,9 @@ export const uploadPart = defineOperation({
     const received = await storage.files.receive(request, algorithm);
     const part = { ...received, partNumber, lastModified: now().toISOString() };
     try {
+      // Throws if the upload was completed or aborted while the body arrived. Then nothing will use the part.
       storage.findUpload(parameters, query);
     } catch (error) {
-      // The upload was completed or aborted while the body arrived, so nothing will use the part.
       await storage.files.remove([part]);
       throw error;
     }
