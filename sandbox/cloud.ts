@@ -9,7 +9,8 @@ const secondsToSettle = 20;
 /** The records of a new sandbox. */
 export type CloudSeeds = StorageSeeds & Readonly<Record<'groups' | 'clusters' | 'instances', Seeds<Fields>>>;
 
-const fields = z.record(z.string(), z.unknown());
+/** A stored group, cluster or server. Any fields are accepted, because the operation that stored them has checked them. */
+const recordSchema = z.record(z.string(), z.unknown());
 
 /** The records that operations read and change. They have fields that answers leave out, such as `changedAt` (catalog.ts, devops.ts). */
 export type Cloud = ReturnType<typeof openCloud>;
@@ -20,11 +21,11 @@ export function openCloud(now: () => Date, state: State, seeds: CloudSeeds) {
     now,
     storage: openStorage(state, seeds),
     /** Resource groups by name (docs/API.md: Resource group record). */
-    groups: new Table('groups', fields, state, seeds.groups),
+    groups: new Table('groups', recordSchema, state, seeds.groups),
     /** Clusters of all groups by `clusterKey` (docs/API.md: Cluster record). */
-    clusters: new Table('clusters', fields, state, seeds.clusters),
+    clusters: new Table('clusters', recordSchema, state, seeds.clusters),
     /** DevOps servers by `instanceId` (docs/API.md: DevOps server record). */
-    instances: new Table('instances', fields, state, seeds.instances),
+    instances: new Table('instances', recordSchema, state, seeds.instances),
     /** True if a group, cluster or server is ready, because `secondsToSettle` have passed since `changedAt` (ISO 8601). */
     hasSettled: (changedAt: unknown) => now().getTime() - Date.parse(String(changedAt)) > secondsToSettle * 1000,
     /** Resolves when all changes are on disk. Answers are sent only after this. */

@@ -77,20 +77,20 @@ async function runOperation(route: Route | undefined, request: ApiRequest, cloud
   if (refusedName !== undefined) throw notOffered(`"${refusedName}" in the query here`);
   if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
 
-  // Bodies of the other APIs were read before, because their signatures cover the body. An operation that `streams` reads the body itself.
+  // Bodies of the other APIs were read with the check of the signature, which covers them. An operation that `streams` reads the body itself.
   const isBodyReadHere = isStorage && !operation.streams;
   const body = isBodyReadHere ? await readShort(request) : request.body;
   const answer = await operation.handle({ ...request, body, parameters, input: inputOf(operation, body) }, cloud);
   await cloud.flushChanges();
-  // A header of the answer names what docs/API.md does not describe, so that nobody takes it for the behaviour of the real cloud.
-  return markInvented(answer, inventedIn(operation));
+  // The marks in a header keep clients from relying on behaviour that the real cloud may not have.
+  return markInvented(answer, inventedParts(operation));
 }
 
 /**
  * The values of the header `x-sandbox-invented`, which names what docs/API.md does not describe: the whole operation, unless its `source` is
  * docs/API.md (`reference`), and single parts of the answer (`invents`).
  */
-const inventedIn = ({ source = 's3', invents: partsOfAnswer = [] }: NamedOperation) => [
+const inventedParts = ({ source = 's3', invents: partsOfAnswer = [] }: NamedOperation) => [
   ...inventedBySource[source],
   ...partsOfAnswer,
 ];

@@ -34,13 +34,13 @@ export interface FaultRules {
 }
 
 /** The effect of a kind of fault on one request. Resolves with the answer to send, or with undefined if nothing is sent. */
-type Kind = (exchange: Exchange, amount: number | undefined) => Promise<Answer | undefined>;
+type Effect = (exchange: Exchange, amount: number | undefined) => Promise<Answer | undefined>;
 
 const reset = async ({ incoming }: Exchange) => void incoming.socket.resetAndDestroy();
 
 /** A fault that runs the operation and changes the body of the answer. */
 const changeBody =
-  (change: (body: string, amount: number | undefined, exchange: Exchange) => string): Kind =>
+  (change: (body: string, amount: number | undefined, exchange: Exchange) => string): Effect =>
   async (exchange, amount) => {
     const answer = await exchange.answerNormally();
     return { ...answer, body: change(answer.body, amount, exchange) };
@@ -48,7 +48,7 @@ const changeBody =
 
 /** A fault that sends another answer and does not run the operation. The body of the request is still read to its end. */
 const answerInstead =
-  (status: number, headers: (amount?: number) => Record<string, string> = () => ({}), body = ''): Kind =>
+  (status: number, headers: (amount?: number) => Record<string, string> = () => ({}), body = ''): Effect =>
   async ({ incoming }, amount) => {
     if (!incoming.readableEnded) await once(incoming.resume(), 'end');
     return { status, headers: headers(amount), body };
@@ -66,7 +66,7 @@ function withSameMarker(body: string, url = '') {
   return withoutMarkers(body).replace('<IsTruncated>', `<NextPartNumberMarker>${marker}</NextPartNumberMarker>$&`);
 }
 
-const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+const effectsByKind: ReadonlyMap<string, Effect> = new Map<string, Effect>([
   ['reset-before-request', reset],
   ['reset-after-request', (exchange) => exchange.answerNormally().then(() => reset(exchange))],
   ['hang', async ({ answerNormally }) => void (await answerNormally())],
@@ -86,7 +86,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['504', ({ answerNormally }) => answerNormally().then(() => emptyAnswer({}, 504))],
 ]);
 
-export const faultKinds: readonly string[] = [...kinds.keys()];
+export const faultKinds: readonly string[] = [...effectsByKind.keys()];
 
 type Pieces = Readonly<Record<'pieces' | 'sent' | 'pauseMs', number>>;
 
@@ -158,7 +158,7 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
     if (latencyMs > 0) await delay(latencyMs);
     if (fault === undefined) return exchange.answerNormally();
     // The kind is always in the map, because `readFault` refuses any other.
-    return kinds.get(fault.kind)?.(exchange, fault.amount);
+    return effectsByKind.get(fault.kind)?.(exchange, fault.amount);
   }
   return { next, answer };
 }
@@ -203,7 +203,7 @@ function readFault(operation: string, value: string): Partial<FaultRules> | stri
     return `${operation} is not an operation; the nearest is ${nearest(operation, [...names, 'latency', 'skew'])}.`;
   const [, kind = '', amount, times] = /^([\w-]+)(?::(\d{1,6}))?(?:\*([1-9]\d{0,5}))?$/.exec(value) ?? [];
   if (kind === '') return `${value || operation} is not a fault: write kind, kind:amount or kind*times, such as 503*3.`;
-  if (!kinds.has(kind)) return `${kind} is not a fault; the nearest is ${nearest(kind, kinds.keys())}.`;
+  if (!effectsByKind.has(kind)) return `${kind} is not a fault; the nearest is ${nearest(kind, effectsByKind.keys())}.`;
   if (kind.includes('marker') && operation !== 'list_parts') return `${kind} is a fault of list_parts only.`;
   if (!operations.some((candidate) => canHappen({ operation, kind }, candidate)))
     return `${kind} needs an answer with a body, which ${operation} does not have.`;

@@ -33,14 +33,14 @@ export const seededGroup = {
  * clusters look as if they had been provisioned, and the instance, a server, as if it had been restored from a backup.
  */
 export function seedsOf({ origin: { started } }: State): CloudSeeds {
-  const upload = (name: UploadName, secondsAgo: number) =>
+  const uploadSeed = (name: UploadName, secondsAgo: number) =>
     [name.uploadId, { ...name, initiated: earlier(started, secondsAgo), headers: {} }] as const;
 
   const created = new Date('2026-01-01T00:00:00Z');
   const { resourceGroupName, adminCluster, userCluster } = seededGroup;
   // The group is provisioned together with its admin cluster.
   const group = groupRecord(resourceGroupName, provisionInput(adminCluster), created.toISOString());
-  const cluster = (name: string) => {
+  const clusterSeed = (name: string) => {
     const isAdmin = name === adminCluster;
     return [clusterKey(resourceGroupName, name), clusterRecord(provisionInput(name), group, isAdmin)] as const;
   };
@@ -51,10 +51,10 @@ export function seedsOf({ origin: { started } }: State): CloudSeeds {
     buckets: [[seededUpload.bucket, { created: started }]],
     // By the times in `demoParts`, the first parts of the first two uploads arrived 600 and 23,598 seconds before the first start. So these
     // two began earlier. The third upload has no parts.
-    uploads: [upload(seededUpload, 680), upload(seededLargeUpload, 23_700), upload(seededEmptyUpload, 45)],
+    uploads: [uploadSeed(seededUpload, 680), uploadSeed(seededLargeUpload, 23_700), uploadSeed(seededEmptyUpload, 45)],
     partsOf: (uploadId) => demoParts(uploadId, started),
     groups: [[resourceGroupName, group]],
-    clusters: [cluster(adminCluster), cluster(userCluster)],
+    clusters: [clusterSeed(adminCluster), clusterSeed(userCluster)],
     instances: [[restoreInput.instanceId, instance]],
   };
 }

@@ -161,8 +161,8 @@ function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
 }
 
 /**
- * Creates the record of a cluster (docs/API.md: Cluster record). Requests create only admin clusters, so `adminCluster` is the field of `input`
- * with the settings of the cluster. The user cluster of a new sandbox is made from the same field, with `isAdmin` false.
+ * Creates the record of a cluster (docs/API.md: Cluster record) with the settings in `input.adminCluster`. A user cluster, which only a new
+ * sandbox has, takes its settings from this field too, because a request has no other field for a cluster.
  */
 export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boolean): Fields {
   const cluster = input.adminCluster;
