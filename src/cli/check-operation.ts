@@ -75,15 +75,11 @@ export async function exampleAnswer(
 ): Promise<SafeText[]> {
   // The first probe record has every field, with entries in every list.
   const [completeRecord] = probeRecords(operation);
-  // The list or map of failed entries is emptied, because usually no entry of a change fails.
-  const { failures: failuresPath } = operation;
-  const emptied = (entries: unknown) => (Array.isArray(entries) ? [] : {});
-  const record = failuresPath === undefined ? completeRecord : withValueAt(completeRecord, failuresPath, emptied);
-  // The made-up reply has no data, so `extract` returns the record instead. If the operation reads pages, `onePage` stops after the first page.
-  const operationWithRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
+  const record = withoutFailures(completeRecord, operation);
   const [successReply] = probeReplies(operation);
   const { outcome } = await callOffline({
-    operation: operationWithRecord,
+    // The reply has no data, so `extract` returns the record instead. If the operation reads pages, `onePage` ends after the first page.
+    operation: { ...operation, extract: () => record, ...onePage(operation) },
     args: example,
     reply: successReply,
     operations,
@@ -100,6 +96,12 @@ export async function exampleAnswer(
     .trimEnd()
     .split('\n')
     .map((line) => say`${exact(line)}`);
+}
+
+/** Empties the list or map of failed entries, because usually no entry of a change fails. */
+function withoutFailures(record: unknown, { failures: path }: Operation) {
+  if (path === undefined) return record;
+  return withValueAt(record, path, (entries) => (Array.isArray(entries) ? [] : {}));
 }
 
 /** Changes the field `pages` to end after the first page, because with the made-up reply, every page would be the same, without an end. */
