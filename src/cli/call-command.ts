@@ -46,7 +46,8 @@ export const callCommand: Command = {
     const [tool = ''] = invocation.positionals;
     try {
       const call = await readCall(invocation);
-      const outcome = await execute(call, options.yes !== undefined, terminal);
+      const agreed = options.yes !== undefined;
+      const outcome = await execute(call, agreed, terminal);
       if (outcome.kind === 'failed') return printFailure(tool, outcome.failure, invocation);
       return printSuccess(tool, outcome.success, { isPlanOnly: Object(call.args).planOnly === true }, invocation);
     } catch (error) {

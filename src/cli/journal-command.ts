@@ -182,12 +182,12 @@ function outcomeLines(change: RecordedChange, layout: TextLayout, now: Date): st
   const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
   const about = say`${ageOf(time, now, layout)}, ${facts}`;
   // Leaves room at the start of the first line, where the outcome is inserted below in its own colour.
-  const start = `  ${outcome} `.length;
+  const outcomeWidth = `  ${outcome} `.length;
   // Truncates lines, because a name without spaces can be longer than a line.
-  const lines = wrapped(about, width, { start, indent: 4 }).map((line) => shortened(line, width));
+  const lines = wrapped(about, width, { start: outcomeWidth, indent: 4 }).map((line) => shortened(line, width));
   const [firstLine = '', ...otherLines] = lines;
   return [
-    `  ${paint(outcomeColour, outcome)} ${paint('dim', firstLine.slice(start))}`,
+    `  ${paint(outcomeColour, outcome)} ${paint('dim', firstLine.slice(outcomeWidth))}`,
     ...otherLines.map((line) => paint('dim', line)),
   ];
 }

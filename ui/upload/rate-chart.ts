@@ -19,13 +19,13 @@ const maximumSteps = 48;
 export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefined): Rates | undefined {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
   const from = timed.reduce((earliest, { uploadedAt }) => Math.min(earliest, uploadedAt), Number.POSITIVE_INFINITY);
-  const last = timed.reduce((latest, { uploadedAt }) => Math.max(latest, uploadedAt), 0);
-  const to = Math.max(last, checkedAt ?? 0);
+  const lastArrival = timed.reduce((latest, { uploadedAt }) => Math.max(latest, uploadedAt), 0);
+  const to = Math.max(lastArrival, checkedAt ?? 0);
   if (timed.length < 2 || to <= from) return undefined;
 
   // The chart has a rate for each step of time. A step is long enough for two parts on average, because in shorter steps, a steady upload would
   // seem to have pauses.
-  const shortestStepMs = (2 * (last - from)) / timed.length;
+  const shortestStepMs = (2 * (lastArrival - from)) / timed.length;
   // If all parts arrived at the same time, `shortestStepMs` is 0, the quotient is infinite, and `maximumSteps` applies.
   const possibleSteps = Math.floor((to - from) / shortestStepMs);
   const steps = Math.max(1, Math.min(maximumSteps, possibleSteps));
