@@ -142,7 +142,7 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
   const remaining = faults.map((fault) => ({ ...fault }));
 
   /** Returns the fault for the next request of an operation, if one is left, and counts it as used. */
-  function next(operationName: string): Fault | undefined {
+  function takeFault(operationName: string): Fault | undefined {
     const operation = operations.find(({ name }) => name === operationName);
     // A request for an operation that the sandbox does not have gets no fault, not even one for all operations (`*`).
     if (operation === undefined) return undefined;
@@ -153,14 +153,14 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
 
   /** Waits for the latency, and resolves with the answer to send. A fault may change the answer, or resolve with undefined to send nothing. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
-    const fault = next(exchange.operationName);
+    const fault = takeFault(exchange.operationName);
     const latencyMs = latency(random);
     if (latencyMs > 0) await delay(latencyMs);
     if (fault === undefined) return exchange.answerNormally();
     // The kind is always in the map, because `readFault` refuses any other.
     return effectsByKind.get(fault.kind)?.(exchange, fault.amount);
   }
-  return { next, answer };
+  return { takeFault, answer };
 }
 
 export const noFaults: FaultRules = { faults: [], latency: () => 0, skewSeconds: 0 };

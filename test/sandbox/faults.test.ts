@@ -207,7 +207,7 @@ describe('through an S3 client', () => {
 describe('the text of faults', () => {
   test('faults of an operation come in their order, each so often, and * stands for every operation', () => {
     const faults = faultsOf('list_parts=503*2, list_parts=truncated*1, *=500:9*1');
-    const next = (operation: string) => faults.next(operation)?.kind;
+    const next = (operation: string) => faults.takeFault(operation)?.kind;
     expect([next('list_parts'), next('list_parts'), next('list_parts'), next('restore_instance')]).toEqual([
       '503',
       '503',
@@ -215,15 +215,15 @@ describe('the text of faults', () => {
       '500',
     ]);
     expect([next('list_parts'), next('restore_instance')]).toEqual([undefined, undefined]);
-    expect(faultsOf('*=503').next('upload_part')).toMatchObject({ kind: '503' });
-    expect(faultsOf('*=503').next('unknown')).toBeUndefined();
+    expect(faultsOf('*=503').takeFault('upload_part')).toMatchObject({ kind: '503' });
+    expect(faultsOf('*=503').takeFault('unknown')).toBeUndefined();
   });
 
   test('faults that need an answer with a body pass over operations that have none', () => {
     const faults = faultsOf('*=truncated*1,*=half-body*1');
-    expect(faults.next('upload_part')).toBeUndefined();
-    expect(faults.next('get_object')?.kind).toBe('half-body');
-    expect(faults.next('complete_multipart_upload')?.kind).toBe('truncated');
+    expect(faults.takeFault('upload_part')).toBeUndefined();
+    expect(faults.takeFault('get_object')?.kind).toBe('half-body');
+    expect(faults.takeFault('complete_multipart_upload')?.kind).toBe('truncated');
   });
 
   test('lines of a file say the same', () => {
