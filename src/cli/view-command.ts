@@ -38,14 +38,14 @@ export const viewCommand: Command = {
   async run(invocation) {
     const { port = '0', 'no-open': noOpen } = invocation.options;
     const call = await readCall(invocation);
-    return callAndShow(call, { port: portOf(port), opens: noOpen === undefined }, invocation.terminal);
+    return callAndShow(call, { port: portOf(port), opensBrowser: noOpen === undefined }, invocation.terminal);
   },
 };
 
 interface PageOptions {
   readonly port: number;
   /** True if the page is opened in the browser. */
-  readonly opens: boolean;
+  readonly opensBrowser: boolean;
 }
 
 /** Time limit for a change that still runs when the command ends (milliseconds). A text in `showInBrowser` names it. */
@@ -100,7 +100,7 @@ async function callAndShow(
 async function showInBrowser(
   content: PageContent,
   viewName: ViewName,
-  { port, opens }: PageOptions,
+  { port, opensBrowser }: PageOptions,
   { inFlight }: Runtime,
   terminal: Terminal,
 ): Promise<number> {
@@ -119,7 +119,8 @@ async function showInBrowser(
   printLine(stderr, content.hint);
   printLine(stdout, exact(page.url));
   // `openBrowser` may write the address into a file, which is removed at the end. Without a browser, the person can still open the address.
-  const addressFile = opens && stdout.isTTY ? await openBrowser(page.url, platform).catch(() => undefined) : undefined;
+  const addressFile =
+    opensBrowser && stdout.isTTY ? await openBrowser(page.url, platform).catch(() => undefined) : undefined;
   if (!end.aborted) await once(end, 'abort');
 
   // A change that a click has started goes on without the page.

@@ -132,7 +132,7 @@ export function answered(stage: Stage, result: ToolResult): Stage {
     // A click waits for this answer. At `lost`, the answer is late. A result without a readable outcome counts as no answer.
     case 'sending':
     case 'lost':
-      return outcome === undefined ? unanswered(stage) : answeredClick(stage, outcome);
+      return outcome === undefined ? unanswered(stage) : lastClickAnswered(stage, outcome);
     // A click to decline leaves the plan open if no answer comes in time. The late answer then reports the state of the plan.
     case 'open':
     case 'expired':
@@ -152,7 +152,7 @@ function withLateAnswer(stage: EndedStage, outcome: ChangeOutcome | undefined): 
 }
 
 /** The stage after the answer to the last click. */
-function answeredClick(stage: SendingStage | LostStage, outcome: ChangeOutcome): Stage {
+function lastClickAnswered(stage: SendingStage | LostStage, outcome: ChangeOutcome): Stage {
   const { change } = stage;
   const thisClickStartedNothing = isOnlyOfCall(outcome) || outcome.kind === 'misnamed';
   // `lost` does not record how many clicks got no answer. To be safe, even a single click counts as several.
