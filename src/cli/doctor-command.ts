@@ -73,8 +73,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 
   // The runtime gets no journal. With one, it would report unfinished changes here, and then no server would report them again. The journal
   // of `config` is only read, by `checkJournal`.
-  const withoutJournal = { ...config, journal: devNull, telemetry: false };
-  const runtime = await startRuntime(withoutJournal, version, () => undefined, now);
+  const withoutJournalAndTelemetry = { ...config, journal: devNull, telemetry: false };
+  const runtime = await startRuntime(withoutJournalAndTelemetry, version, () => undefined, now);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: longestWaitMs });
   const options = { httpClient, proxies: config.proxies, now };
   try {
