@@ -81,7 +81,7 @@ export async function authenticateRequest(
 
   const { principal } = authentication;
   if (!principal.scopes.some((scope) => serverScopes.includes(scope)))
-    throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', insufficient(readScope));
+    throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', insufficientScope(readScope));
   return principal;
 }
 
@@ -105,14 +105,14 @@ export function checkScope(
   // The SDK answers any other message, and a call of a tool that does not exist.
   if (operation === undefined || principal.scopes.includes(scopeOf(operation))) return;
   const scope = scopeOf(operation);
-  throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, insufficient(scope));
+  throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, insufficientScope(scope));
 }
 
 /** The scopes that a client should request from the issuer. Undefined without an issuer, because tokens of a file have fixed scopes. */
 const requestedScopes = (resource: ProtectedResource | undefined) =>
   resource === undefined ? undefined : { scope: offeredScopes.join(' ') };
 
-const insufficient = (scope: string) => ({ error: 'insufficient_scope', scope });
+const insufficientScope = (scope: string) => ({ error: 'insufficient_scope', scope });
 
 /** An error whose header tells the client how to get a valid token (RFC 6750, section 3; RFC 9728, section 5.1). */
 function challenge(

@@ -82,10 +82,10 @@ async function decideOnPlan(
   dependencies: DecisionDependencies,
 ): Promise<ClickResult> {
   const objection = reasonAgainst(plan, user, dependencies.accounts);
-  if (objection !== undefined) return { effect: 'refused', outcome: refusedCall(plan, 'NotAllowed', objection) };
+  if (objection !== undefined) return { effect: 'refused', outcome: refusedOutcome(plan, 'NotAllowed', objection) };
   const prepared = await prepareCall(plan, dependencies);
   if (plan.state === 'decided') return resultOfEarlierDecision(plan, prepared, dependencies);
-  if (prepared.kind === 'refused') return prepared;
+  if (prepared.kind === 'blocked') return prepared.clickResult;
 
   const result = await callWithClick(plan, click, user, prepared.callOfPlan, dependencies);
   return result ?? resultOfEarlierDecision(plan, prepared, dependencies);
@@ -118,7 +118,7 @@ async function callWithClick(
   const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: tokenClaimsOf(plan), page } });
   if (outcome.kind === 'succeeded') return { effect: 'counted', outcome };
   // Cannot happen, because the click is the consent, so the call never asks its user. Only the compiler needs this result.
-  if (outcome.kind === 'inputRequired') return { effect: 'refused', outcome: refusedCall(plan, 'TicketRefused') };
+  if (outcome.kind === 'inputRequired') return { effect: 'refused', outcome: refusedOutcome(plan, 'TicketRefused') };
 
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return undefined;
@@ -149,11 +149,12 @@ async function storeRefusal(
       ? { kind: 'accepted', person, at }
       : { kind: 'declined', person, at, reason: takesSecrets ? undefined : boundedReason(reason) };
 
+  // Undefined if the decision cannot be stored now.
   const claimResult = await plans
     .claim(plan.nonce, storedDecision)
     .catch((error: unknown) => logUnavailable(plan, error, dependencies));
   if (claimResult === 'taken') return undefined;
-  // Stores the refusal for the caller, unless the plan has expired or could not be written. The person who clicked gets the refusal anyway.
+  // Only a stored decision can have an outcome for the caller. The person who clicked gets the refusal in any case.
   if (claimResult === 'claimed') await plans.settle(plan.nonce, refusal);
   return { effect: 'refused', outcome: refusal };
 }
@@ -170,22 +171,22 @@ async function resultOfEarlierDecision(
   const decidedPlan = storedPlan ?? plan;
   return {
     effect: 'too late',
-    outcome: await lookUp(decidedPlan, prepared, { waits: true }),
+    outcome: await lookUpOutcome(decidedPlan, prepared, { waitsForEnd: true }),
     earlierDecision: say`${describeDecision(decidedPlan)} This click sent nothing.`,
   };
 }
 
 /**
- * Returns the outcome of a decided plan. Looks for the outcome with a call of the plan, which waits for a change under way if `waits` is true.
- * If that call is refused or finds no outcome, returns the outcome in the stored plan.
+ * Returns the outcome of a decided plan. Looks for the outcome with a call of the plan, which waits for a change under way if `waitsForEnd` is
+ * true. If the call is blocked or finds no outcome, returns the outcome in the stored plan.
  */
-async function lookUp(
+async function lookUpOutcome(
   plan: FoundPlan,
   prepared: PreparedCall,
-  { waits }: { readonly waits: boolean },
+  { waitsForEnd }: { readonly waitsForEnd: boolean },
 ): Promise<EndedOutcome> {
   // A call whose `stop` has aborted reads the state of the plan once, and does not wait.
-  const stop = waits ? undefined : AbortSignal.abort();
+  const stop = waitsForEnd ? undefined : AbortSignal.abort();
   const lookedUp =
     prepared.kind === 'ready' ? await prepared.callOfPlan({ look: tokenClaimsOf(plan), stop }) : undefined;
   return lookedUp !== undefined && answersLook(lookedUp) ? lookedUp : outcomeOf(plan);
@@ -198,8 +199,8 @@ function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionD
   log('error', 'journal', { plan: nonce, error: reasonOf(error) });
 }
 
-/** The outcome of a refused call of a plan. */
-const refusedCall = ({ tool }: FoundPlan, code: Refusal['code'], ...problems: readonly SafeText[]): EndedOutcome =>
+/** The outcome of a plan's call that is refused. */
+const refusedOutcome = ({ tool }: FoundPlan, code: Refusal['code'], ...problems: readonly SafeText[]): EndedOutcome =>
   refusedChange(tool, new Refusal(code, problems));
 
 /** Describes the decision on a plan to people, with the reason if there is one. */
@@ -225,12 +226,12 @@ const outcomeOf = (plan: FoundPlan): EndedOutcome => {
 /** Makes the call of a plan in the name of the plan's caller: with a click that decides, or only to look up the outcome. */
 type CallOfPlan = (action: Pick<CallContext, 'click' | 'look' | 'stop'>) => Promise<CallOutcome>;
 
-/** The call of a plan, or the refusal if the plan's caller or tool is not known. */
+/** The call of a plan, or the result of a click if the plan's caller or tool is not known. */
 type PreparedCall =
   | { readonly kind: 'ready'; readonly callOfPlan: CallOfPlan }
-  | { readonly kind: 'refused'; readonly effect: 'refused' | 'not counted'; readonly outcome: EndedOutcome };
+  | { readonly kind: 'blocked'; readonly clickResult: ClickResult };
 
-/** Prepares the call of a plan. A refusal also has the effect of the click (see `ClickResult`). */
+/** Prepares the call of a plan. The call is blocked if its caller cannot be verified now, or if its caller or tool does not exist any more. */
 async function prepareCall(
   plan: FoundPlan,
   { operations, call, stateKeys, now, callerOf }: DecisionDependencies,
@@ -239,14 +240,15 @@ async function prepareCall(
   const operation = operations.find(({ name }) => name === tool);
   const authentication = await callerOf(plan);
   if (authentication?.kind === 'unavailable') {
-    const outcome = undecided(tool, words('the caller of this change cannot be verified now'));
-    return { kind: 'refused', effect: 'not counted', outcome };
+    const outcome = undecidedOutcome(tool, words('the caller of this change cannot be verified now'));
+    return { kind: 'blocked', clickResult: { effect: 'not counted', outcome } };
   }
   const principal = authentication?.kind === 'authenticated' ? authentication.principal : undefined;
   const isCallerGone = caller !== undefined && principal === undefined;
   if (operation === undefined || isCallerGone) {
     const problem = say`the caller, or the tool, does not exist here any more`;
-    return { kind: 'refused', effect: 'refused', outcome: refusedCall(plan, 'NotAllowed', problem) };
+    const outcome = refusedOutcome(plan, 'NotAllowed', problem);
+    return { kind: 'blocked', clickResult: { effect: 'refused', outcome } };
   }
 
   const tokens = createConsentTokens(stateKeys, caller ?? '', now);
@@ -256,8 +258,8 @@ async function prepareCall(
   return { kind: 'ready', callOfPlan: (action) => call(operation, args, { ...context, ...action }) };
 }
 
-/** The refusal of a click for a temporary reason, after which the plan waits for another click. */
-const undecided = (tool: string, reason: SafeText): EndedOutcome =>
+/** The outcome of a click that is refused for a temporary reason, after which the plan waits for another click. */
+const undecidedOutcome = (tool: string, reason: SafeText): EndedOutcome =>
   refusedChange(
     tool,
     new Refusal('StateUnavailable', [say`the plan is kept; load this page again in a few seconds`], {
@@ -271,7 +273,7 @@ const undecided = (tool: string, reason: SafeText): EndedOutcome =>
  * for a lost answer.
  */
 export function undecidedClick(reason: SafeText): object {
-  const outcome = undecided(decideTool, reason);
+  const outcome = undecidedOutcome(decideTool, reason);
   const call = { tool: decideTool, args: {} };
   return { content: [], _meta: viewMeta(outcome, call, { seal: () => '' }, { onDecisionPage: true }) };
 }
@@ -307,17 +309,17 @@ export async function shownPlan(
   const { state, outcome, decision } = plan;
   if (state === 'waiting') {
     const mayDecide = reasonAgainst(plan, user, dependencies.accounts) === undefined;
-    return resultOf(waitingOutcome(plan, { mayDecide, related }), plan);
+    return resultForView(waitingOutcome(plan, { mayDecide, related }), plan);
   }
   // An accepted plan has no outcome while its change is under way, or if its server was killed. Then the journal may have the outcome.
   const needsJournal = decision?.kind === 'accepted' && outcome === undefined;
   const shownOutcome = needsJournal
-    ? await lookUp(plan, await prepareCall(plan, dependencies), { waits: false })
+    ? await lookUpOutcome(plan, await prepareCall(plan, dependencies), { waitsForEnd: false })
     : outcomeOf(plan);
-  return resultOf(shownOutcome, plan, describeDecision(plan));
+  return resultForView(shownOutcome, plan, describeDecision(plan));
 }
 
-/** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket (see `resultOf`). */
+/** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket (see `resultForView`). */
 function waitingOutcome(
   stored: FoundPlan,
   { mayDecide, related = [] }: { readonly mayDecide: boolean; readonly related?: readonly SafeText[] },
@@ -342,7 +344,7 @@ function waitingOutcome(
  * clicks.
  * @param decision the decision on the plan in sentences, if the view should show the decision
  */
-function resultOf(outcome: EndedOutcome, stored: FoundPlan, decision?: SafeText): object {
+function resultForView(outcome: EndedOutcome, stored: FoundPlan, decision?: SafeText): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const metaOf = (shown: EndedOutcome) =>
     viewMeta(shown, stored, { seal: () => stored.nonce }, { onDecisionPage: true, earlierDecision: decision });
@@ -396,13 +398,13 @@ export async function answerClick(
     caller,
   });
   // An earlier click decided the plan, so this click did nothing.
-  if (earlierDecision !== undefined) return resultOf(outcome, plan, earlierDecision);
+  if (earlierDecision !== undefined) return resultForView(outcome, plan, earlierDecision);
   // The person at this machine, who has no name, knows who decided.
-  if (user.person === undefined) return resultOf(outcome, plan);
+  if (user.person === undefined) return resultForView(outcome, plan);
 
   // A signed-in person reads who decided and when, like everybody who opens the plan later.
   const storedPlan = await plans.find(plan.nonce).catch(() => undefined);
   // The plan has no decision after a temporary failure, and `storedPlan` is undefined if the plan cannot be read now.
-  if (storedPlan?.decision === undefined) return resultOf(outcome, plan);
-  return resultOf(outcome, plan, describeDecision(storedPlan));
+  if (storedPlan?.decision === undefined) return resultForView(outcome, plan);
+  return resultForView(outcome, plan, describeDecision(storedPlan));
 }

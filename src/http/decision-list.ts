@@ -62,7 +62,8 @@ export function listPage(session: DecisionSession, { plans, accountsAreNamed, fi
   // If all changes go to the sandbox, the page has one banner in place of a mark at each change.
   const isAllSandbox = filtered.length > 0 && filtered.every(({ stored }) => stored.plan.sandbox === true);
   const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
-  const itemOf = (listed: ListedPlan) => planItem(listed, relatedMarks(listed.stored, plans), !isAllSandbox, now);
+  const itemOf = (listed: ListedPlan) =>
+    planItem(listed, { related: relatedMarks(listed.stored, plans), marksSandbox: !isAllSandbox, now });
 
   const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
   const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, filter.group, itemOf)}${decidedList(decided, itemOf)}`;
@@ -161,17 +162,16 @@ const riskMarks: Readonly<Record<Risk, Mark>> = {
   'no way back': ['one-way', 'No way back'],
 };
 
-/**
- * The list item of a plan: the change as a link, its marks, and its facts.
- * @param related the marks that warn of other plans for the same thing
- * @param marksSandbox true if a change in the sandbox gets a mark of its own
- */
-function planItem(
-  { stored, caller, account }: ListedPlan,
-  related: readonly Mark[],
-  marksSandbox: boolean,
-  now: Date,
-): Html {
+interface ItemOptions {
+  /** The marks that warn of other plans for the same thing. */
+  readonly related: readonly Mark[];
+  /** True if a change in the sandbox gets a mark of its own. */
+  readonly marksSandbox: boolean;
+  readonly now: Date;
+}
+
+/** The list item of a plan: the change as a link, its marks, and its facts. */
+function planItem({ stored, caller, account }: ListedPlan, { related, marksSandbox, now }: ItemOptions): Html {
   const { nonce, plan: content, decision, issuedAt, expiresAt, state } = stored;
   const isWaiting = state === 'waiting';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
-import { quoted, type SafeText, shortNames } from '../util/safe-text.js';
+import { quoted, type SafeText, shortNames, words } from '../util/safe-text.js';
 import type { DecisionSession } from './decision-session.js';
 import { type Html, pageHeaders } from './pages.js';
 
@@ -134,9 +134,9 @@ export const planLinks = (nonce: string): Html =>
   html`<nav><a href="/decisions">All changes</a> <a href="/decisions/${nonce}/next">Next change</a></nav>`;
 
 /** The sign-in page. `form` is the form or the link with which people sign in, and `problem` tells why the last attempt failed. */
-export const signInPage = (title: SafeText, form: Html, problem: SafeText | undefined): Html =>
+export const signInPage = (form: Html, problem?: SafeText): Html =>
   decisionPage(
-    title,
+    words('Sign in'),
     html`<main><h1>Decisions on changes</h1><p>Sign in to see the changes that wait for you, and to decide on them.</p>${problem !== undefined && html`<p role="alert">${problem}</p>`}${form}</main>`,
   );
 

@@ -180,7 +180,7 @@ function addSignInRoutes(
     readForm,
     refuse(context, { status, text, logReason }, planNonce) {
       logRefusal(context.env.incoming, logReason);
-      return context.html(signInPage(words('Sign in'), signInMethod.form(queryOf(planNonce)), text), status);
+      return context.html(signInPage(signInMethod.form(queryOf(planNonce)), text), status);
     },
     admit(context, signedIn, planNonce) {
       sessionCookie.write(context, withNewProof(signedIn));
@@ -191,7 +191,7 @@ function addSignInRoutes(
 
   pages.route('/', signInMethod.routes(reception));
   pages.get('/decisions/sign-in', (context) =>
-    context.html(signInPage(words('Sign in'), signInMethod.form(queryOf(planInQuery(context))), undefined)),
+    context.html(signInPage(signInMethod.form(queryOf(planInQuery(context))))),
   );
 }
 
@@ -250,7 +250,7 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
   // The view may only send a click on this plan. `answerClick` refuses a person who may not decide.
   pages.post(`${planPath}/tool`, async (context) => {
     const { session, plan } = context.var;
-    const click = readClick(jsonOf(await readBody(context.env.incoming)));
+    const click = readClick(parsedJson(await readBody(context.env.incoming)));
     if (click?.ticket !== plan.nonce) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
     return context.json(await answerClick(plan, click, session, options));
   });
@@ -286,7 +286,8 @@ const withSession = (html: string, session: DecisionSession, { nonce }: FoundPla
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${session.csrf}"><meta name="viewport"`)
     .replace('<body>', () => `<body>${pageTop(session, planLinks(nonce))}`);
 
-function jsonOf(body: Buffer): unknown {
+/** Returns undefined if the text is not valid JSON. */
+function parsedJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
