@@ -14,7 +14,7 @@ import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { SharedMessages } from './replica-messages.js';
 
 /** A client's message to a call that is still running. */
-interface ClientReply {
+export interface ClientReply {
   /** An answer to a question, or a cancellation of the call that asks the question. */
   readonly kind: 'answer' | 'cancellation';
   /** The ID of the answered question, or of the cancelled call. */
@@ -43,7 +43,7 @@ export function cancelledIn({ method, params }: JSONRPCNotification): RequestId 
 }
 
 /** The session that a reply comes from, with its caller. A reply reaches only calls of the same session and caller. */
-interface Correspondent {
+export interface Correspondent {
   /** Empty if callers are not authenticated. */
   readonly caller: string;
   readonly session: string;
@@ -92,8 +92,8 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
   /** Removes an announcement from the shared messages, unless another call waits with the same reply key. */
-  const withdraw = async (replyKey: string, announced: ReplyWait['announced']): Promise<void> => {
-    // Otherwise, an announcement that is under way could arrive after `shared.forget`, and would stay.
+  const withdrawAnnouncement = async (replyKey: string, announced: ReplyWait['announced']): Promise<void> => {
+    // The announcement must be complete first, because it would stay if it arrived after `shared.forget`.
     await announced;
     if (!receivers.has(replyKey)) await shared?.forget(replyKey);
   };
@@ -103,7 +103,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
     // Another receiver belongs to a later call with the same reply key, which continues to wait.
     if (receiver?.receive !== receive) return;
     receivers.delete(replyKey);
-    withdraw(replyKey, receiver.announced).catch(logFailure);
+    withdrawAnnouncement(replyKey, receiver.announced).catch(logFailure);
   };
 
   /** Gives a message to the call that waits for it. Returns false if no call of this process waits. */

@@ -9,7 +9,7 @@ import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
 import { createTurns } from '../util/turns.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
-import { createInbox, maximumReply, replyIn } from './client-replies.js';
+import { type ClientReply, type Correspondent, createInbox, maximumReply, replyIn } from './client-replies.js';
 import { createBodyReader, HttpError, unavailable } from './http-helpers.js';
 import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
 import { createLimitedLog } from './limits-by-address.js';
@@ -76,6 +76,14 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
       throw new HttpError(415, 'content type', 'The content type must be application/json.');
   };
 
+  /** Passes a reply on to the call that waits for it. @throws HttpError */
+  const serveReply = async (response: ServerResponse, reply: ClientReply, from: Correspondent): Promise<void> => {
+    await inbox.deliver(from, reply).catch(() => {
+      throw unavailable('reply', 'The reply cannot be passed on now.', { retryAfterSeconds: 1 });
+    });
+    response.writeHead(202).end();
+  };
+
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -91,15 +99,10 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     // A short message is parsed before its call has a place, because it may be a client's reply to a question.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
+    // A reply needs no place. Otherwise, if calls had all places, the reply would be refused, and the user's answer would be lost.
     // Without a session, no call can wait for a reply, so the SDK gets the reply, like any message.
-    if (session !== undefined && reply !== undefined) {
-      // A reply needs no place. Otherwise, if calls had all places, the reply would be refused, and the user's answer would be lost.
-      await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
-        throw unavailable('reply', 'The reply cannot be passed on now.', { retryAfterSeconds: 1 });
-      });
-      response.writeHead(202).end();
-      return;
-    }
+    if (session !== undefined && reply !== undefined)
+      return serveReply(response, reply, { caller, session: session.id });
 
     const conversation: Conversation = {
       newId,
@@ -132,9 +135,9 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
   return async ({ request, response, principal, session, conversation, readMessage }: Exchange): Promise<void> => {
     const place = await concurrency.take(principal?.name);
     const { call, allEnded } = trackCalls(reportedCall);
-    const createSdkServer = (listenWhile: Wait) => {
-      // While a call waits for a person, it gives up its place, and `listenWhile` receives the client's cancellation.
-      const waitForPerson: Wait = (work) => place.waitOutside(() => listenWhile(work));
+    const createSdkServer = (cancellableWait: Wait) => {
+      // While a call waits for a person, it gives up its place, and the client can cancel it.
+      const waitForPerson: Wait = (work) => place.waitOutside(() => cancellableWait(work));
       // In an old protocol, the client declares its capabilities only when its session begins.
       const sessionClient = session?.client;
       return createServer(

@@ -44,12 +44,12 @@ export async function serveLegacyRequest(
   response: ServerResponse,
   conversation: Conversation,
 ): Promise<void> {
-  /** Aborts the call. Runs only while the call waits for a person, so `transport` below exists. */
+  /** Cancels the call, and ends the answer. Runs only while the call waits for a person, so the `transport` below exists. */
   const cancel = (cancellation: JSONRPCMessage): void => {
     transport.onmessage?.(cancellation);
     endWithoutResult(response);
   };
-  const server = create(waitUntilCancelled(message.id, conversation, cancel));
+  const server = create(createCancellableWait(message.id, conversation, cancel));
   const transport = createTransport(message, response, server, conversation);
   const closed = whenClosed(incoming, response);
   const keepAlive = setInterval(() => writeEvent(response, ': keepalive\n\n'), keepAliveMs);
@@ -65,8 +65,8 @@ export async function serveLegacyRequest(
   }
 }
 
-/** Returns a function that waits for people, and meanwhile receives the client's cancellation of the request with this ID. */
-const waitUntilCancelled =
+/** Returns a function that runs work that waits for a person. Meanwhile, `cancel` gets the client's cancellation of the request with this ID. */
+const createCancellableWait =
   (id: RequestId, { expect }: Conversation, cancel: (cancellation: JSONRPCMessage) => void): Wait =>
   async (work) => {
     // The cancellation comes with another HTTP request, which only a session can match to this request.

@@ -62,6 +62,7 @@ export async function serveHttp(options: HttpOptions) {
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
   const serveMcp = createMcpEndpoint(options, metrics, concurrency);
   const noteRefusal = createRefusalNotes(metrics, options);
+  // The calls that clicks make are reported like the calls of `/mcp`.
   const decisions = options.decisions && {
     ...options.decisions,
     call: reportCalls(options.decisions.call, metrics, options),
