@@ -111,7 +111,7 @@ async function showInBrowser(
     // The outer page takes the part of the chat client, which MCP Apps calls the host: it has the view in a frame.
     pageHtml: await readView('page'),
     viewHtml: await readView(viewName),
-    firstCall: content.load,
+    loadContent: content.load,
     callTool: content.callTool,
   });
 

@@ -120,7 +120,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
 
-      // A second reload, because the first may have joined a fetch that began before the issuer added the key.
+      // Reloads even if the cache has just been reloaded, because that fetch may have begun before the issuer added the key.
       await reloadAndWait();
       const newKey = await cachedKey(header, token);
       if (newKey !== undefined) return newKey;

@@ -58,9 +58,9 @@ const loggedPerSecond = 5;
  * callers come from one network.
  */
 export function createLimitedLog(now: () => Date, log: Log, event: LogEvent) {
-  // Both functions return 0 if an entry may be logged now.
-  const secondsUntilLogOf = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
-  const secondsUntilLog = createRateLimiter(loggedPerSecond, now);
+  // Both functions return 0 if an entry may be logged now, and then also count the entry.
+  const secondsUntilLogOfSource = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
+  const secondsUntilAnyLog = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;
   return (
     { socket: { remoteAddress = 'unknown' } }: Parameters<OnFailedLogin>[0],
@@ -68,7 +68,7 @@ export function createLimitedLog(now: () => Date, log: Log, event: LogEvent) {
     facts: { readonly status?: number; readonly caller?: string | undefined } = {},
   ): void => {
     const source = facts.caller === undefined ? networkOf(remoteAddress) : `caller ${facts.caller}`;
-    if (secondsUntilLogOf(source) > 0 || secondsUntilLog() > 0) {
+    if (secondsUntilLogOfSource(source) > 0 || secondsUntilAnyLog() > 0) {
       unlogged += 1;
       return;
     }

@@ -98,7 +98,7 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
     port: 0,
     pageHtml: await readView('page'),
     viewHtml: await readView('change'),
-    firstCall: showOldestPlan,
+    loadContent: showOldestPlan,
     callTool: decide,
     waitForNext: waitForOtherPlan,
   });

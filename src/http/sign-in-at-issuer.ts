@@ -38,8 +38,8 @@ const signInMs = 10 * 60_000;
 
 /** Maximum number of sign-ins that wait for the issuer in each of the two steps. Anybody can begin a sign-in. */
 const mostWaiting = 32;
-/** Maximum number of remembered sign-ins that have ended. The cookie of a remembered sign-in cannot be used again. */
-const mostEnded = 10_000;
+/** Maximum number of remembered states of sign-ins. A remembered state, and with it the cookie of the sign-in, cannot be used again. */
+const mostUsedStates = 10_000;
 /** The scopes for people. `cloudops:audit` is left out, because strict issuers refuse a request for a scope that the client may not have. */
 const requestedScopes = ['openid', readScope, writeScope, approveScope];
 
@@ -72,7 +72,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     keys: stateKeys,
     now,
   });
-  const enter = createCounter(mostWaiting);
+  const enterStep = createCounter(mostWaiting);
 
   /** Shows the sign-in page again with `text`. */
   const refuseForNow = (
@@ -88,7 +88,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
   const pages = new Hono<PageEnv>();
   pages.get('/decisions/start', async (context) => {
     const planNonce = planInQuery(context);
-    const leave = enter('start');
+    const leave = enterStep('start');
     if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
     try {
       const { url, state, verifier } = await issuer.start();
@@ -107,7 +107,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     // The sign-in did not begin in this browser, has ended before, or took longer than `signInMs`.
     if (pending === undefined) throw notFound();
     const { nonce: planNonce } = pending;
-    const leave = enter('callback');
+    const leave = enterStep('callback');
     // The cookie is not cleared yet, so that the browser can try again.
     if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
 
@@ -129,14 +129,14 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
 
 const tooMany = words('Too many people sign in now. Try again in a few seconds.');
 
-/** Returns a function that remembers texts. It returns true when a text comes for the first time, and false when the text comes again. */
-function createOnceOnly(): (text: string) => boolean {
-  const ended = new Set<string>();
-  return (text) => {
-    if (ended.has(text)) return false;
-    ended.add(text);
-    const [oldest] = ended;
-    if (ended.size > mostEnded && oldest !== undefined) ended.delete(oldest);
+/** Returns a function that remembers states, and returns true if a state comes for the first time. */
+function createFirstUseCheck(): (state: string) => boolean {
+  const used = new Set<string>();
+  return (state) => {
+    if (used.has(state)) return false;
+    used.add(state);
+    const [oldest] = used;
+    if (used.size > mostUsedStates && oldest !== undefined) used.delete(oldest);
     return true;
   };
 }
@@ -149,7 +149,7 @@ function createIssuerClient(options: IssuerSignInOptions) {
   const { audience, publicUrl } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
   const discover = createDiscovery(options);
-  const useOnce = createOnceOnly();
+  const isFirstUse = createFirstUseCheck();
 
   return {
     /** Returns the URL at which the person signs in, and the values that `finish` needs. */
@@ -168,8 +168,8 @@ function createIssuerClient(options: IssuerSignInOptions) {
     },
     /** Exchanges the code in the callback's query, `search`, for an access token, and makes the person's session. */
     async finish({ state, verifier }: Pending, search: string): Promise<NewSession> {
-      // Otherwise, a client that keeps its cookie could repeat this step, which sends requests to the issuer.
-      if (!useOnce(state)) throw new Error('used');
+      // A client that keeps its cookie must not be able to repeat this step, which sends requests to the issuer.
+      if (!isFirstUse(state)) throw new Error('used');
 
       const callback = new URL(`${redirectUri}${search}`);
       const checks = { expectedState: state, pkceCodeVerifier: verifier };

@@ -175,6 +175,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return ownerOf(withDigest, 'unknown token');
   };
   const isReadable = () => {
+    // Begins a read if it is due. Its result counts only at the next call.
     void currentContents();
     return contents.text !== undefined;
   };

@@ -12,7 +12,7 @@ interface ViewPage {
   readonly pageHtml: string;
   readonly viewHtml: string;
   /** Returns the content of the page: usually a tool call and its result for the view, and a note above the view. */
-  firstCall(): Promise<object>;
+  loadContent(): Promise<object>;
   /** Calls a tool for the view. Rejects if the view may not call it. */
   callTool(params: unknown): Promise<object>;
   /** Answers a poll of the page when there is other content, or after a time limit. `gone` aborts when the connection closes. */
@@ -33,9 +33,9 @@ const maximumBodies = 4 * maximumBody;
  * machine and no other page in the browser can guess it.
  * @throws NodeJS.ErrnoException if the port cannot be listened on
  */
-export async function serveViewPage({ port, pageHtml, viewHtml, firstCall, callTool, waitForNext }: ViewPage) {
+export async function serveViewPage({ port, pageHtml, viewHtml, loadContent, callTool, waitForNext }: ViewPage) {
   const readBody = createBodyReader(maximumBody, maximumBodies);
-  const jsonOf = async ({ env }: Context<PageEnv>): Promise<unknown> =>
+  const readJson = async ({ env }: Context<PageEnv>): Promise<unknown> =>
     JSON.parse(String(await readBody(env.incoming)));
   const path = `/${randomBytes(16).toString('base64url')}`;
 
@@ -43,13 +43,13 @@ export async function serveViewPage({ port, pageHtml, viewHtml, firstCall, callT
   pages.get(`${path}/`, hostHeaders('no-referrer'), (context) => context.html(pageHtml));
   pages.get(`${path}/view`, viewHeaders('no-referrer'), (context) => context.html(viewHtml));
   pages.post(`${path}/*`, requireJson);
-  pages.post(`${path}/call`, async (context) => context.json(await firstCall()));
-  pages.post(`${path}/tool`, async (context) => context.json(await callTool(await jsonOf(context))));
+  pages.post(`${path}/call`, async (context) => context.json(await loadContent()));
+  pages.post(`${path}/tool`, async (context) => context.json(await callTool(await readJson(context))));
   if (waitForNext !== undefined) {
     pages.post(`${path}/next`, async (context) => {
       const gone = new AbortController();
       context.env.outgoing.once('close', () => gone.abort());
-      return context.json(await waitForNext(await jsonOf(context), gone.signal));
+      return context.json(await waitForNext(await readJson(context), gone.signal));
     });
   }
 
