@@ -1,6 +1,6 @@
 import { Console } from 'node:console';
 import { setImmediate } from 'node:timers/promises';
-import { listedSchema, schemaProblems, toolSchemas } from '../mcp/tool-schemas.js';
+import { schemaProblems, toolListSchema, toolSchemas } from '../mcp/tool-schemas.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import type { HostRules } from '../operations/check-definition.js';
 import { loadOperations, type OwnOperations } from '../operations/load-operations.js';
@@ -11,7 +11,7 @@ import { printLine } from './layout.js';
 
 export const hostRules: HostRules = {
   toolSchemas,
-  inputSchema: listedSchema,
+  inputSchema: toolListSchema,
   schemaProblems,
   reservedNames: [decideTool],
 };

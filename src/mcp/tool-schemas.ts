@@ -13,7 +13,7 @@ export interface ToolSchemas {
 
 /** Generates the schemas of a tool. Too slow for the start of a server, so scripts/schemas.mjs generates them at build time. */
 export const toolSchemas = ({ input, output, effect, isAnswerOpen }: Operation): ToolSchemas => ({
-  input: listedSchema(input()),
+  input: toolListSchema(input()),
   ...(isAnswerOpen !== true && { output: outputJsonSchema(outputSchema(effect, output())) }),
 });
 
@@ -38,10 +38,7 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
 
 /** Returns the JSON Schema of arguments in a form that every host accepts: types, descriptions, enumerations and simple limits. */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
-  // zod calls the function for each inner schema. The function changes the resulting JSON Schema in place.
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
-    simplify(jsonSchema);
-
     // Titles and units are shown to people in plans. Models do not need them.
     delete jsonSchema.title;
     delete jsonSchema.unit;
@@ -53,8 +50,8 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.maxItems;
     }
 
-    replaceNumbers(zodSchema, jsonSchema);
-    replaceListedValues(jsonSchema);
+    replaceNumberEnum(zodSchema, jsonSchema);
+    replaceValuesListedElsewhere(jsonSchema);
     // Hosts need neither the format of CIDR blocks nor zod's pattern for it, which has 200 characters.
     if (jsonSchema.format === 'cidrv4') {
       delete jsonSchema.format;
@@ -64,19 +61,19 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
 }
 
 /** Returns the JSON Schema of arguments for the list of tools. Leaves out the rules for texts to save tokens. Errors name these rules. */
-export const listedSchema = (schema: z.ZodObject): JsonSchema =>
+export const toolListSchema = (schema: z.ZodObject): JsonSchema =>
   JSON.parse(
     JSON.stringify(inputJsonSchema(schema), (_name, value: unknown) => {
       if (!isObject(value) || typeof value.type !== 'string') return value;
       const { pattern: _, minLength: __, maxLength: ___, enum: allowed, ...rest } = value;
       if (!Array.isArray(allowed)) return rest;
-      if (allowed.length <= mostListed) return { ...rest, enum: allowed };
+      if (allowed.length <= mostEnumerated) return { ...rest, enum: allowed };
       return { ...rest, description: `${rest.description ?? ''} ${joinDigits(allowed.map(String))}.`.trim() };
     }),
   );
 
 /** Enumerations with more values become a part of the description, which takes a third of the tokens. */
-const mostListed = 12;
+const mostEnumerated = 12;
 
 /** Joins values that differ only in the digits at their end: `h2-large`, `h2-large16` and `h2-large24` to `h2-large, h2-large16/24`. */
 function joinDigits(values: readonly string[]): string {
@@ -95,7 +92,7 @@ function joinDigits(values: readonly string[]): string {
  * Replaces an enumeration of whole numbers by bounds and a description, because some hosts refuse such an enumeration. For `oneOfNumbers`, zod
  * converts a literal with the numbers and an outer schema. Only the outer schema is changed, because its description is the one that counts.
  */
-function replaceNumbers(zodSchema: z.core.$ZodTypes, jsonSchema: z.core.JSONSchema.BaseSchema): void {
+function replaceNumberEnum(zodSchema: z.core.$ZodTypes, jsonSchema: z.core.JSONSchema.BaseSchema): void {
   const isLiteral = zodSchema._zod.def.type === 'literal';
   if (isLiteral || !jsonSchema.enum?.every(Number.isInteger)) return;
   const values = jsonSchema.enum.map(Number);
@@ -110,7 +107,7 @@ function replaceNumbers(zodSchema: z.core.$ZodTypes, jsonSchema: z.core.JSONSche
  * Replaces allowed values by the text in `listed`, such as `See workstation.`. `oneOfListed` sets `listed` if another field already shows the
  * values.
  */
-function replaceListedValues(jsonSchema: z.core.JSONSchema.BaseSchema): void {
+function replaceValuesListedElsewhere(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   if (typeof jsonSchema.listed !== 'string') return;
   addDescription(jsonSchema, jsonSchema.listed);
   delete jsonSchema.listed;
@@ -127,7 +124,6 @@ function addDescription(jsonSchema: z.core.JSONSchema.BaseSchema, more: string):
  */
 export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   const converted = convert(schema, 'output', ({ jsonSchema }) => {
-    simplify(jsonSchema);
     // `shownAs` is a description that hosts see in place of a structure's fields.
     if (typeof jsonSchema.shownAs === 'string') {
       jsonSchema.description = jsonSchema.shownAs;
@@ -171,20 +167,29 @@ export function schemaProblems(schema: JsonSchema, path = ''): string[] {
   return [...problems.map((problem) => `${subject} ${problem}`), ...innerProblems, ...itemProblems];
 }
 
-/** Changes a JSON Schema in place. zod calls the function for each inner schema. */
-type Override = (context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => void;
+/** Changes a JSON Schema in place. */
+type Adapt = (context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => void;
 
-function convert(schema: z.ZodObject, io: 'input' | 'output', override: Override): JsonSchema {
+/** Converts a schema to JSON Schema. Calls `adapt` for the whole JSON Schema and for each inner schema. */
+function convert(schema: z.ZodObject, io: 'input' | 'output', adapt: Adapt): JsonSchema {
+  const override: Adapt = (context) => {
+    dropSafeIntegerBounds(context.jsonSchema);
+    writeConstantAsEnum(context.jsonSchema);
+    adapt(context);
+  };
   const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, { io, override, reused: 'inline' });
   return jsonSchema;
 }
 
-/** Drops the bounds that every safe integer has, and writes a constant as an enumeration of one. */
-function simplify(jsonSchema: z.core.JSONSchema.BaseSchema): void {
+/** Drops the bounds that zod writes for every integer. */
+function dropSafeIntegerBounds(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-  if ('const' in jsonSchema) {
-    jsonSchema.enum = [jsonSchema.const];
-    delete jsonSchema.const;
-  }
+}
+
+/** Writes a constant as an enumeration of one value, because some hosts refuse constants. */
+function writeConstantAsEnum(jsonSchema: z.core.JSONSchema.BaseSchema): void {
+  if (!('const' in jsonSchema)) return;
+  jsonSchema.enum = [jsonSchema.const];
+  delete jsonSchema.const;
 }
