@@ -16,7 +16,7 @@ import type { Wait } from './consent/elicitor.js';
 import type { EndedOutcome } from './consent/outcome.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type Client, clientOf } from './mcp/client.js';
-import { argumentNamesFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
+import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
@@ -206,7 +206,8 @@ async function callOperation(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { dependencies, consentTokens, actionTokens, clientFor } = connection;
   const client = clientFor(requestContext);
-  const swapName = argumentNamesFor(client, input);
+  // Some clients get another name for an argument, and use it in their calls.
+  const swapName = argumentNameSwapFor(client, input);
   const args = swapArguments(clientArgs, swapName);
 
   const sendProgress = progressSender(requestContext);

@@ -22,7 +22,7 @@ export const withoutAddedArguments = (args: Readonly<Record<string, unknown>>): 
  * Returns a function that translates argument names of this server for the client, and back; undefined if all names stay the same. Claude Code
  * 2.1.330 shows the argument `description` as the title of a call, where an agent could mislead a person, so it gets another name.
  */
-export function argumentNamesFor({ name: client }: Client, { properties }: JsonSchema): ArgumentName | undefined {
+export function argumentNameSwapFor({ name: client }: Client, { properties }: JsonSchema): ArgumentName | undefined {
   if (!/^claude-code( |$)/.test(client)) return undefined;
   if (!isObject(properties) || !Object.hasOwn(properties, titleArgument)) return undefined;
 
@@ -38,7 +38,7 @@ export function argumentNamesFor({ name: client }: Client, { properties }: JsonS
 /** The argument that Claude Code shows as the title of a call. */
 const titleArgument = 'description';
 
-/** Renames arguments, in either direction, with `swapName` from `argumentNamesFor`. */
+/** Renames arguments, in either direction, with `swapName` from `argumentNameSwapFor`. */
 export function swapArguments(
   args: Readonly<Record<string, unknown>>,
   swapName: ArgumentName | undefined,
@@ -49,7 +49,7 @@ export function swapArguments(
 
 /** Returns the schema of a tool's arguments with the names that the client gets. */
 export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {
-  const swapName = argumentNamesFor(client, schema);
+  const swapName = argumentNameSwapFor(client, schema);
   const { properties, required } = schema;
   if (swapName === undefined || !isObject(properties)) return schema;
   return {

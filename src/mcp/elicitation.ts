@@ -58,7 +58,7 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   }
 
   const ask: Elicitor['ask'] = async () => 'later';
-  const resumed = resumedAnswer(context, formUse);
+  const resumed = resumedAnswer(context, claimsUseOfForm);
   if (resumed === undefined) return { ask };
   const { answer, claims } = resumed;
   // The second call needs `ask` too, to ask again if the user did not type `nameToType`.
@@ -66,9 +66,9 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
 }
 
 /** The `use` of the claims that the client gets with a form. */
-const formUse = 'question';
+const claimsUseOfForm = 'question';
 /** The `use` of the claims that the client gets with a URL. These claims name the plan, but give no right to carry it out. */
-const urlUse = 'handle';
+const claimsUseOfUrl = 'handle';
 
 /**
  * Returns the answer in a second call, and the claims that the client got with the form or the URL. Undefined for a first call, and if the
@@ -76,7 +76,7 @@ const urlUse = 'handle';
  */
 function resumedAnswer(
   { mcpReq: { inputResponses, requestState } }: ServerContext,
-  use: typeof formUse | typeof urlUse,
+  use: typeof claimsUseOfForm | typeof claimsUseOfUrl,
 ) {
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
@@ -126,10 +126,9 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
   }
 
   const send: Guide['send'] = async () => 'later';
-  const resumed = resumedAnswer(context, urlUse);
-  return resumed === undefined
-    ? { send }
-    : { send, resumedReply: { claims: resumed.claims, visit: visitOf(resumed.answer) } };
+  const resumed = resumedAnswer(context, claimsUseOfUrl);
+  if (resumed === undefined) return { send };
+  return { send, resumedReply: { claims: resumed.claims, visit: visitOf(resumed.answer) } };
 }
 
 /** Returns the user's reply in a client's answer to a URL. */

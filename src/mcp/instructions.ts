@@ -51,12 +51,12 @@ function changeTexts(
   // The changes that continue in the cloud after the answer, and whose progress no operation reads.
   const unfollowed = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
 
-  return [
+  return sentences(
     overview.join(' '),
     'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
     'If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
-    ...(unfollowed.length > 0 ? [unfollowedText(unfollowed, { areAll: unfollowed.length === changing.length })] : []),
-  ];
+    unfollowed.length > 0 && unfollowedText(unfollowed, { areAll: unfollowed.length === changing.length }),
+  );
 }
 
 function whyNoChanges({ all, areNamed }: Accounts): string {
@@ -77,7 +77,7 @@ const verb = (names: readonly string[], plural: string) => (names.length === 1 ?
 /** Describes the caller's accounts in full, because the descriptions of tools have little room for accounts. */
 function accountsText(accounts: readonly Account[], byDefault: Account | undefined): string {
   const texts = accounts.map(({ name, description, policy }) => {
-    const about = sentences(description ?? false, policy.readOnly && 'read only').join('; ');
+    const about = sentences(description !== undefined && description, policy.readOnly && 'read only').join('; ');
     return about === '' ? name : `${name} (${about})`;
   });
 

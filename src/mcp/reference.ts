@@ -54,6 +54,7 @@ interface NamedList {
 
 /** Returns a row for each argument of an operation, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
+  // A row has no room for many allowed values. They become a list with a name below the table, and the row's rule refers to that name.
   const namedListOf = createNamedLists();
   const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input())).map(({ path, field, isRequired }) => {

@@ -48,7 +48,7 @@ export function viewMeta(
     return packedParts === undefined ? {} : { [partsKey]: packedParts };
   }
 
-  const proposed = proposedChange(outcome, call, tokens, onDecisionPage);
+  const proposed = proposedChange(outcome, call, tokens, { onDecisionPage });
   if (proposed !== undefined) return { [changeKey]: proposed };
 
   if (outcome.kind === 'failed' && isRefusedRead(outcome.failure)) {
@@ -92,7 +92,7 @@ function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
   tokens: Pick<ActionTokens, 'seal'>,
-  onDecisionPage: boolean,
+  { onDecisionPage }: { readonly onDecisionPage: boolean },
 ): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
@@ -104,8 +104,8 @@ function proposedChange(
   const expiresAt = outcome.view.expiresAt ?? issuedAt + tokenLifetimeMs;
   // A click sends the ticket back, and this server then makes the planned call again. Without claims, no click may decide on the plan, so the view
   // gets no ticket and shows no buttons.
-  const changeArgs = repeatableArgs(args);
-  const ticket = claims && tokens.seal({ tool, args: changeArgs, claims: { ...claims, issuedAt } });
+  const repeatedCall = { tool, args: repeatableArgs(args) };
+  const ticket = claims && tokens.seal({ ...repeatedCall, claims: { ...claims, issuedAt } });
   // The change in one sentence. Long names are cut, and `inFull(shortened)` returns them in full.
   const shortened = fitted(plan.summary);
 
@@ -168,7 +168,7 @@ function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
   const endedView = view?.kind === 'ended' ? view : undefined;
-  const next = nextForPerson(success, endedView?.continues === true);
+  const next = nextForPerson(success, { continues: endedView?.continues === true });
   return {
     kind,
     sentence: timedText(summary),
@@ -182,7 +182,10 @@ function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
 }
 
 /** Returns the next step of a person after an accepted change. `continues` is true if the change still runs in the cloud. */
-function nextForPerson({ outcome, next }: Success, continues: boolean): TimedText | undefined {
+function nextForPerson(
+  { outcome, next }: Success,
+  { continues }: { readonly continues: boolean },
+): TimedText | undefined {
   // The next step of the result is for people only if some entries of the change failed. Otherwise, it is for agents.
   if (outcome === 'partly' && next !== undefined) return timedText(textFor('person', next.text));
   return continues ? 'It continues in the cloud. Follow it in the console.' : undefined;
@@ -194,10 +197,10 @@ const consentText = (consent: SafeText) =>
     ? words('You agreed to it.')
     : say`${asSentence(consent)}.`;
 
-/** Returns the outcome of a failed change for people. Undefined if `kindOf` returns undefined. */
+/** Returns the outcome of a failed change for people. Undefined if `outcomeKindOf` returns undefined. */
 function failedOutcome(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
-  const kind = kindOf(failure);
+  const kind = outcomeKindOf(failure);
   if (kind === undefined) return undefined;
 
   if (kind === 'declined')
@@ -225,7 +228,7 @@ const afterUnknown =
   'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.';
 
 /** The kind of outcome for error codes of this server. */
-const kinds: Readonly<Record<string, OutcomeKind>> = {
+const kindOfCode: Readonly<Record<string, OutcomeKind>> = {
   AlreadyDecided: 'used',
   WrongName: 'misnamed',
   Repeated: 'used',
@@ -234,9 +237,9 @@ const kinds: Readonly<Record<string, OutcomeKind>> = {
 };
 
 /** Returns the kind of outcome. Undefined for a read, and if the state of a plan could not be read, because the person may then click again. */
-function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
-  if (mayHaveHappened === undefined) return kinds[code];
+function outcomeKindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
+  if (mayHaveHappened === undefined) return kindOfCode[code];
   if (mayHaveHappened) return 'unknown';
   // A status means that the service answered, and rejected the change or the read before the change.
-  return status === undefined ? (kinds[code] ?? 'refused') : 'rejected';
+  return status === undefined ? (kindOfCode[code] ?? 'refused') : 'rejected';
 }

@@ -77,10 +77,12 @@ function readColumns(columns: Fields): UnpackedParts | undefined {
 
   const etags: readonly unknown[] = Array.isArray(columns.etags) ? columns.etags : [];
   const parts = partNumbers.map((partNumber, index): UploadPart => {
-    const time = times[index] ?? 0;
+    // Each part has a size and a time, because the columns have the same length, so the defaults are only for the compiler.
+    const [size = 0, time = 0] = [sizes[index], times[index]];
     return {
       partNumber,
-      size: (sizes[index] ?? 0) * unit,
+      size: size * unit,
+      // In the columns, zero stands for an unknown time, and an empty text for a missing ETag.
       uploadedAt: time === 0 ? Number.NaN : time * unit,
       etag: readText(etags[index]) || undefined,
     };
