@@ -18,7 +18,7 @@ import type { SharedMessages } from './http/replica-messages.js';
 import { type Journal, journalText } from './journal/journal.js';
 import { openStore, type Store } from './journal/open-store.js';
 import { createMemoryPlanStore } from './journal/plan-store.js';
-import { createNotices, recoverInterrupted } from './journal/recovery.js';
+import { createNotices, type RecoveryOptions, recoverInterrupted } from './journal/recovery.js';
 import { questionLimits } from './mcp/client-quirks.js';
 import type { ServerDependencies } from './server.js';
 import { type Log, reasonOf } from './util/log.js';
@@ -111,15 +111,7 @@ export async function startRuntime(
   const pageAndPlans = await openPageAndPlans(config, store, now, log, localPage);
 
   const thisProcess = { pid: process.pid, host: hostname() };
-  const monotonicStart = performance.now();
-  const uptimeMs = () => performance.now() - monotonicStart;
-  // A change before `started` is of an earlier process, even if the process ID is the same.
-  const recoveryOptions = { journal, process: thisProcess, started: now(), uptimeMs, now, timeoutMs, log };
-  // Starts the recovery in the background. In the journal, the recovery ends the unfinished changes of processes that are gone. `notices.take`
-  // waits for the recovery, and returns the notices about those changes for one caller.
-  const notices = createNotices((errorLevel) => recoverInterrupted({ ...recoveryOptions, errorLevel }));
-  // Looks again at intervals, because a process on another host counts as gone only minutes after its change, when perhaps no call comes.
-  const recoveryTimer = setInterval(notices.recoverIfIdle, recoveryMs).unref();
+  const { notices, recoveryTimer } = startRecovery({ journal, process: thisProcess, now, timeoutMs, log });
 
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
@@ -171,6 +163,21 @@ export async function startRuntime(
       await telemetry?.close();
     },
   };
+}
+
+/**
+ * Starts the recovery in the background: in the journal, it ends the unfinished changes of processes that are gone. `notices.take` waits for the
+ * recovery, and returns the notices about those changes for one caller.
+ */
+function startRecovery(options: Pick<RecoveryOptions, 'journal' | 'process' | 'now' | 'timeoutMs' | 'log'>) {
+  const monotonicStart = performance.now();
+  const uptimeMs = () => performance.now() - monotonicStart;
+  // A change before `started` is of an earlier process, even if the process ID is the same.
+  const started = options.now();
+  const notices = createNotices((errorLevel) => recoverInterrupted({ ...options, started, uptimeMs, errorLevel }));
+  // Looks again at intervals, because a process on another host counts as gone only minutes after its change, when perhaps no call comes.
+  const recoveryTimer = setInterval(notices.recoverIfIdle, recoveryMs).unref();
+  return { notices, recoveryTimer };
 }
 
 /** Waits. Resolves early, without an error, if the signal aborts. */
