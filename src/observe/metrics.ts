@@ -45,19 +45,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     for (const accountLabel of accountLabels)
       for (const outcome of ['unknown', 'journal_unavailable']) calls.inc({ tool, outcome, ...accountLabel }, 0);
   }
-  new Counter({
-    name: 'cloudops_interrupted_changes_total',
-    help: 'Changes of processes that are gone, which this process has ended as unknown',
-    labelNames: ['tool'],
-    registers,
-    collect() {
-      this.reset();
-      for (const tool of tools) this.inc({ tool }, 0);
-      // The journal may have tools that this process does not know, for example of another version.
-      for (const [tool, count] of state.interruptedChanges())
-        this.inc({ tool: tools.includes(tool) ? tool : 'other' }, count);
-    },
-  });
+  registerInterruptedChanges(registers, tools, state);
 
   const durations = new Histogram({
     name: 'cloudops_call_duration_seconds',
@@ -90,20 +78,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   gauge('cloudops_issuer_reachable', "1 if the issuer's keys could be fetched last", state.issuerReachable);
   gauge('cloudops_authentication_ready', '1 if callers can be authenticated', state.authenticationReady);
 
-  const waitingPlans = state.waitingPlans && withReadLimit(state.waitingPlans);
-  new Gauge({
-    name: 'cloudops_waiting_decisions',
-    help: 'Decisions that people have not made: questions of this server, and plans for the page, which all servers share',
-    labelNames: ['way'],
-    registers,
-    async collect() {
-      // Removes the last number of plans, which would stay if the plans cannot be read now.
-      this.reset();
-      this.set({ way: 'question' }, state.waitingQuestions());
-      const plans = await waitingPlans?.();
-      if (plans !== undefined) this.set({ way: 'page' }, plans);
-    },
-  });
+  registerWaitingDecisions(registers, state);
 
   return {
     /** Counts a call that has ended. `outcome` is undefined if the call threw an error. */
@@ -118,6 +93,48 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     /** Returns the metrics in the text format of Prometheus. */
     text: (): Promise<string> => registry.metrics(),
   };
+}
+
+/** Registers the counter of changes that this process has ended as unknown. `state` has the counts, and each scrape copies them. */
+function registerInterruptedChanges(
+  registers: Registry[],
+  tools: readonly string[],
+  state: Pick<ProcessState, 'interruptedChanges'>,
+): void {
+  new Counter({
+    name: 'cloudops_interrupted_changes_total',
+    help: 'Changes of processes that are gone, which this process has ended as unknown',
+    labelNames: ['tool'],
+    registers,
+    collect() {
+      this.reset();
+      for (const tool of tools) this.inc({ tool }, 0);
+      // The journal may have tools that this process does not know, for example of another version.
+      for (const [tool, count] of state.interruptedChanges())
+        this.inc({ tool: tools.includes(tool) ? tool : 'other' }, count);
+    },
+  });
+}
+
+/** Registers the gauge of decisions that people have not made. */
+function registerWaitingDecisions(
+  registers: Registry[],
+  state: Pick<ProcessState, 'waitingQuestions' | 'waitingPlans'>,
+): void {
+  const countPlans = state.waitingPlans && withReadLimit(state.waitingPlans);
+  new Gauge({
+    name: 'cloudops_waiting_decisions',
+    help: 'Decisions that people have not made: questions of this server, and plans for the page, which all servers share',
+    labelNames: ['way'],
+    registers,
+    async collect() {
+      // Removes the last number of plans, which would stay if the plans cannot be read now.
+      this.reset();
+      this.set({ way: 'question' }, state.waitingQuestions());
+      const plans = await countPlans?.();
+      if (plans !== undefined) this.set({ way: 'page' }, plans);
+    },
+  });
 }
 
 /** Time limit for reading the number of plans (milliseconds), so that a database that hangs does not hold up the other metrics. */
