@@ -138,7 +138,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
 
   return {
     /** Starts to wait for a reply (see `ExpectReply`). */
-    expect(from: Correspondent, expected: ExpectedReply, receive: Receive): ReplyWait {
+    expectReply(from: Correspondent, expected: ExpectedReply, receive: Receive): ReplyWait {
       const replyKey = replyKeyOf(from, expected);
       // If the other replicas cannot be told, replies to this process still arrive.
       const announced = shared?.announce(replyKey).catch(logFailure);

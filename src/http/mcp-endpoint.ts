@@ -108,7 +108,8 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
       newId,
       begin: (client) => sessions.begin(caller, client),
       // Undefined without a session, because then no reply of the client can reach the call.
-      expect: session && ((expected, receive) => inbox.expect({ caller, session: session.id }, expected, receive)),
+      expectReply:
+        session && ((expected, receive) => inbox.expectReply({ caller, session: session.id }, expected, receive)),
     };
     const readMessage = async () => shortMessage ?? takeTurn(() => parseMessage(body));
     await serveCall({ request, response, principal, session, conversation, readMessage });

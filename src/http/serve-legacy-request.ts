@@ -17,7 +17,7 @@ export interface Conversation {
   /** Starts a session with a client that has sent `initialize`. Returns the session's ID. */
   begin(client: Client): string;
   /** Starts to wait for a reply of the client. Undefined without a session, because replies are matched to calls by the session. */
-  readonly expect?: ExpectReply | undefined;
+  readonly expectReply?: ExpectReply | undefined;
   /** Returns a new ID for a question. The IDs of the SDK would repeat, because each request has its own SDK server, which counts from 0. */
   readonly newId: () => string;
 }
@@ -67,10 +67,10 @@ export async function serveLegacyRequest(
 
 /** Returns a function that runs work that waits for a person. Meanwhile, `cancel` gets the client's cancellation of the request with this ID. */
 const createCancellableWait =
-  (id: RequestId, { expect }: Conversation, cancel: (cancellation: JSONRPCMessage) => void): Wait =>
+  (id: RequestId, { expectReply }: Conversation, cancel: (cancellation: JSONRPCMessage) => void): Wait =>
   async (work) => {
     // The cancellation comes with another HTTP request, which only a session can match to this request.
-    const cancellation = expect?.({ kind: 'cancellation', id }, cancel);
+    const cancellation = expectReply?.({ kind: 'cancellation', id }, cancel);
     // Before the work asks a question, the other replicas must know of this wait, or they would drop the cancellation.
     await cancellation?.announced;
     return work().finally(cancellation?.end);
@@ -138,17 +138,17 @@ function writeEvent(response: ServerResponse, text: string): void {
  * Creates the questions of one call. Each has two IDs: `question.id` from the SDK server, and `idForClient`. The client does not get the SDK
  * server's IDs, because these repeat and other clients could guess them.
  */
-function createQuestions({ expect, newId }: Conversation) {
+function createQuestions({ expectReply, newId }: Conversation) {
   /** The questions of the call, also those that were answered, by the SDK server's ID. */
   const questions = new Map<RequestId, { readonly idForClient: string; endWait(): void }>();
 
   return {
     /** Returns the question with its ID for the client. Starts to wait for the answer, which `receive` gets. */
     async register(question: JSONRPCRequest, receive: (answer: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
-      if (expect === undefined) throw new Error('There is no session in which the client could answer.');
+      if (expectReply === undefined) throw new Error('There is no session in which the client could answer.');
       const idForClient = newId();
       // The SDK server knows only `question.id`, so the answer gets that ID back.
-      const { announced, end } = expect({ kind: 'answer', id: idForClient }, (answer) =>
+      const { announced, end } = expectReply({ kind: 'answer', id: idForClient }, (answer) =>
         receive({ ...answer, id: question.id }),
       );
       questions.set(question.id, { idForClient, endWait: end });

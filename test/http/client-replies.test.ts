@@ -35,7 +35,7 @@ const inboxOf = (shared: SharedMessages) =>
 
 test('a wait that ends while it is announced leaves nothing behind', async () => {
   const { keys, shared, endAnnouncing } = slowStore();
-  const wait = inboxOf(shared).expect(from, expected, () => undefined);
+  const wait = inboxOf(shared).expectReply(from, expected, () => undefined);
   wait.end();
   endAnnouncing();
   await wait.announced;
@@ -45,9 +45,9 @@ test('a wait that ends while it is announced leaves nothing behind', async () =>
 test('a later wait for the same reply stays announced', async () => {
   const { keys, shared, endAnnouncing } = slowStore();
   const inbox = inboxOf(shared);
-  const first = inbox.expect(from, expected, () => undefined);
+  const first = inbox.expectReply(from, expected, () => undefined);
   first.end();
-  const second = inbox.expect(from, expected, () => undefined);
+  const second = inbox.expectReply(from, expected, () => undefined);
   endAnnouncing();
   await second.announced;
   await new Promise(setImmediate);
