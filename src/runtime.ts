@@ -103,8 +103,13 @@ export async function startRuntime(
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
   /** Aborts to end the programs that print access keys. */
   const keyPrograms = new AbortController();
-  const keyOptions = { env: config.otherVariables, now, log, stop: keyPrograms.signal };
-  const accounts = openAccounts(config.accounts, { ...keyOptions, sandbox: sandbox?.cloud });
+  const accounts = openAccounts(config.accounts, {
+    env: config.otherVariables,
+    now,
+    log,
+    stop: keyPrograms.signal,
+    sandbox: sandbox?.cloud,
+  });
 
   const store = openStore(config.journal, now, { log, addressFile: config.journalFile });
   const journal = await store.openJournal();

@@ -399,7 +399,7 @@ export async function answerClick(
   });
   // An earlier click decided the plan, so this click did nothing.
   if (earlierDecision !== undefined) return resultForView(outcome, plan, earlierDecision);
-  // The person at this machine, who has no name, knows who decided.
+  // The person at this machine, who has no name, knows who decided, so the view shows only the outcome.
   if (user.person === undefined) return resultForView(outcome, plan);
 
   // A signed-in person reads who decided and when, like everybody who opens the plan later.

@@ -76,7 +76,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         throw error;
       }
 
-      // Gives up no place twice, because `waitOutside` always takes a place again before it ends.
+      // `waitOutside` also calls this function, but takes a place again before it ends, so no place is given up twice.
       const leave = () => {
         uncountCall();
         places.leave();
@@ -222,13 +222,14 @@ export function createRateLimiter(
   return (key = '') => {
     const at = now().getTime();
     const bucket = buckets.get(key) ?? { tokens: burst, at };
-    const tokens = Math.min(burst, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * perSecond);
+    const refilled = Math.min(burst, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * perSecond);
+    const isEmpty = refilled < 1;
 
     // Deleted first, so that the map is in the order of use.
     buckets.delete(key);
-    buckets.set(key, { tokens: tokens < 1 ? tokens : tokens - 1, at });
+    buckets.set(key, { tokens: isEmpty ? refilled : refilled - 1, at });
     const [oldest] = buckets.keys();
     if (buckets.size > rememberedKeys && oldest !== undefined) buckets.delete(oldest);
-    return tokens < 1 ? Math.ceil((1 - tokens) / perSecond) : 0;
+    return isEmpty ? Math.ceil((1 - refilled) / perSecond) : 0;
   };
 }

@@ -36,7 +36,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
   return {
     /** Returns the value of the request's cookie; undefined if the cookie is missing, forged or expired, or came twice. */
     read(context: Context): Value | undefined {
-      // Of two cookies, another host may have set the one that Hono reads.
+      // If two cookies came, another host may have set the one that Hono reads, so neither counts.
       const text = cameTwice(context, name) ? undefined : seal.open(getCookie(context, name) ?? '');
       const value = text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
       return value !== undefined && value.expiresAt > now().getTime() ? value : undefined;

@@ -150,7 +150,7 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
       () => journal(onlyCaller, journalAccounts),
     ),
   ];
-  // The sandbox holds the work of all callers.
+  // The sandbox holds the work of all callers, so only a caller who may see all of it gets the resource.
   if (sandbox !== undefined && seesAllCallers) {
     const description = 'What the built-in sandbox holds, and what it was asked';
     documents.push(document('sandbox', 'cloudops://sandbox', 'Sandbox', description, sandbox));

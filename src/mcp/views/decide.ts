@@ -44,7 +44,7 @@ export async function decide(
     const outcome = await callTool(operation, { ...plannedArgs, ...extraArgs }, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
-    // `call` becomes the ticket of a new plan. It has no `planOnly`, with which a click on the new plan would only plan again.
+    // `call` becomes the ticket of a new plan. It leaves out `planOnly` (`extraArgs`), with which a click on the new plan would only plan again.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 

@@ -15,6 +15,7 @@ export function packParts(listedParts: readonly UploadPart[]): string | undefine
   if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
     return undefined;
 
+  // ETags hardly deflate. If they alone would reach the limit, packing them is not even tried.
   if (parts.length * packedEtagLength < maximumPacked) {
     // The ETags are escaped, because the view shows them.
     const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
