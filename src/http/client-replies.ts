@@ -82,7 +82,7 @@ export type ExpectReply = (expected: ExpectedReply, receive: Receive) => ReplyWa
  */
 export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   /** The waits of this process, by reply key. */
-  const receivers = new Map<string, { readonly receive: Receive; readonly announced: ReplyWait['announced'] }>();
+  const waits = new Map<string, { readonly receive: Receive; readonly announced: ReplyWait['announced'] }>();
   /** The reply key: the same text in all replicas for one reply of one session. */
   const replyKeyOf = ({ caller, session }: Correspondent, { kind, id }: ExpectedReply) =>
     digestOf([caller, session, kind, id]);
@@ -95,20 +95,20 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   const withdrawAnnouncement = async (replyKey: string, announced: ReplyWait['announced']): Promise<void> => {
     // The announcement must be complete first, because it would stay if it arrived after `shared.forget`.
     await announced;
-    if (!receivers.has(replyKey)) await shared?.forget(replyKey);
+    if (!waits.has(replyKey)) await shared?.forget(replyKey);
   };
 
   const endWait = (replyKey: string, receive: Receive): void => {
-    const receiver = receivers.get(replyKey);
-    // Another receiver belongs to a later call with the same reply key, which continues to wait.
-    if (receiver?.receive !== receive) return;
-    receivers.delete(replyKey);
-    withdrawAnnouncement(replyKey, receiver.announced).catch(logFailure);
+    const wait = waits.get(replyKey);
+    // Another wait belongs to a later call with the same reply key, which continues to wait.
+    if (wait?.receive !== receive) return;
+    waits.delete(replyKey);
+    withdrawAnnouncement(replyKey, wait.announced).catch(logFailure);
   };
 
   /** Gives a message to the call that waits for it. Returns false if no call of this process waits. */
   const deliverHere = (replyKey: string, message: JSONRPCMessage): boolean => {
-    const receive = receivers.get(replyKey)?.receive;
+    const receive = waits.get(replyKey)?.receive;
     if (receive === undefined) return false;
     endWait(replyKey, receive);
     receive(message);
@@ -117,7 +117,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
 
   /** Delivers the messages that other replicas have received for calls of this process. */
   const deliverShared = async (messages: SharedMessages): Promise<void> => {
-    for (const { key: replyKey, message: sealed } of await messages.read([...receivers.keys()])) {
+    for (const { key: replyKey, message: sealed } of await messages.read([...waits.keys()])) {
       // Undefined if the text was sealed with other state keys, or for another reply.
       const text = sealFor(replyKey).open(sealed);
       const reply = text === undefined ? undefined : replyIn(JSON.parse(text));
@@ -129,7 +129,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   /** Polls for messages from other replicas until no call of this process waits. */
   const poll = async (messages: SharedMessages): Promise<void> => {
     isPolling = true;
-    while (receivers.size > 0) {
+    while (waits.size > 0) {
       await delay(pollMs, undefined, { ref: false });
       await deliverShared(messages).catch(logFailure);
     }
@@ -142,7 +142,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
       const replyKey = replyKeyOf(from, expected);
       // If the other replicas cannot be told, replies to this process still arrive.
       const announced = shared?.announce(replyKey).catch(logFailure);
-      receivers.set(replyKey, { receive, announced });
+      waits.set(replyKey, { receive, announced });
       if (shared !== undefined && !isPolling) void poll(shared);
       return { announced, end: () => endWait(replyKey, receive) };
     },
