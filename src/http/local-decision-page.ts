@@ -107,15 +107,17 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
     /** Opens a tab for the waiting plans. If a tab is open, does nothing, because that tab will show them. Rejects if `open` rejects. */
     async show(): Promise<void> {
       if (tab.isOpen()) return;
-      // If an earlier tab never loaded, its file is still there.
-      await redirectFile?.remove();
-      // The tab cannot poll before the browser has started.
+      // Before anything is awaited, because two plans at the same time must not open two tabs. The tab cannot poll before the browser has started.
       tab.countAsOpenFor(startMs + goneMs);
-      redirectFile = await open(page.url).catch((error: unknown) => {
+      try {
+        // If an earlier tab never loaded, its file is still there.
+        await redirectFile?.remove();
+        redirectFile = await open(page.url);
+      } catch (error) {
         // No tab will open, so the next plan tries again.
         tab.countAsClosed();
         throw error;
-      });
+      }
     },
     async close(): Promise<void> {
       await redirectFile?.remove();

@@ -178,6 +178,12 @@ test('one tab shows one plan after the other; a new one is opened only when it i
   expect(removed).toHaveBeenCalled();
 });
 
+test('two plans at the same time open one tab', async () => {
+  const { page, opened } = await setUp();
+  await Promise.all([page.show(), page.show()]);
+  expect(opened).toHaveLength(1);
+});
+
 test('after a browser that could not be opened, the next plan opens it on the same server', async () => {
   const { page, setBrowser, ask, click, post, opened, requests } = await setUp();
   setBrowser(false);
