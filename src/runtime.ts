@@ -302,7 +302,7 @@ function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promi
 }
 
 /** The refusal of a call if a part of this server cannot be loaded. It lists no problems, because the code is enough. */
-const partUnavailable = () => new Refusal('SenderUnavailable', []);
+const partUnavailable = () => new Refusal('SenderUnavailable');
 
 /** Returns a sandbox that starts when it is first needed, or at once if an option is set, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {

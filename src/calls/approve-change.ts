@@ -100,7 +100,7 @@ async function clickDecision(
   if (answeredAfterMs < shortestReadMs)
     throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
   const requiredName = nameToType(call);
-  if (decision === 'accept' && !isTyped(requiredName, typedName)) throw new Refusal('WrongName', []);
+  if (decision === 'accept' && !isTyped(requiredName, typedName)) throw new Refusal('WrongName');
 
   const consent = isInView ? 'clicked' : 'page';
   const record = { consent, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
@@ -144,7 +144,7 @@ async function askUser(
 
   const { kind: replyKind } = reply;
   // A wrong name is no decision, even if a program sent the name.
-  if (replyKind === 'wrongName') throw new Refusal('WrongName', []);
+  if (replyKind === 'wrongName') throw new Refusal('WrongName');
   const answeredAfterMs = now().getTime() - askedAt;
   // A client that replies too early for a person has answered by itself. At this process's own terminal (`isDirect`), no client can do that, and
   // `unanswered` is no reply.

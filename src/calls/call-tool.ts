@@ -128,7 +128,7 @@ async function runPreflight(
   // This case is only for the type, because a read never asks the user.
   if (outcome.kind === 'inputRequired') return call;
   const { failure } = outcome;
-  if (failure.code === 'Stopping') throw new Refusal('Stopping', []);
+  if (failure.code === 'Stopping') throw new Refusal('Stopping');
   if (codesOf(failure).some((code) => preflight.decisiveErrors?.includes(code))) {
     const summary = say`${own(operation.name)} was not sent. ${failure.summary}`;
     return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } };

@@ -36,7 +36,7 @@ export async function claimPlan(
   const claimed = await plans.claim(nonce, { kind, person, at: now().getTime(), reason }).catch((error: unknown) => {
     throw stateUnavailable(error, tool, log);
   });
-  if (claimed === 'taken') throw new Refusal('AlreadyDecided', []);
+  if (claimed === 'taken') throw new Refusal('AlreadyDecided');
   return claimed === 'claimed' ? nonce : undefined;
 }
 
@@ -78,7 +78,7 @@ export async function recordDecline(
   { refusals, plans, now }: Pick<CallDependencies, 'refusals' | 'plans' | 'now'>,
 ): Promise<Refusal> {
   const recorded = await refusals.decline({ ...draft, time: now().toISOString(), ...record }, isDismissed);
-  if (recorded === 'spent') throw new Refusal('AlreadyDecided', []);
+  if (recorded === 'spent') throw new Refusal('AlreadyDecided');
   const problems = [...refusal.problems];
   if (record.reason !== undefined) problems.push(reasonText(record.reason));
   if (recorded === 'unwritten' && kind === 'declined') problems.push(unwrittenNote);

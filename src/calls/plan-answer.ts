@@ -121,7 +121,7 @@ async function storePlan(
   { plans, now }: CallDependencies,
 ): Promise<Refusal | undefined> {
   // A plan with a secret is never stored, but a plan with the name of a secret file may be.
-  if (holdsSecret(call)) return new Refusal('SecretByValue', []);
+  if (holdsSecret(call)) return new Refusal('SecretByValue');
   // Journal entries and their drafts call the request's idempotency key `digest`.
   const { tool, caller, client, digest: requestKey } = draft;
   const planToStore: KeptPlan = {
@@ -148,7 +148,7 @@ async function storePlan(
     case 'tooLong':
       return tooLargeToShow(call, { reason: words('its plan is too long to wait for a decision') });
     case 'tooMany':
-      return new Refusal('TooManyWaiting', []);
+      return new Refusal('TooManyWaiting');
     case 'unwritable':
       // The code fits, because the plans are stored beside the journal.
       return new Refusal('JournalUnavailable', [say`the plans that wait beside it cannot be written`]);

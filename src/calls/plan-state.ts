@@ -235,12 +235,12 @@ function acceptedEarlier({ what, time }: RecordedChange, ending: Ending, call: F
 /** Makes the refusal of a declined change from its journal entry. */
 const refusalIn = ({ consent, approver, reason }: RecordedChange): Refusal =>
   consent === 'program'
-    ? new Refusal('NobodyAsked', [])
+    ? new Refusal('NobodyAsked')
     : refusalOf({ kind: consent === 'withdrawn' ? consent : 'declined', person: approver, reason });
 
 /** Makes the refusal of a plan from the decision against it. */
 function refusalOf({ kind, person, reason }: Pick<PlanDecision, 'kind' | 'person' | 'reason'>): Refusal {
-  if (kind === 'withdrawn') return new Refusal('Withdrawn', []);
+  if (kind === 'withdrawn') return new Refusal('Withdrawn');
   const problems = sentences(say`this plan was declined`, reason !== undefined && reasonText(reason));
   return person === undefined ? new Refusal('Declined', problems) : declinedByAnother(problems);
 }

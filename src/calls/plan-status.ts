@@ -413,7 +413,7 @@ type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now' | 'log'>;
 
 /** Withdraws a waiting plan. @throws Refusal if the plan was decided already */
 export async function withdrawPlan(nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> {
-  await endPlan('withdrawn', { consent: 'withdrawn', nonce }, new Refusal('Withdrawn', []), draft, recording);
+  await endPlan('withdrawn', { consent: 'withdrawn', nonce }, new Refusal('Withdrawn'), draft, recording);
   return {
     kind: 'succeeded',
     success: {

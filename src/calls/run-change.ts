@@ -157,7 +157,7 @@ async function decideAndClaim(
 
   // The nonce may be spent by an earlier refusal that the journal does not have yet.
   const { nonce } = decision.record;
-  if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
+  if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided');
   const decidedAt = dependencies.now();
   const claimedNonce = await claimPlan(decision, draft.tool, dependencies);
   // Tells the decision page that the plan is claimed, so that the page itself stores neither a decision nor an outcome.

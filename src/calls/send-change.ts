@@ -131,7 +131,7 @@ function beginRefusal(
     case 'unwritable':
       return new Refusal('JournalUnavailable', [say`${defined(hindrance.reason)}`]);
     case 'consentUsed':
-      return new Refusal('AlreadyDecided', []);
+      return new Refusal('AlreadyDecided');
     case 'budgetSpent':
       return budgetSpent(hindrance.budget, hindrance);
     case 'duplicate':

@@ -62,7 +62,7 @@ export async function unlessStopped<Result>(
   work: (workSignal: AbortSignal) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  if (stop?.aborted) throw new Refusal('Stopping', []);
+  if (stop?.aborted) throw new Refusal('Stopping');
 
   /** Aborts the work: in `abort` when `signal` aborts, and in the `finally` below in all other cases. */
   const workController = new AbortController();
@@ -74,7 +74,7 @@ export async function unlessStopped<Result>(
   /** Rejects `stopping`, which ends the wait. */
   let rejectStopping: () => void = () => {};
   const stopping = new Promise<never>((_, reject) => {
-    rejectStopping = () => reject(new Refusal('Stopping', []));
+    rejectStopping = () => reject(new Refusal('Stopping'));
   });
   stop?.addEventListener('abort', rejectStopping);
 

@@ -11,7 +11,7 @@ export class Refusal extends Error {
   readonly more: Partial<Pick<Failure, 'planId' | 'mayHaveHappened' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
     readonly reason?: SafeText;
   };
-  constructor(code: RefusalCode, problems: readonly SafeText[], more: Refusal['more'] = {}) {
+  constructor(code: RefusalCode, problems: readonly SafeText[] = [], more: Refusal['more'] = {}) {
     super(code);
     this.code = code;
     this.problems = problems;

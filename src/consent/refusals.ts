@@ -93,7 +93,7 @@ export function createRefusals(
     const digests = await refusedDigests(caller, client);
     // If the journal cannot be read, nobody is asked, because the user may have declined too often.
     if (digests === undefined) return unreadable();
-    return digests.length >= mostDeclined ? new Refusal('TooManyRefusals', []) : undefined;
+    return digests.length >= mostDeclined ? new Refusal('TooManyRefusals') : undefined;
   };
 
   /** See `Refusals`. A dismissed question about this change is no reason, but counts among the declined changes. */

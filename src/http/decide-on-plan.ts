@@ -217,7 +217,7 @@ function describeDecision({ decision }: FoundPlan): SafeText {
  */
 const outcomeOf = (plan: FoundPlan): EndedOutcome => {
   if (plan.outcome !== undefined) return { ...plan.outcome, isOfPlan: true };
-  const failure = refusalFailure(plan.tool, new Refusal('AlreadyDecided', []), { isChange: true });
+  const failure = refusalFailure(plan.tool, new Refusal('AlreadyDecided'), { isChange: true });
   const mayBeSent = plan.decision === undefined || plan.decision.kind === 'accepted';
   const summary = words(mayBeSent ? 'The outcome of this change is not known yet.' : 'Nothing was sent.');
   return { kind: 'failed', failure: { ...failure, summary } };

@@ -66,7 +66,7 @@ export async function decide(
 const earlierClickText = words('An earlier click decided this. This one sent nothing.');
 
 const refused = (code: 'TicketRefused' | 'TicketExpired'): ClickResult => ({
-  outcome: refusedChange(decideTool, new Refusal(code, [])),
+  outcome: refusedChange(decideTool, new Refusal(code)),
   call: { tool: decideTool, args: {} },
 });
 
