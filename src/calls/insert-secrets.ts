@@ -32,8 +32,8 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       // The agent's name is only compared with the names in the folder, and never becomes a path itself.
       const files = await filesIn(folder);
       const file = files.get(name);
-      // An agent may have passed the secret itself as its name, so only a text that can be a file name is shown. A short secret can be such a
-      // text, but the agent that gets it has sent it.
+      // An agent may have passed the secret itself as its name, so only a text that can be a file name is shown. A short secret may look like a
+      // file name, but the text only goes back to the agent that has sent the secret.
       const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
       if (file === undefined)
         return problem(say`${shownName} does not exist; ${suggestionsFor(name, [...files.keys()])}`);

@@ -37,8 +37,8 @@ export async function resolveCall(
   // The validated arguments name secret files. `input` has the contents of these files instead, and no control arguments.
   const validArgs = validate(operation, args, cloud.region, argumentName);
   const withSecrets = await insertSecrets(operation, validArgs, secretFiles, cloud.region);
+  const { nameBySecretPath } = withSecrets;
   const { control, input } = splitControlArguments(withSecrets.input);
-  const { nameBySecretPath: secretNames } = withSecrets;
 
   const { endpoint, request, regionSource } = await resolveRequest(operation, input, cloud, account, accountName);
   const isOffered = (tool: string) =>
@@ -54,10 +54,10 @@ export async function resolveCall(
     change,
     verificationHint: change.verificationHint(input, endpoint.region),
     isDefaultAccount: isDefault,
-    ...(await partsToShow({ operation, input, request, endpoint, secretNames })),
+    ...(await partsToShow({ operation, input, request, endpoint, nameBySecretPath })),
     keyId,
     args: repeatableArguments(validArgs, accountName),
-    secretNames,
+    nameBySecretPath,
     regionSource,
     budget: budgetOf(cloud, account.budget, principal?.name),
     followTool: followToolOf(operation, operations, isOffered),
@@ -116,7 +116,7 @@ function operationForCloud(operation: Operation, { storageHeaders }: Cloud): Ope
 /** Stands for the idempotency token in the request of a plan. It has only characters that no format escapes. */
 const shownToken = 'added-when-sent';
 
-type UnsentChange = Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'secretNames'>;
+type UnsentChange = Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'nameBySecretPath'>;
 
 /** Makes the arguments and the request to show, with words in place of the secrets. */
 export async function partsToShow(call: UnsentChange): Promise<Pick<ResolvedChange, 'shownInput' | 'shownRequest'>> {
@@ -129,6 +129,7 @@ async function requestToShow(
   { operation, input, request, endpoint }: UnsentChange,
   shownInput: UnsentChange['input'],
 ): Promise<WireRequest> {
+  // Without secrets, `withoutSecrets` has returned the input itself.
   const hasSecrets = shownInput !== input;
   const token = operation.takesToken === true ? shownToken : undefined;
   if (!hasSecrets && token === undefined) return request;

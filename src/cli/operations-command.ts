@@ -222,7 +222,7 @@ const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'repl
 
 /** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
-  const { input, secretNames } = await exampleInputOf(operation, example);
+  const { input, nameBySecretPath } = await exampleInputOf(operation, example);
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const endpoint = resolveEndpoint(exampleCloud(service), operation, apiRequest.region);
@@ -232,14 +232,14 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
     const { method, headers, target, body } = request;
     return requestLines({ method, url: endpoint.origin + target, headers, body });
   }
-  const partsShown = await partsToShow({ operation, input, request, endpoint, secretNames });
+  const partsShown = await partsToShow({ operation, input, request, endpoint, nameBySecretPath });
   const plan = makePlan({
     operation,
     change,
     // The call has no control arguments, so its arguments (`args`) are the input.
     input,
     args: input,
-    secretNames,
+    nameBySecretPath,
     request,
     ...partsShown,
     endpoint,
@@ -256,15 +256,14 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
 async function exampleInputOf(operation: Operation, example: ExampleInput) {
   const exampleArgs = operation.input().parse(example);
   // `insertSecrets` throws if the rules of an argument refuse a made-up secret. Then the request is shown without secrets.
-  const { input: allArgs, nameBySecretPath: secretNames } = await insertSecrets(
-    operation,
-    exampleArgs,
-    madeUpSecrets,
-    exampleRegion,
-  ).catch(() => ({ input: exampleArgs, nameBySecretPath: {} }));
+  const withSecrets = insertSecrets(operation, exampleArgs, madeUpSecrets, exampleRegion);
+  const { input: allArgs, nameBySecretPath } = await withSecrets.catch(() => ({
+    input: exampleArgs,
+    nameBySecretPath: {},
+  }));
   // An operation never gets control arguments, such as `planOnly`.
   const input = Object.fromEntries(Object.entries(allArgs).filter(([name]) => !controlArguments.includes(name)));
-  return { input, secretNames };
+  return { input, nameBySecretPath };
 }
 
 const exampleRegion = 'jp-east-1';

@@ -94,8 +94,8 @@ export interface PlanInput {
   /** The present state of the thing that would change: see `Plan.found`. */
   readonly found?: SafeText | undefined;
   readonly alert?: SafeText | undefined;
-  /** Names of the secret files that the call gives, by the dotted path of the secret. `Operation.secretNames` has paths of arguments instead. */
-  readonly secretNames?: Readonly<Record<string, string>>;
+  /** Names of the secret files that the call gives, by the dotted path of the secret. */
+  readonly nameBySecretPath?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -203,9 +203,9 @@ const risksIn = (risks: readonly Risk[]): SafeText =>
   );
 
 /** A warning for each secret that came in the call itself. If the operation takes the name of a secret file instead, the warning says so. */
-function pastedSecretWarnings({ operation, input, secretNames = {} }: PlanInput): readonly SafeText[] {
+function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: PlanInput): readonly SafeText[] {
   const pasted = (operation.secrets ?? []).filter(
-    (path) => textsAt(input, path).length > 0 && secretNames[path] === undefined,
+    (path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined,
   );
   return pasted.map((path) => {
     const namePath = namePathOf(operation, path);
@@ -328,7 +328,7 @@ function undocumentedWarning(paths: readonly string[], costDrivers: readonly str
   return say`Not given: ${join(paths.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`;
 }
 
-type SecretsOfCall = Pick<PlanInput, 'operation' | 'input' | 'secretNames'>;
+type SecretsOfCall = Pick<PlanInput, 'operation' | 'input' | 'nameBySecretPath'>;
 
 /** Copies a value with words in place of each secret of a call (`secretMarks`). Without secrets, returns the value itself. */
 export function withoutSecrets<Value>(call: SecretsOfCall, value: Value): Value {
@@ -338,10 +338,10 @@ export function withoutSecrets<Value>(call: SecretsOfCall, value: Value): Value 
 }
 
 /** The words in place of each secret of a call: the name of the secret file, or a fingerprint. */
-function secretMarks({ operation, input, secretNames = {} }: SecretsOfCall): ReadonlyMap<string, string> {
+function secretMarks({ operation, input, nameBySecretPath = {} }: SecretsOfCall): ReadonlyMap<string, string> {
   const marks = new Map<string, string>();
   for (const path of operation.secrets ?? []) {
-    const name = secretNames[path];
+    const name = nameBySecretPath[path];
     for (const secret of textsAt(input, path)) {
       if (marks.has(secret)) continue;
       marks.set(secret, name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`);

@@ -90,8 +90,8 @@ export interface Plans {
 }
 
 /** True if a call gives a secret itself and not the name of a secret file. The plan of such a call is never stored. */
-export const holdsSecret = ({ operation, input, secretNames = {} }: PlanInput): boolean =>
-  (operation.secrets ?? []).some((path) => textAt(input, path) !== undefined && secretNames[path] === undefined);
+export const holdsSecret = ({ operation, input, nameBySecretPath = {} }: PlanInput): boolean =>
+  (operation.secrets ?? []).some((path) => textAt(input, path) !== undefined && nameBySecretPath[path] === undefined);
 
 /** Maximum number of waiting plans per caller. */
 const mostWaiting = 20;

@@ -258,7 +258,7 @@ describe('a secret', () => {
   });
 
   test('that was given by its name is that name', async () => {
-    const plan = await planWith({ ...call, secretNames: { password: 'db' } }, (p) => json({ p }));
+    const plan = await planWith({ ...call, nameBySecretPath: { password: 'db' } }, (p) => json({ p }));
     expect(plan).toMatchObject({ body: { p: 'the secret "db" of this server' }, warnings: [] });
   });
 

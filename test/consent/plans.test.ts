@@ -319,7 +319,11 @@ test.each<readonly [string, object, object, boolean]>([
     true,
   ],
   ['none', { credentials: { id: 'a' } }, {}, false],
-])('a plan with secrets %s is kept nowhere: %s', (_how, input, secretNames, holds) => {
-  const call = { operation: { secrets: ['credentials.key', 'token'] }, input, secretNames } as unknown as PlanInput;
+])('a plan with secrets %s is kept nowhere: %s', (_how, input, nameBySecretPath, holds) => {
+  const call = {
+    operation: { secrets: ['credentials.key', 'token'] },
+    input,
+    nameBySecretPath,
+  } as unknown as PlanInput;
   expect(holdsSecret(call)).toBe(holds);
 });

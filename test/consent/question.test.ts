@@ -441,7 +441,9 @@ describe('the plan', () => {
     const call = secretCall();
     const path = 'externalCloudConfig.serviceAccountKey';
     expect(makePlan(call).warnings[0]?.text).toMatch(/came with the call.*service account key name/);
-    expect(makePlan({ ...call, secretNames: { [path]: 'key' } }).warnings[0]?.text).not.toContain('came with the call');
+    expect(makePlan({ ...call, nameBySecretPath: { [path]: 'key' } }).warnings[0]?.text).not.toContain(
+      'came with the call',
+    );
   });
 
   test('quotes a region or a zone that could be any words', () => {
