@@ -93,10 +93,10 @@ function logCall(
 /** True if the call ends with a plan or a question. False if it decides on a plan that was shown before, or if the change needs no consent. */
 const showsPlan = (
   { account: { confirm }, control: { planOnly, planId } }: ResolvedChange,
-  { elicitor, click, look, agreed }: CallContext,
+  { elicitor, click, lookAt, agreed }: CallContext,
 ) =>
   planId === undefined &&
-  look === undefined &&
+  lookAt === undefined &&
   (planOnly || (click === undefined && elicitor?.resumedReply === undefined && agreed !== true && confirm !== 'off'));
 
 /**

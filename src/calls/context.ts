@@ -76,7 +76,7 @@ export interface CallContext {
   /** The click that makes this call. */
   readonly click?: Click | undefined;
   /** The claims of the plan whose state a view asks for. Set only for such a call, which sends nothing. */
-  readonly look?: Click['claims'] | undefined;
+  readonly lookAt?: Click['claims'] | undefined;
   /** Set if the person agreed beforehand, with an option of the command line. */
   readonly agreed?: boolean;
   /** Absent if callers are not authenticated. */

@@ -20,7 +20,7 @@ export async function runChange(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const { click, look: claimsOfShownPlan, principal } = context;
+  const { click, lookAt: claimsOfShownPlan, principal } = context;
   const drafted = draftChange(call, context, dependencies);
   // This call comes from a view, which asks for the state of the plan that it shows.
   if (claimsOfShownPlan !== undefined) return lookAtPlan(claimsOfShownPlan, drafted, context, dependencies);

@@ -188,7 +188,7 @@ async function lookUpOutcome(
   // A call whose `stop` has aborted reads the state of the plan once, and does not wait.
   const stop = waitsForEnd ? undefined : AbortSignal.abort();
   const lookedUp =
-    prepared.kind === 'ready' ? await prepared.callOfPlan({ look: tokenClaimsOf(plan), stop }) : undefined;
+    prepared.kind === 'ready' ? await prepared.callOfPlan({ lookAt: tokenClaimsOf(plan), stop }) : undefined;
   return lookedUp !== undefined && answersLook(lookedUp) ? lookedUp : outcomeOf(plan);
 }
 
@@ -224,7 +224,7 @@ const outcomeOf = (plan: FoundPlan): EndedOutcome => {
 };
 
 /** Makes the call of a plan in the name of the plan's caller: with a click that decides, or only to look up the outcome. */
-type CallOfPlan = (action: Pick<CallContext, 'click' | 'look' | 'stop'>) => Promise<CallOutcome>;
+type CallOfPlan = (action: Pick<CallContext, 'click' | 'lookAt' | 'stop'>) => Promise<CallOutcome>;
 
 /** The call of a plan, or the result of a click if the plan's caller or tool is not known. */
 type PreparedCall =

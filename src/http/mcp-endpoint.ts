@@ -181,7 +181,7 @@ export const reportCalls =
     const startedAt = now().getTime();
     const report = (outcome: CallOutcome | undefined) => {
       // A look at a plan is not counted, because an unknown outcome would be counted again with each look.
-      if (context.look === undefined) metrics.called(operation.name, outcome, now().getTime() - startedAt);
+      if (context.lookAt === undefined) metrics.called(operation.name, outcome, now().getTime() - startedAt);
       if (outcome?.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
     };
     const outcome = callTool(operation, args, context);

@@ -616,7 +616,7 @@ describe('a view that shows a plan', () => {
     await all.call();
     const { digest, nonce, issuedAt } = await all.plan();
     const look = (context: Partial<CallContext> = {}) =>
-      all.call({}, { look: { digest, nonce, issuedAt }, ...context });
+      all.call({}, { lookAt: { digest, nonce, issuedAt }, ...context });
     return { ...all, nonce, look };
   }
 

@@ -54,7 +54,7 @@ test.each<
   ['a planId', 'plan', { planId: 'p' }, {}, false],
   ['an answer that the client brings', 'ask', {}, { elicitor: { ...elicitor, resumedReply } }, false],
   ['a click', 'ask', {}, { click: { decision: 'accept', claims } }, false],
-  ['a question of a view, what became of its plan', 'ask', { planOnly: true }, { look: claims }, false],
+  ['a question of a view, what became of its plan', 'ask', { planOnly: true }, { lookAt: claims }, false],
 ])('%s (confirm: %s)', async (_what, confirm, given, context, isRead) => {
   expect(await readsOf(given, context, confirm)).toEqual(isRead ? ['prod'] : []);
 });

@@ -16,7 +16,7 @@ interface ClickResult {
   readonly earlierDecision?: SafeText;
 }
 
-type ClickContext = Pick<CallContext, 'click' | 'look'>;
+type ClickContext = Pick<CallContext, 'click' | 'lookAt'>;
 
 type CallTool = (operation: Operation, args: ActionToken['args'], context: ClickContext) => Promise<CallOutcome>;
 
@@ -42,14 +42,14 @@ export async function decide(
   const { tool, args: plannedArgs, claims } = opened.token;
   const callPlanned = async (context: ClickContext, extraArgs: ActionToken['args'] = {}): Promise<ClickResult> => {
     const outcome = await callTool(operation, { ...plannedArgs, ...extraArgs }, context);
-    // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
+    // Cannot happen, because a call with a click, with `lookAt` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
     // `call` becomes the ticket of a new plan. It leaves out `planOnly` (`extraArgs`), with which a click on the new plan would only plan again.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 
   // `look` and `again` do not send the change, so the token may have expired.
-  if (decision === 'look') return callPlanned({ look: claims });
+  if (decision === 'look') return callPlanned({ lookAt: claims });
   // A new plan has nothing to do with the old plan or its click, so the context is empty.
   if (decision === 'again') return callPlanned({}, { planOnly: true });
 
@@ -59,7 +59,7 @@ export async function decide(
   if (!mightBeDecidedAlready(result.outcome)) return result;
 
   // An earlier click may have decided on the plan. The outcome of that decision then replaces the failure of this click.
-  const state = await callPlanned({ look: claims });
+  const state = await callPlanned({ lookAt: claims });
   return replacesFailure(state.outcome) ? { ...state, earlierDecision: earlierClickText } : result;
 }
 
