@@ -58,28 +58,28 @@ function questionFor(
  * Checks a change against the journal, and completes its plan.
  * @returns the change with two plans: `plan`, which is stored, is the draft with remarks from the journal, such as about a repetition. `shown` also
  *   has sentences about the caller's other plans, which are not stored, because they change by themselves
- * @param ownNonces nonces of the call's own plan and of the plan that it replaces, which are not reported as other plans
+ * @param noncesToOmit nonces of waiting plans that `shown` does not mention, such as the plan that this plan replaces
  * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
  */
 export async function planChange(
   drafted: DraftedChange,
-  ownNonces: readonly (string | undefined)[],
   context: CallContext,
   dependencies: CallDependencies,
+  noncesToOmit: readonly (string | undefined)[] = [],
 ): Promise<PlannedChange> {
   const { call, draft } = drafted;
   const { control, account } = call;
 
   // `duplicate` is an earlier change with the same request. `repeats` tells the journal later which earlier change may be repeated.
   const { duplicate, repeats, consentDigest } = await findRepetition(drafted, context, dependencies);
-  const earlier = refuseRepetition(duplicate, call, context);
+  const earlier = checkRepetition(duplicate, call, context);
 
   const budgetText = await checkBudget(call.budget, { tool: draft.tool, planOnly: control.planOnly }, dependencies);
   // Only the body of the request can be too large. The remarks below do not change the body.
   if (account.confirm !== 'off' && !canBeShown(drafted.plan)) throw tooLargeToShow(call);
 
   const plan = withRemarks(drafted.plan, earlier, budgetText);
-  const others = await otherPlans(drafted, ownNonces, context, dependencies);
+  const others = await otherPlans(drafted, noncesToOmit, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
   const shown = withOtherPlans(plan, otherTexts);
   // Without additions, `shown` is the drafted plan itself. A longer plan needs a new question, or is too long for a question (undefined).
@@ -92,7 +92,7 @@ export async function planChange(
  * Returns the part of the earlier change with the same request that this caller may know.
  * @throws Refusal if the call would repeat that change without `allowRepeat`
  */
-export function refuseRepetition(
+export function checkRepetition(
   duplicate: RecordedChange | undefined,
   call: ResolvedChange,
   { principal }: Pick<CallContext, 'principal'>,
@@ -108,7 +108,7 @@ export function refuseRepetition(
 /** Finds the caller's other waiting plans for the same thing. Returns none for a click, because the person has seen them with the plan. */
 async function otherPlans(
   { call, draft }: DraftedChange,
-  ownNonces: readonly (string | undefined)[],
+  noncesToOmit: readonly (string | undefined)[],
   { tokens, click }: CallContext,
   { plans, now }: CallDependencies,
 ): Promise<readonly OtherPlan[]> {
@@ -121,7 +121,7 @@ async function otherPlans(
   const listed = await plans.list(draft).catch(() => []);
   // `list` selects the plans by a short digest of the caller, so the caller itself is compared too.
   const waiting = listed.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
-  const others = relatedPlans(waiting, { subject }).filter(({ nonce }) => !ownNonces.includes(nonce));
+  const others = relatedPlans(waiting, { subject }).filter(({ nonce }) => !noncesToOmit.includes(nonce));
 
   const time = now();
   const thisPlan = { args, issuedAt: time.getTime() };

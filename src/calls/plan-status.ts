@@ -12,7 +12,7 @@ import { shortestReadMs } from './approve-change.js';
 import { claimPlan, type Decline, recordDecline } from './claim-plan.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
-import { findRepetition, refuseRepetition } from './plan-change.js';
+import { checkRepetition, findRepetition } from './plan-change.js';
 import {
   type AskingCall,
   awaitEnd,
@@ -112,7 +112,7 @@ async function readOwnPlan(
   const { duplicate, consentDigest } = await findRepetition(drafted, context, dependencies);
   if (claims.digest === consentDigest) return found;
   // Without `allowRepeat`, the digest differs from that of a plan with `allowRepeat`. Then the refusal names the repetition.
-  if (!withdraw) refuseRepetition(duplicate, drafted.call, context);
+  if (!withdraw) checkRepetition(duplicate, drafted.call, context);
   throw ofAnotherCall();
 }
 

@@ -27,9 +27,9 @@ export async function runChange(
 
   const step = consentStep(drafted, context, dependencies);
   dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: principal?.name });
-  // A click decides on its plan, so the call neither withdraws another plan nor answers with the state of the clicked plan.
+  // A click decides on its plan, whatever `step` is. So the call neither withdraws another plan nor answers with the state of the clicked plan.
   if (click !== undefined) {
-    const clickedChange = await planChange(drafted, [], context, dependencies);
+    const clickedChange = await planChange(drafted, context, dependencies);
     return approveAndSend({ kind: 'click', click }, clickedChange, context, dependencies);
   }
 
@@ -43,7 +43,9 @@ export async function runChange(
   // the replaced plan stays, and `answerPlanStatus` ends this call.
   if (mayReplace(own)) await withdrawReplaced(replaced, drafted, context, dependencies);
   const status = await answerPlanStatus(own, step, drafted, context, dependencies);
-  return status ?? planAndApprove(step, drafted, { own }, context, dependencies);
+  if (status !== undefined) return status;
+  // The own plan waits for this call's decision. The replaced plan is withdrawn already.
+  return planAndApprove(step, drafted, { own }, context, dependencies);
 }
 
 /** The earlier plans that matter to a call while it makes its plan. */
@@ -69,9 +71,10 @@ async function planAndApprove(
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
   // The new plan names the caller's other waiting plans for the same thing, except the call's own plan and the replaced plan.
-  const planned = await planChange(drafted, [own?.claims.nonce, replaced?.nonce], context, dependencies);
+  const noncesToOmit = [own?.claims.nonce, replaced?.nonce];
+  const planned = await planChange(drafted, context, dependencies, noncesToOmit);
 
-  // `planChange` adds remarks from the journal, and they may make the plan too long for a question. Then another step takes the place of `ask`.
+  // The remarks that `planChange` adds may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
   if (finalStep.kind === 'status') {
     // The question no longer fits, so this call cannot decide on the plan of its planId, and gets the plan's state.
@@ -121,15 +124,15 @@ async function approveAndSend(
   dependencies: CallDependencies,
   claims?: ConsentClaims,
 ): Promise<CallOutcome> {
+  // While a person is asked, this call frees its place among the concurrent calls (`waitForPerson`). The plan is claimed, or the refusal gets into
+  // the journal, before this call waits for a new place. Otherwise a later decision on the same change could be stored during that wait.
   const approve = () => decideAndClaim(step, planned, context, dependencies, claims);
-  // While a person is asked, this call frees its place among the concurrent calls (`waitForPerson`). It takes a place again only when the plan is
-  // claimed or the refusal is in the journal, so that no later decision on the same change overtakes this decision.
   const approval = await (step.kind === 'ask' ? waitForPerson(context, approve) : approve());
   if (approval.kind === 'inputRequired') return approval;
 
   const { decision, decidedAt, claimedNonce } = approval;
-  // If the journal has an earlier decision with the nonce, it refuses the consent, and `sendChange` throws.
   const send = () => sendChange({ ...planned, decision, decidedAt }, context, dependencies);
+  // Stores the outcome of `send` with the claimed plan, for later calls that ask for it.
   return settlePlan(claimedNonce, planned.draft.tool, send, dependencies);
 }
 

@@ -78,11 +78,11 @@ export interface DraftedChange {
 export interface PlannedChange extends DraftedChange {
   /** Other plans of the caller for the same thing, which wait too. */
   readonly others: readonly OtherPlan[];
-  /** The plan as it is shown, also in the question, with sentences about the other plans. The stored plan has none. */
+  /** The plan as it is shown, also in the question. It has sentences about the other plans, which the stored plan (`plan`) lacks. */
   readonly shown: Plan;
   /** Consent counts only for a plan with this digest (see `digestForConsent`). */
   readonly consentDigest: string;
-  /** Which earlier change this change may repeat: see `KeptPlan.repeats`. */
+  /** ID of the earlier change that this change may repeat; true for any change, false for none. `KeptPlan.repeats` has more about it. */
   readonly repeats: string | boolean;
 }
 
