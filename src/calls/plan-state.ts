@@ -126,24 +126,25 @@ const isFresh = (ending: Ending, time: number) => time - Date.parse(ending.time)
 /**
  * Polls the state of a plan while it can change. Returns the last state after `statusWaitMs`, or when the client cancels or the server stops.
  * If the state cannot be read, the next poll tries again.
- * @param waitsWhile the kinds of state that can change. An ended state can change while it is settling
+ * @param changeable the kinds of state that can change. An ended state can change while it is settling
  * @throws Refusal of any poll, or the error of the last poll
  */
 export async function awaitEnd(
   claims: ConsentClaims,
   asking: AskingCall,
-  waitsWhile: readonly PlanState['kind'][],
+  changeable: readonly PlanState['kind'][],
   { signal, stop }: Pick<CallContext, 'signal' | 'stop'>,
   { statusWaitMs, ...sources }: PlanSources & Pick<CallDependencies, 'statusWaitMs'>,
 ): Promise<PlanState> {
   for (let waitedMs = 0; ; waitedMs += pollMs) {
+    // A function, because the client may cancel, or the server stop, while the state is read.
     const isLastPoll = () => waitedMs >= statusWaitMs || signal.aborted || stop?.aborted === true;
     const state = await stateByClaims(claims, asking, sources).catch((error: unknown) => {
       if (error instanceof Refusal || isLastPoll()) throw error;
       return undefined;
     });
     if (state !== undefined) {
-      const canChange = waitsWhile.includes(state.kind) || isSettling(state);
+      const canChange = changeable.includes(state.kind) || isSettling(state);
       if (!canChange || isLastPoll()) return state;
     }
     await delay(pollMs);

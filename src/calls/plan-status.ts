@@ -64,29 +64,30 @@ export async function findOwnPlan(
   }
 
   const claims = readClaims(planId, tokens);
-  const found =
+  const planOrRefusal =
     claims === undefined
       ? new Refusal('PlanRefused', [notIssuedHere])
-      : await readOwnPlan(planId, claims, step, drafted, context, dependencies).catch(planRefusalIn);
-  if (!(found instanceof Refusal)) return found;
+      : await readOwnPlan(planId, claims, step, drafted, context, dependencies).catch(returnPlanRefusal);
+  if (!(planOrRefusal instanceof Refusal)) return planOrRefusal;
 
-  const isIssuedHere = claims !== undefined;
-  const isNeeded = withdraw || pageReply !== undefined || needsValidPlanId(step, isIssuedHere);
+  const refusal = planOrRefusal;
+  const isNeeded =
+    withdraw || pageReply !== undefined || needsValidPlanId(step, { isIssuedHere: claims !== undefined });
   // The call goes on as if it had no planId.
   if (!isNeeded) return undefined;
   // The usual advice after `PlanRefused` is to call without planId for a new plan. With `given`, such a call would send the change at once.
   const wouldSend = step.kind === 'given' && !withdraw;
-  throw wouldSend ? new Refusal('PlanRefused', found.problems, { next: callWithoutPlanId }) : found;
+  throw wouldSend ? new Refusal('PlanRefused', refusal.problems, { next: callWithoutPlanId }) : refusal;
 }
 
-/** Returns the refusal of an invalid planId. @throws any other error */
-function planRefusalIn(error: unknown): Refusal {
+/** Returns an error that is the refusal of an invalid planId. @throws any other error */
+function returnPlanRefusal(error: unknown): Refusal {
   if (error instanceof Refusal && error.code === 'PlanRefused') return error;
   throw error;
 }
 
 /** True if an invalid planId makes a call fail at this step towards consent. */
-function needsValidPlanId(step: ConsentStep, isIssuedHere: boolean): boolean {
+function needsValidPlanId(step: ConsentStep, { isIssuedHere }: { readonly isIssuedHere: boolean }): boolean {
   // The planId is the consent, or names the plan whose state is asked for.
   if (step.kind === 'redeem' || step.kind === 'status') return true;
   // A person who agreed with --yes agreed to the plan that the planId names.
@@ -105,27 +106,24 @@ async function readOwnPlan(
   dependencies: CallDependencies,
 ): Promise<OwnPlan> {
   const { withdraw } = drafted.call.control;
-  const found = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
-  const isConsent = step.kind === 'redeem' && !withdraw;
-  if (!needsSameDigest(found.state, isConsent)) return found;
+  const own = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
+  const isPlanIdConsent = step.kind === 'redeem' && !withdraw;
+  if (!needsSameDigest(own.state, { isPlanIdConsent })) return own;
 
   const { duplicate, consentDigest } = await findRepetition(drafted, context, dependencies);
-  if (claims.digest === consentDigest) return found;
-  // Without `allowRepeat`, the digest differs from that of a plan with `allowRepeat`. Then the refusal names the repetition.
+  if (claims.digest === consentDigest) return own;
+  // The digest also differs if the plan was made with `allowRepeat`, and this call has none. Then the refusal names the repetition.
   if (!withdraw) checkRepetition(duplicate, drafted.call, context);
   throw ofAnotherCall();
 }
 
-/**
- * True if plan and call need the same consent digest to belong together. False if the same request is enough, which `findState` has compared.
- * @param isConsent true if the call takes the planId as consent
- */
-function needsSameDigest(state: PlanState, isConsent: boolean): boolean {
+/** True if plan and call need the same consent digest to belong together. False if the same request is enough, which `findState` has compared. */
+function needsSameDigest(state: PlanState, { isPlanIdConsent }: { readonly isPlanIdConsent: boolean }): boolean {
   // The plan is decided, so the call only gets its outcome.
   if (state.kind !== 'waiting') return false;
   // Nothing but the claims of the planId is known of this plan. They have a digest and no request.
   if (!state.isStored) return true;
-  return isConsent && state.isRedeemable;
+  return isPlanIdConsent && state.isRedeemable;
 }
 
 /** True if a plan may take the place of another. False if it was declined, has failed, or was accepted and never sent (`hasNotBegun`). */
@@ -170,7 +168,7 @@ async function answerWaiting(
 ): Promise<EndedOutcome | undefined> {
   const { page, now } = dependencies;
   if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now()))
-    throw await declineUnopened(nonce, draft, dependencies);
+    throw await recordDeclinedVisit(nonce, draft, dependencies);
   if (call.control.withdraw) return withdrawPlan(nonce, draft, dependencies);
   // A call with a reply about the page leaves the decision to the person there.
   if (pageReply === undefined && canDecide(step, state, dependencies)) return undefined;
@@ -254,12 +252,13 @@ export async function sendToPage(
   const askedAt = dependencies.now().getTime();
   const visit = await visitPage(message, pageUrl, guide, draft.tool, context, dependencies);
   if (visit === 'later') {
-    // The client repeats this call with the user's reply and these claims, and `answerPlanStatus` continues. The use is `handle` even if the planId
-    // can be consent, because a reply about the page is never consent.
+    // The client will repeat this call with the user's reply and these claims, and `answerPlanStatus` will continue. A reply about the page is never
+    // consent, so the use is `handle`.
     const claimsOfReply = { use: 'handle', digest: consentDigest, nonce } as const;
     return { kind: 'inputRequired', message, answer: { address: pageUrl }, claims: claimsOfReply };
   }
-  if (isDeclinedByPerson(visit, askedAt, dependencies.now())) throw await declineUnopened(nonce, draft, dependencies);
+  if (isDeclinedByPerson(visit, askedAt, dependencies.now()))
+    throw await recordDeclinedVisit(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
   const state = await awaitDecisionOnPage(planId, claims, planned, context, dependencies);
   return state?.kind === 'ended' ? withPerson(state, context) : outcome;
@@ -426,8 +425,8 @@ export async function withdrawPlan(nonce: string, draft: IntentDraft, recording:
   };
 }
 
-/** Ends a waiting plan, because the user declined to open its page. Returns the refusal. The journal calls this decision `asked`. */
-export function declineUnopened(nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> {
+/** Ends a waiting plan, because the user declined to open its page. Returns the refusal, with which the call ends. */
+export function recordDeclinedVisit(nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> {
   const refusal = new Refusal('Declined', [say`the user declined to open the page`]);
   return endPlan('declined', { consent: 'asked', nonce }, refusal, draft, recording);
 }

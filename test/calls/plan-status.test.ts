@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { declineUnopened, unendedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
+import { recordDeclinedVisit, unendedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
 import { createPlans, type Plans } from '../../src/consent/plans.js';
 import { createRefusals } from '../../src/consent/refusals.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
@@ -30,7 +30,7 @@ const ends = {
   withdrawn: (id: string, with_ = plans) =>
     withdrawPlan(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }),
   declined: (id: string, with_ = plans) =>
-    declineUnopened(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }).catch(
+    recordDeclinedVisit(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }).catch(
       (error: unknown) => error,
     ),
 };
