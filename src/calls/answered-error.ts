@@ -70,7 +70,12 @@ export const hasExpectedField = (operation: Operation, record: unknown): boolean
  * and an answer without a model may lack all fields that are not required.
  * @param lacksRequired true if the record lacks a field that the operation requires
  */
-export function fieldsAllMissing(operation: Operation, body: Body, record: unknown, lacksRequired: boolean) {
+export function fieldsIfAllMissing(
+  operation: Operation,
+  body: Body,
+  record: unknown,
+  { lacksRequired }: { readonly lacksRequired: boolean },
+): readonly string[] {
   const isEmptyJson =
     body.kind === 'json' &&
     isObject(body.value) &&

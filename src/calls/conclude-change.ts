@@ -93,7 +93,7 @@ export function outcomeOf(result: ChangeResult, approved: ApprovedChange, sentAt
   if (result.kind === 'failed') return result;
   const { answer } = result;
   const { operation, change } = approved.call;
-  if (answer.kind === 'read' && answer.missingFields.length > 0)
+  if (answer.kind === 'usable' && answer.missingFields.length > 0)
     log('debug', 'answer', { tool: operation.name, lacks: answer.missingFields });
   return {
     kind: 'succeeded',
@@ -123,7 +123,7 @@ function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
 const withoutAnswer = (accepted: AcceptedChange, problem: SafeText): Success => ({
   summary: say`The cloud accepted this (HTTP status ${accepted.answer.exchange.status}): ${accepted.plan.summary}`,
   ...circumstances(accepted),
-  next: nextOf(accepted, [], undefined),
+  next: nextOf(accepted),
   ...exchangeFacts(accepted),
   warnings: [...planWarnings(accepted), say`The answer cannot be read, because ${problem}.`],
 });
@@ -131,7 +131,7 @@ const withoutAnswer = (accepted: AcceptedChange, problem: SafeText): Success => 
 /** Puts an accepted change with its answer into words. Failed entries and contradictions come first, because they need attention. */
 function withAnswer(
   accepted: AcceptedChange,
-  { record, warnings, missingFields }: Extract<Answer, { kind: 'read' }>,
+  { record, warnings, missingFields }: Extract<Answer, { kind: 'usable' }>,
 ): Success {
   const { call, failed, unmentioned } = accepted;
   const { operation, change, input, endpoint } = call;
@@ -205,19 +205,19 @@ const entriesText = (count: number): SafeText => say`${count} ${words(count === 
 /** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
   { call, answer, repeats, failed, unmentioned }: AcceptedChange,
-  contradictions: readonly SafeText[],
-  nextOfOperation: Next | undefined,
+  contradictions: readonly SafeText[] = [],
+  nextOfOperation?: Next,
 ): Next {
   if (contradictions.length > 0) return stepAfterContradiction;
   if (isRepetition(repeats)) return stepAfterAllowedRepeat(call.verificationHint);
   if (failed !== undefined) return stepAfterFailedEntries(failed, unmentioned);
 
-  const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
+  const tellOutcome = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (nextOfOperation !== undefined) {
     const { who, action, text } = nextOfOperation;
-    return next(who, action, join([report, text], ' '));
+    return next(who, action, join([tellOutcome, text], ' '));
   }
-  return stepAfterAccepted(call, report, answer.kind === 'read' ? answer.record : undefined);
+  return stepAfterAccepted(call, tellOutcome, answer.kind === 'usable' ? answer.record : undefined);
 }
 
 /** The step if the answer contradicts the request. */

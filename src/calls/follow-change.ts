@@ -14,20 +14,20 @@ export type FollowedCall = Pick<
 
 /**
  * The step after an accepted change: call the read that shows its progress, or look in the console if there is no such read.
- * @param report a sentence with the facts that the model reports to the user
+ * @param tellOutcome the sentence before the step, about what the model tells the user
  * @param record the record of the answer, from which the arguments of the read may come. Undefined if it is not known
  */
-export function stepAfterAccepted(call: FollowedCall, report: SafeText, record?: unknown): Next {
+export function stepAfterAccepted(call: FollowedCall, tellOutcome: SafeText, record?: unknown): Next {
   const read = followingRead(call, record);
   if (read !== undefined) {
     const callRead = forReader({ agent: 'Call', person: 'Its progress shows in' });
     const toSeeProgress = forAgent(' to see its progress, not the change again');
     const lookSentence = say`${callRead} ${read}${toSeeProgress}.`;
-    return next('agent', 'call', join(sentences(report, lookSentence, doneSentence(call), notFoundYet), ' '));
+    return next('agent', 'call', join(sentences(tellOutcome, lookSentence, doneSentence(call), notFoundYet), ' '));
   }
-  if (!call.change.continues) return next('nobody', 'none', report);
+  if (!call.change.continues) return next('nobody', 'none', tellOutcome);
   const notAgain = forAgent(': do not call this tool again to check');
-  return next('user', 'check', say`${report} The console shows when it is finished${notAgain}.`);
+  return next('user', 'check', say`${tellOutcome} The console shows when it is finished${notAgain}.`);
 }
 
 /**

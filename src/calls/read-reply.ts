@@ -7,7 +7,7 @@ import { defined, listed, own, type SafeText, say, words } from '../util/safe-te
 import {
   apparentError,
   declaredError,
-  fieldsAllMissing,
+  fieldsIfAllMissing,
   hasExpectedField,
   isOtherDocument,
   isReadAsText,
@@ -20,7 +20,7 @@ import type { ResolvedRead } from './stages.js';
 /** The answer to a request: its record, the reason why it cannot be used, or the failure. */
 export type Answer =
   | ({
-      readonly kind: 'read';
+      readonly kind: 'usable';
       readonly exchange: Exchange;
       /** Time of the `Date` header. */
       readonly answeredAt: string | undefined;
@@ -62,7 +62,7 @@ async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Excha
   const { operation } = call;
   const { body, response } = reply;
   const content = await readContent(call, reply);
-  const answered = { kind: 'read', exchange, answeredAt: isoDate(response.headers.date) } as const;
+  const usable = { kind: 'usable', exchange, answeredAt: isoDate(response.headers.date) } as const;
   switch (content.kind) {
     case 'error':
       return { kind: 'failed', failure: errorInSuccessFailure(call, reply, exchange.requestIds, content.error) };
@@ -72,14 +72,14 @@ async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Excha
       return { kind: 'unusable', exchange, problem: content.problem, mayHaveFailed };
     }
     case 'empty':
-      return { ...answered, record: {}, warnings: [], missingFields: [] };
+      return { ...usable, record: {}, warnings: [], missingFields: [] };
     case 'value': {
       const { value } = content;
       const createSchema = operation.pages?.page ?? operation.output;
       const { record, missingFields, warnings } = readRecord(createSchema(), value);
       const lacksRequired = missingFields.length > 0;
-      const allMissing = fieldsAllMissing(operation, body, value, lacksRequired);
-      return { ...answered, record, missingFields, warnings: [...allMissingWarning(allMissing), ...warnings] };
+      const allMissing = fieldsIfAllMissing(operation, body, value, { lacksRequired });
+      return { ...usable, record, missingFields, warnings: [...allMissingWarning(allMissing), ...warnings] };
     }
   }
 }
@@ -110,14 +110,15 @@ async function readContent({ operation, input }: SentCall, reply: AnsweredReply)
   const extract = (content: unknown) => operation.extract(content, input, headers, status);
   const value = isReadable && !expectsEmptyBody ? await readBody(operation, reply, extract) : undefined;
 
-  // An error is apparent if a JSON body has an error code, and its extracted value is missing or has none of the expected fields. An apparent
-  // error comes before `otherFormat`, because it says more.
-  const lacksAll = !hasExpectedField(operation, value);
-  const apparent = lacksAll ? apparentError(operation, reply) : undefined;
+  // An error is apparent if a JSON body has an error code and no expected field, also if the body should be empty. An apparent error comes before
+  // `otherFormat`, because it says more.
+  const hasNoExpectedField = !hasExpectedField(operation, value);
+  const apparent = hasNoExpectedField ? apparentError(operation, reply) : undefined;
   if (apparent !== undefined) return { kind: 'error', error: apparent };
 
   if (isReadable && expectsEmptyBody) return { kind: 'empty' };
-  if (value === undefined || (lacksAll && isOtherDocument(operation, body)))
+  // A document of the API may leave out all expected fields. A document without them that also has another root is no answer of the API.
+  if (value === undefined || (hasNoExpectedField && isOtherDocument(operation, body)))
     return { kind: 'unusable', problem: otherFormat ?? say`it is not an answer to ${own(operation.api)}` };
   return { kind: 'value', value };
 }

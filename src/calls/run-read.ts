@@ -56,15 +56,13 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  /** Returns the kept part, which is enough for the operation, if it is about the thing in the pages. Otherwise returns the companion's record. */
-  const companionFacts = async () => {
-    if (kept !== undefined && isOfSameThing(kept, companion, state)) return kept.part;
-    // A kept part about another thing is useless, so the companion is read now.
-    const record = kept === undefined ? simultaneousRecord : await readCompanionNow();
-    if (record !== undefined) keepLastingPart(record, companion, call.input, state, lastingRecords);
-    return record;
-  };
-  return outcomeOfPages(call, pages, reduced, await companionFacts(), context);
+  // The kept part is enough for the operation, if it is about the thing in the pages.
+  if (kept !== undefined && isOfSameThing(kept, companion, state))
+    return outcomeOfPages(call, pages, reduced, kept.part, context);
+  // A kept part about another thing is useless, so the companion is read now.
+  const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
+  if (companionRecord !== undefined) keepLastingPart(companionRecord, companion, call.input, state, lastingRecords);
+  return outcomeOfPages(call, pages, reduced, companionRecord, context);
 }
 
 /**
@@ -330,7 +328,7 @@ class ReadSoFar {
     this.#warnings = [...warnings];
   }
 
-  addPage(page: Extract<Answer, { kind: 'read' }>, entries: number): void {
+  addPage(page: Extract<Answer, { kind: 'usable' }>, entries: number): void {
     const { attempts, requestIds } = page.exchange;
     if (attempts.length > 1) this.#retriedAttempts.push(...attempts);
     this.#pages += 1;
