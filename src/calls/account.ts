@@ -96,10 +96,10 @@ export function resolveAccount(
   if (!accounts.areNamed) return { kind: 'found', account: firstAccount, name: undefined, isDefault: false, args };
 
   // Arguments that are not an object contain no name. `validate` reports them later.
-  if (!isObject(args)) return defaultAccountFor(usable, firstAccount, operation, principal, args);
+  if (!isObject(args)) return defaultAccountFor(usable, operation, principal, args);
   const { account: requestedName, ...otherArgs } = args;
   if (requestedName === undefined || requestedName === null)
-    return defaultAccountFor(usable, firstAccount, operation, principal, otherArgs);
+    return defaultAccountFor(usable, operation, principal, otherArgs);
 
   const account = usable.all.find(({ name }) => name === requestedName);
   if (account !== undefined) return { kind: 'found', account, name: account.name, isDefault: false, args: otherArgs };
@@ -112,13 +112,12 @@ export function resolveAccount(
 /** Chooses the account of a call that names none. If no account allows the operation, chooses the first, whose policy will refuse the call. */
 function defaultAccountFor(
   usable: Accounts,
-  firstAccount: Account,
   operation: Operation,
   principal: Principal | undefined,
   args: unknown,
 ): AccountResolution {
   const allowing = accountsFor(usable, operation, principal);
-  const account = allowing.length === 0 ? firstAccount : presetAmong(allowing, usable.byDefault);
+  const account = allowing.length === 0 ? usable.all[0] : presetAmong(allowing, usable.byDefault);
   if (account !== undefined)
     return { kind: 'found', account, name: account.name, isDefault: allowing.length > 1, args };
   return { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args };

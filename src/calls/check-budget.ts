@@ -48,13 +48,13 @@ export async function checkBudget(
   }
 
   // With `planOnly`, the plan is shown even if the budget is spent, with the reason why the change cannot be sent.
-  const refusal = budgetSpent(limit, state);
+  const refusal = budgetSpent(limit, state.nextAt);
   if (!planOnly) throw refusal;
   return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
 }
 
 /** The refusal of a change beyond its budget. Without `nextAt`, the budget is 0, so no change is ever possible. */
-export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt'>): Refusal {
+export function budgetSpent(limit: Budget, nextAt: BudgetState['nextAt']): Refusal {
   if (nextAt === undefined)
     return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {
       next: next(

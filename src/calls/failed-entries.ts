@@ -7,7 +7,7 @@ import { isServiceRefusal } from './answered-error.js';
 /** The entries of a change that failed although the cloud accepted the change. */
 export interface FailedEntries {
   readonly count: number;
-  /** Number of entries in the arguments. Undefined if the arguments have no list. */
+  /** Number of entries in the arguments. Undefined if no list in the arguments has entries. */
   readonly requestedCount: number | undefined;
   /** Different error codes, at most `mostCodes`. */
   readonly codes: readonly string[];
@@ -45,7 +45,7 @@ export function failedEntries(
     .filter((name) => name !== undefined);
   return {
     count: entries.length,
-    requestedCount: requestedEntries(input) || undefined,
+    requestedCount: requestedEntries(input),
     codes: [...new Set(codes.map(shortened))].slice(0, mostCodes),
     message: entries.map((entry) => firstText(entry, messageFields)).find(isText),
     areRefused: allHaveCodes && codes.every(isServiceRefusal),
@@ -83,10 +83,10 @@ function nameOf(entry: unknown): string | undefined {
 }
 
 /**
- * Returns the number of requested entries: the length of the longest list in the arguments, also in JSON text. 0 means unknown, because there
- * is no list. The lists of a map count together, because with too small a number, all entries would seem to have failed.
+ * Returns the number of requested entries: the length of the longest list in the arguments, also in JSON text. Undefined if no list has
+ * entries. The lists of a map count together, because with too small a number, all entries would seem to have failed.
  */
-function requestedEntries(input: Readonly<Record<string, unknown>>): number {
+function requestedEntries(input: Readonly<Record<string, unknown>>): number | undefined {
   const countIn = (value: unknown): number => {
     const inner = withParsedJson(value);
     if (typeof inner !== 'object' || inner === null) return 0;
@@ -94,7 +94,8 @@ function requestedEntries(input: Readonly<Record<string, unknown>>): number {
     if (isMap(inner)) return counts.reduce((sum, count) => sum + count, 0);
     return counts.reduce((most, count) => Math.max(most, count), Array.isArray(inner) ? inner.length : 0);
   };
-  return Math.max(0, ...Object.values(input).map(countIn));
+  const longest = Math.max(0, ...Object.values(input).map(countIn));
+  return longest === 0 ? undefined : longest;
 }
 
 /**

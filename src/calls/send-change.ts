@@ -121,7 +121,11 @@ function tokenOf({ nonce, id }: Pick<Intent, 'nonce' | 'id'>): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
 }
 
-/** The refusal of a change that the journal did not let begin. `hindrance` is the journal's reason. */
+/**
+ * The refusal of a change that the journal did not let begin.
+ * @param hindrance the journal's reason
+ * @param viewer the caller, who learns the facts of its own changes; undefined if it may know the changes of all callers
+ */
 function beginRefusal(
   hindrance: Exclude<BeginResult, { kind: 'begun' }>,
   call: ResolvedChange,
@@ -133,7 +137,7 @@ function beginRefusal(
     case 'consentUsed':
       return new Refusal('AlreadyDecided');
     case 'budgetSpent':
-      return budgetSpent(hindrance.budget, hindrance);
+      return budgetSpent(hindrance.budget, hindrance.nextAt);
     case 'duplicate':
       return repeated(earlierOf(hindrance.earlier, viewer), call);
   }

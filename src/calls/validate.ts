@@ -44,7 +44,7 @@ export function validate(
 
   const needsUser = issues.some((issue) => isChoiceOfUser(issue, operation));
   throw new Refusal('InvalidArguments', problems, {
-    ...hintsForTheRest(operation, argsWithoutNulls, issues, region),
+    ...hintsForValidArguments(operation, argsWithoutNulls, issues, region),
     ...(needsUser && { next: askWhichIsMeant }),
   });
 }
@@ -111,8 +111,13 @@ function problemsOf(issues: readonly Issue[], operation: Operation, argumentName
   return sentences(...distinct(problems), total > listedProblems && say`${total - listedProblems} more problems`);
 }
 
-/** Returns the defaults and the warnings for the valid arguments of a call with `planOnly`; nothing for any other call. */
-function hintsForTheRest(operation: Operation, args: unknown, issues: readonly Issue[], configuredRegion: string) {
+/** Returns the hints that the plan of a call with `planOnly` would show: defaults, and warnings about its valid arguments. Nothing for other calls. */
+function hintsForValidArguments(
+  operation: Operation,
+  args: unknown,
+  issues: readonly Issue[],
+  configuredRegion: string,
+) {
   if (operation.change === undefined || !isObject(args) || args.planOnly !== true) return {};
   const wrongNames = new Set(issues.map(({ path }) => path[0]));
   const { shape } = operation.input();
