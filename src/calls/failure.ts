@@ -32,14 +32,15 @@ export interface Exchange {
 export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string, exchange: Partial<Exchange>): Failure {
   const { code, mayHaveArrived } = failure;
   const problem = httpFailureText(failure, origin);
-  return failureOf(call, mayHaveArrived, { problem, code, ...exchange, next: httpFailureRemedies[code] });
+  const mayHaveHappened = mayHaveArrived;
+  return failureOf(call, { mayHaveHappened, problem, code, ...exchange, next: httpFailureRemedies[code] });
 }
 
 /** The failure if the status of the answer is not a success (2xx). */
 export function errorStatusFailure(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {
   const { status, headers } = reply.response;
   return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), {
-    status,
+    effectiveStatus: status,
     codeIfUnknown: `Http${status}`,
   });
 }
@@ -52,14 +53,14 @@ export const errorInSuccessFailure = (
   error: ServiceError,
 ): Failure =>
   serviceFailure(call, reply, requestIds, error, {
-    status: isServiceRefusal(error.code) ? 400 : 500,
+    effectiveStatus: isServiceRefusal(error.code) ? 400 : 500,
     codeIfUnknown: 'ErrorInAnswer',
   });
 
 /** The status and the code that stand for an error of the service. */
 interface ErrorClass {
-  /** The status that decides on the advice. It differs from the answer's status only if the answer's status is 2xx. */
-  readonly status: number;
+  /** The status that decides on the advice, and whether the change may have happened. It is the answer's own status unless that is 2xx. */
+  readonly effectiveStatus: number;
   /** This server's code for the error, if there is no advice on the service's code. */
   readonly codeIfUnknown: string;
 }
@@ -73,7 +74,7 @@ function serviceFailure(
   reply: AnsweredReply,
   requestIds: RequestIds,
   error: ServiceError,
-  { status: effectiveStatus, codeIfUnknown }: ErrorClass,
+  { effectiveStatus, codeIfUnknown }: ErrorClass,
 ): Failure {
   const { response, attempts, keyId } = reply;
   const { status, headers, bodyFailure } = response;
@@ -98,7 +99,8 @@ function serviceFailure(
   // Some services repeat a request ID from the headers in the error. It is then reported once.
   const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
   const mayHaveHappened = effectiveStatus >= 500 || mayFollowSuccess.includes(effectiveStatus);
-  return failureOf(call, mayHaveHappened, {
+  return failureOf(call, {
+    mayHaveHappened,
     problem: say`the cloud ${verbOf(effectiveStatus)} ${cause}`,
     code: ownCode,
     problems: ownCode === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
@@ -137,7 +139,8 @@ const mayFollowSuccess: readonly number[] = [302, 303, 408, 444, 460, 499];
 
 /** The failure if an answer with a successful status cannot be read as an answer of the API. */
 export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
-  failureOf(call, true, {
+  failureOf(call, {
+    mayHaveHappened: true,
     problem: say`the answer cannot be read, because ${problem}`,
     code: 'UnreadableAnswer',
     ...exchange,
@@ -149,7 +152,8 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
   const [code] = failed.codes;
   const serviceSays = { ...(code !== undefined && { code }), ...shortenServiceError({ message: failed.message }) };
   const ask = forReader({ agent: 'Tell the user what the cloud says, and ask', person: 'Find out' });
-  return failureOf(call, !failed.areRefused, {
+  return failureOf(call, {
+    mayHaveHappened: !failed.areRefused,
     problem: words('every entry failed'),
     problems: [failedSentence(failed)],
     code: 'AllEntriesFailed',
@@ -195,11 +199,17 @@ export const mistakeRefusal = (error: unknown): Refusal =>
 
 /** The failure because of an unexpected error, possibly after the request was sent. */
 export const serverFault = (call: FailedCall, error: unknown): Failure =>
-  failureOf(call, true, { problem: mistakeText(error), code: 'InternalError', next: stepAfterMistake(error) });
+  failureOf(call, {
+    mayHaveHappened: true,
+    problem: mistakeText(error),
+    code: 'InternalError',
+    next: stepAfterMistake(error),
+  });
 
 /** The failure of a read whose pages do not end or contradict each other. */
 export const inconsistentPages = (call: FailedCall, problem: SafeText, { requestIds, attempts }: Exchange): Failure =>
-  failureOf(call, false, {
+  failureOf(call, {
+    mayHaveHappened: false,
     problem: say`the pages of the answer do not fit together, because ${problem}`,
     code: 'InconsistentPages',
     requestIds,
@@ -213,14 +223,20 @@ export const inconsistentPages = (call: FailedCall, problem: SafeText, { request
 
 /** The failure of a read for which other reads have left no memory. */
 export const tooManyReads = (call: FailedCall): Failure =>
-  failureOf(call, false, {
+  failureOf(call, {
+    mayHaveHappened: false,
     problem: say`this server is reading as much as it can hold for other calls`,
     code: 'TooManyReads',
     next: next('agent', 'wait', say`${callAgainFirst} in about 10 s.`),
   });
 
-/** The fields of a failure that its cause determines. `problem` is the end of the summary's sentence. */
-type Cause = { readonly problem: SafeText } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
+/** The fields of a failure that its cause determines. */
+interface Cause extends Pick<Failure, 'code' | 'next'>, Partial<Omit<Failure, 'code' | 'next'>> {
+  /** True if the service may have carried out the request. Irrelevant for a read, which changes nothing. */
+  readonly mayHaveHappened: boolean;
+  /** The end of the summary's sentence. */
+  readonly problem: SafeText;
+}
 
 /** The summary of a failed call. People get it without the tool's name, because a view shows them the change and not the tool. */
 function failedBecause({ name }: Operation, problem: SafeText): SafeText {
@@ -228,14 +244,10 @@ function failedBecause({ name }: Operation, problem: SafeText): SafeText {
   return forReader({ agent: full, person: sentence(say`${problem}.`), operator: full });
 }
 
-/**
- * Makes the failure of a call. If a change may have been made, the call's advice `ifUnknown` replaces the advice `next` of the cause.
- * @param mayHaveHappened whether the service may have carried out the request. Irrelevant for a read, which changes nothing
- */
+/** Makes the failure of a call. If a change may have been made, the call's advice `ifUnknown` replaces the advice `next` of the cause. */
 function failureOf(
   { operation, ifUnknown }: FailedCall,
-  mayHaveHappened: boolean,
-  { problem, code, next: nextAfterCause, attempts = [], ...otherFields }: Cause,
+  { mayHaveHappened, problem, code, next: nextAfterCause, attempts = [], ...otherFields }: Cause,
 ): Failure {
   const isChange = operation.effect !== 'read';
   const isUnknown = isChange && mayHaveHappened;
