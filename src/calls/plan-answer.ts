@@ -44,9 +44,7 @@ export async function answerWithPlan(
 ): Promise<EndedOutcome> {
   const { newNonce, plans, page, now } = dependencies;
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
-  const claims = { digest: planned.consentDigest, nonce: newNonce() };
-
-  const { nonce } = claims;
+  const nonce = newNonce();
   const { inChat, byClick, onPage, isStored, refusal } = await openOfferedWays(
     step,
     planned,
@@ -62,6 +60,7 @@ export async function answerWithPlan(
   if (onPage) announce(planned, pageUrl, dependencies);
   // A planId with the use `plan` is the consent after a yes in the chat. With the use `handle`, it only asks for the state of a stored plan.
   const use = inChat ? 'plan' : 'handle';
+  const claims = { digest: planned.consentDigest, nonce };
   return planOutcome(planned, now(), {
     inChat,
     claimsForClick: byClick ? claims : undefined,
@@ -142,7 +141,8 @@ async function storePlan(
     accept: acceptOf(call),
     typedName: nameToType(call),
   };
-  switch (await plans.add(planToStore).catch(() => 'unwritable' as const)) {
+  const added = await plans.add(planToStore).catch(() => 'unwritable' as const);
+  switch (added) {
     case 'added':
       return undefined;
     case 'tooLong':
@@ -150,7 +150,7 @@ async function storePlan(
     case 'tooMany':
       return new Refusal('TooManyWaiting');
     case 'unwritable':
-      // The code fits, because the plans are stored beside the journal.
+      // There is no code for plans. This code fits, because they are stored beside the journal.
       return new Refusal('JournalUnavailable', [say`the plans that wait beside it cannot be written`]);
   }
 }
@@ -168,14 +168,14 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
   const tool = call.operation.name;
   const { inChat, claimsForClick, onPageUntil, pageUrl, planId } = ways;
   const byClick = claimsForClick !== undefined;
+  const onPage = onPageUntil !== undefined;
 
   const issuedAt = time.getTime();
   const expiresIso = new Date(shownDeadline(ways, issuedAt)).toISOString();
-  // Without planId, neither the chat nor the page is open. If nobody can click either, the text has no deadline.
-  const isOnlyShown = planId === undefined && !byClick;
-  const deadlineText = isOnlyShown ? undefined : `${expiresIso.slice(0, 16).replace('T', ' ')} UTC`;
+  // If nobody can agree to the plan, its text has no deadline.
+  const hasOpenWay = inChat || byClick || onPage;
+  const deadlineText = hasOpenWay ? `${expiresIso.slice(0, 16).replace('T', ' ')} UTC` : undefined;
 
-  const isOnlyOnPage = onPageUntil !== undefined && !inChat && !byClick;
   // The summary tells the agent of the caller's other plans for the same thing. `shown` tells the person of them.
   const textsOfOtherPlans = others.map(({ text }) => text);
   const steps = [...stepsToReplace(others, tool, planId), nextSteps(call, ways)];
@@ -185,7 +185,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
     success: {
       summary: join([...textsOfOtherPlans, say`Plan of ${own(tool)}; nothing was sent.`], ' '),
       // `waiting` says that nobody can decide in the client, because a person decides on the page.
-      outcome: isOnlyOnPage ? 'waiting' : 'planned',
+      outcome: onPage && !inChat && !byClick ? 'waiting' : 'planned',
       // The agent shows this text to the user.
       show: planText(shown, deadlineText),
       // The change view shows the whole plan. Of the plan, the agent gets only the request.

@@ -139,7 +139,7 @@ export function truncateRecord(
   isWhole = false,
 ): Omit<Reading, 'missingFields'> {
   const copier = new RecordCopier(typeof exact === 'function' ? exact() : exact, isWhole);
-  const shown = copier.copy(record, 0, '');
+  const shown = copier.copy(record);
   return {
     record: { ...Object(shown) },
     warnings: copier.leftOut.length === 0 ? [] : [leftOutWarning(copier.leftOut)],
@@ -192,9 +192,9 @@ class RecordCopier {
   /**
    * Copies a value, and subtracts its characters from the room.
    * @param labelLength characters of the label before the value, such as `Contents: `. Each element of a list has a label
-   * @param name name of the field that holds the value
+   * @param name name of the field that holds the value. The record itself has neither name nor label
    */
-  copy(value: unknown, labelLength: number, name: string): unknown {
+  copy(value: unknown, labelLength = 0, name = ''): unknown {
     if (typeof value === 'string')
       return this.#exact.includes(name) ? this.#copyExact(value) : this.#copyText(value, this.#longestText);
     // The number 6 stands for brackets or a short value, with the punctuation around it.
@@ -212,8 +212,8 @@ class RecordCopier {
       const copy = this.copy(value, labelLength, name);
       const isIncomplete = this.leftOut.length > lengthBefore;
       if (isIncomplete && copied.length > 0) {
-        // The incomplete copy is dropped, because the service would seem not to have given the missing fields. They no longer count as left out. The
-        // room of the copy is not given back, because nothing more is copied.
+        // The incomplete copy is dropped, because the service would seem not to have sent the missing parts. As the whole entry is left out, its
+        // missing parts do not count. Its characters stay subtracted from the room, because copying ends here.
         this.leftOut.length = lengthBefore;
         break;
       }
