@@ -137,27 +137,44 @@ async function askUser(
   const claims: Question['claims'] = resumedReply?.claims ?? { use: 'question', digest: consentDigest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   const { reply, message } = await getReply(questionText, planned, elicitor, stop);
-  if (reply === 'later') {
-    const requiredName = nameToType(call);
-    return { kind: 'inputRequired', message, answer: { accept: acceptOf(call), nameToType: requiredName }, claims };
-  }
+  if (reply === 'later')
+    return { kind: 'inputRequired', message, answer: { accept: acceptOf(call), nameToType: nameToType(call) }, claims };
 
-  const { kind: replyKind } = reply;
+  const { kind, reason } = reply;
   // A wrong name is no decision, even if a program sent the name.
-  if (replyKind === 'wrongName') throw new Refusal('WrongName');
-  const answeredAfterMs = now().getTime() - askedAt;
+  if (kind === 'wrongName') throw new Refusal('WrongName');
+  const decidingReply = { kind, reason, nonce: claims.nonce, answeredAfterMs: now().getTime() - askedAt };
+  return decisionByReply(decidingReply, questionText, call, elicitor);
+}
+
+/** A reply that decides on a change, by consent or by refusal. */
+interface DecidingReply {
+  readonly kind: PersonReply;
+  readonly reason: string | undefined;
+  /** The nonce of the question. */
+  readonly nonce: string;
+  readonly answeredAfterMs: number;
+}
+
+/** The decision of a reply: the user's consent or refusal, or the refusal of a program that replied in place of the user. */
+async function decisionByReply(
+  { kind: replyKind, reason: givenReason, nonce, answeredAfterMs }: DecidingReply,
+  questionText: SafeText,
+  call: PlannedChange['call'],
+  { isDirect }: Elicitor,
+): Promise<ChangeDecision> {
   // A client that replies too early for a person has answered by itself. At this process's own terminal (`isDirect`), no client can do that, and
   // `unanswered` is no reply.
-  const isClientsReply = elicitor.isDirect !== true && replyKind !== 'unanswered';
+  const isClientsReply = isDirect !== true && replyKind !== 'unanswered';
   const isByProgram = isClientsReply && answeredAfterMs < shortestReadMs;
-  const record = { consent: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs } as const;
+  const record = { consent: isByProgram ? 'program' : 'asked', nonce, answeredAfterMs } as const;
   const shownQuestion = say`the question was: ${upTo(questionText, '\n') ?? questionText}`;
   // What a program says is never consent, even if it agreed.
   const refusal = isByProgram
     ? refusalByProgram(replyKind, answeredAfterMs, shownQuestion)
     : refusalUnlessAgreed(replyKind, shownQuestion);
   if (refusal === undefined) return { kind: 'accepted', record };
-  const reason = await redactReason(reply.reason, call);
+  const reason = await redactReason(givenReason, call);
   // A program's refusal ends the plan as `withdrawn`, because `declined` would count as a person's refusal if the server stopped before the
   // journal has the reply.
   const decisionKind = isByProgram ? 'withdrawn' : 'declined';
