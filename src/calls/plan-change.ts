@@ -121,6 +121,7 @@ async function otherPlans(
   const listed = await plans.list(draft).catch(() => []);
   // `list` selects the plans by a short digest of the caller, so the caller itself is compared too.
   const waiting = listed.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
+  // This plan is not stored yet, so it has no nonce of its own by which `relatedPlans` would leave it out.
   const others = relatedPlans(waiting, { subject }).filter(({ nonce }) => !noncesToOmit.includes(nonce));
 
   const time = now();

@@ -163,6 +163,7 @@ function leftOutWarning(parts: readonly LeftOut[]): SafeText {
     }
   }
   const lists = [...sums];
+  // An empty field name would be shown as mere quotation marks, so it is left out.
   const listTexts = lists.map(([name, { leftOut, all }]) =>
     name === '' ? say`${leftOut} of ${all} entries` : say`${leftOut} of ${all} entries of ${quoted(name, longestName)}`,
   );

@@ -100,12 +100,12 @@ function consentStep(
 ): ConsentStep {
   // A plan that is too long has no question. A program that has answered in place of this client's user before would answer again.
   const canBeAsked = question !== undefined && !refusals.isAnsweredByProgram(draft);
-  const questionIfAsking = canBeAsked ? 'fits' : 'unfit';
+  const questionIfClientAsks = canBeAsked ? 'fits' : 'unfit';
   return decideConsent({
     mode: account.confirm,
     planOnly: control.planOnly,
     hasPlanId: control.planId !== undefined,
-    question: elicitor === undefined ? 'none' : questionIfAsking,
+    question: elicitor === undefined ? 'none' : questionIfClientAsks,
     hasView,
     page: page?.kind ?? 'none',
     agreed,
