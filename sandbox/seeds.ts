@@ -76,9 +76,10 @@ function demoParts(uploadId: string, started: string): [string, Part][] {
     return numbers.map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
   }
   if (uploadId === seededLargeUpload.uploadId) {
-    // A part arrived every 2 seconds. The last, which is smaller, came an hour before the first start.
-    const numbers = Array.from({ length: 10_000 }, (_, index) => index + 1);
-    return numbers.map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2));
+    // A part arrived every 2 seconds. The last, which is smaller, came an hour (3,600 seconds) before the first start.
+    const last = 10_000;
+    const numbers = Array.from({ length: last }, (_, index) => index + 1);
+    return numbers.map((number) => part(number, (number === last ? 3 : 16) * mebibyte, 3_600 + (last - number) * 2));
   }
   return [];
 }

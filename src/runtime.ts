@@ -180,7 +180,7 @@ function startRecovery(options: Pick<RecoveryOptions, 'journal' | 'process' | 'n
   // A change before `started` is of an earlier process, even if the process ID is the same.
   const started = options.now();
   const notices = createNotices((errorLevel) => recoverInterrupted({ ...options, started, uptimeMs, errorLevel }));
-  // Looks again at intervals, because a process on another host counts as gone only minutes after its change, when perhaps no call comes.
+  // A process on another host counts as gone only minutes after its change. No call may come by then, so a timer looks again.
   const recoveryTimer = setInterval(notices.recoverIfIdle, recoveryMs).unref();
   return { notices, recoveryTimer };
 }

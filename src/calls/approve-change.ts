@@ -126,14 +126,17 @@ async function askUser(
   const { call, draft, question: questionText, consentDigest } = planned;
   if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
   const { resumedReply } = elicitor;
-  // A call without a reply asks the user now. A reply has to belong to a question about this change.
+  // A call without a reply asks the user now.
   if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
-  else if (resumedReply.claims.digest !== consentDigest)
+  // A reply has to belong to a question about this change.
+  const isOfOtherCall = resumedReply !== undefined && resumedReply.claims.digest !== consentDigest;
+  if (isOfOtherCall)
     throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
+  // The plan is too long for a question.
   if (questionText === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
-  // After a wrong name, a second call asks again, with the claims of the first question. Their nonce counts once, so both questions together
-  // allow one decision.
+  // If the reply of a second call is a wrong name, that call asks again (`getReply`), with the claims of the first question. Their nonce counts
+  // once, so both questions together allow one decision.
   const claims: Question['claims'] = resumedReply?.claims ?? { use: 'question', digest: consentDigest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   const { reply, message } = await getReply(questionText, planned, elicitor, stop);
@@ -163,8 +166,8 @@ async function decisionByReply(
   call: PlannedChange['call'],
   { isDirect }: Elicitor,
 ): Promise<ChangeDecision> {
-  // A client that replies too early for a person has answered by itself. At this process's own terminal (`isDirect`), no client can do that, and
-  // `unanswered` is no reply.
+  // A client that replies too early for a person has answered by itself. This cannot happen at this process's own terminal (`isDirect`), and
+  // without a reply (`unanswered`).
   const isClientsReply = isDirect !== true && replyKind !== 'unanswered';
   const isByProgram = isClientsReply && answeredAfterMs < shortestReadMs;
   const record = { consent: isByProgram ? 'program' : 'asked', nonce, answeredAfterMs } as const;
@@ -175,8 +178,8 @@ async function decisionByReply(
     : refusalUnlessAgreed(replyKind, shownQuestion);
   if (refusal === undefined) return { kind: 'accepted', record };
   const reason = await redactReason(givenReason, call);
-  // A program's refusal ends the plan as `withdrawn`, because `declined` would count as a person's refusal if the server stopped before the
-  // journal has the reply.
+  // A program's refusal ends the plan as `withdrawn`. If the server stops before the journal has the record, only this kind is known, and
+  // `declined` would then count as a person's refusal.
   const decisionKind = isByProgram ? 'withdrawn' : 'declined';
   return { kind: decisionKind, record: { ...record, reason }, refusal, isDismissed: replyKind === 'cancelled' };
 }

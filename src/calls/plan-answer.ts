@@ -188,7 +188,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
       outcome: onPage && !inChat && !byClick ? 'waiting' : 'planned',
       // The agent shows this text to the user.
       show: planText(shown, deadlineText),
-      // The change view shows the whole plan. Of the plan, the agent gets only the request.
+      // The whole plan is for the change view. In the agent's result, only the request of the plan stays (`plainResult`).
       plan: shown,
       ...(planId !== undefined && { planId, planExpires: expiresIso }),
       ...(pageUrl !== undefined && { decideAt: pageUrl }),

@@ -153,8 +153,8 @@ export async function findRepetition(
     });
   const duplicate = call.operation.repeatable === true ? undefined : await lookUp();
   const repeats = allowedRepetition(call, duplicate);
-  // For a click on the page, the repetition that the page showed counts if it is no longer found, because the person agreed to it. While the plan
-  // waited, the repeated change may have become too old to be found.
+  // While a plan waits on the page, the change that it repeats may become too old to be found. The repetition that the page showed then counts,
+  // because the person agreed to it.
   const shownRepetition = repeats === noEarlierChange ? click?.page?.repeats : undefined;
   return { duplicate, repeats, consentDigest: digestForConsent(call, plan, shownRepetition ?? repeats) };
 }

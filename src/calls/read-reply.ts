@@ -37,7 +37,7 @@ export type Answer =
 /** A call whose request was sent. */
 export type SentCall = FailedCall & Pick<ResolvedRead, 'input' | 'endpoint'>;
 
-/** Reads the reply to a request. */
+/** Reads the operation's answer from the last reply to a request. */
 export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Answer> {
   const { operation, endpoint } = call;
   const { origin } = endpoint;

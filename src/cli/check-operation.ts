@@ -34,7 +34,7 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   // The parser guards the functions of the operation. A guard reports each fault to `failed`, with a message that names the operation.
   const parse = createDefinitionParser({
     failed: ({ message }) => {
-      // Of messages that differ only in the string that they quote, the first is enough.
+      // Messages that are equal but for the string that they quote count as one.
       const fault = withoutQuote(message);
       if (![...problems].some((problem) => withoutQuote(problem) === fault)) problems.add(message);
     },

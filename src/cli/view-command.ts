@@ -184,6 +184,7 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
         stderr,
         say`It ends in ${lingerMs / 1000} seconds; until then the page can be loaded again. Ctrl-C ends it now.`,
       );
+    // The server of the page keeps this process alive until then.
     setTimeout(() => over.abort(), lingerMs).unref();
   };
 

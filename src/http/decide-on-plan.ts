@@ -387,8 +387,8 @@ export async function answerClick(
 
   const { effect, outcome, earlierDecision } = await decideOnPlan(plan, click, user, dependencies);
   const { tool, nonce, caller } = plan;
-  // The nonce, which is the end of the plan's address, may be in the log. The address alone allows no click, which also needs a session or comes
-  // from the local page.
+  // The nonce, which is the end of the plan's address, may be in the log, because the address alone is not enough for a click: a click also needs
+  // a session, or has to come from the local page.
   log('info', 'decision', {
     tool,
     plan: nonce,

@@ -96,11 +96,11 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
 
-    // A short message is parsed before its call has a place, because it may be a client's reply to a question.
+    // A short message is parsed before it waits for one of the places for calls, because it may be a client's reply to a question.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
-    // A reply needs no place. Otherwise, if calls had all places, the reply would be refused, and the user's answer would be lost.
-    // Without a session, no call can wait for a reply, so the SDK gets the reply, like any message.
+    // A reply needs no place. Otherwise, if calls had all places, the reply would be refused, and the user's answer would be lost. But without a
+    // session, no call can wait for a reply, so the SDK gets the reply, like any message.
     if (session !== undefined && reply !== undefined)
       return serveReply(response, reply, { caller, session: session.id });
 

@@ -35,7 +35,8 @@ const eventStream = {
  * Serves a request of a protocol before 2026-07-28. The answer is JSON. It becomes a stream of events if a notification or a question
  * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used: it streams every answer,
  * which takes a quarter of the CPU time of a call, and it keeps sessions in one process.
- * @param create makes the SDK server, which must wait for people with `wait`, because `wait` also receives a cancellation from the client
+ * @param create makes the SDK server, which must use `wait` whenever it waits for a person, because only then can the client's cancellation,
+ *   which comes with another request, end the call
  */
 export async function serveLegacyRequest(
   create: (wait: Wait) => Server,
@@ -52,6 +53,7 @@ export async function serveLegacyRequest(
   const server = create(createCancellableWait(message.id, conversation, cancel));
   const transport = createTransport(message, response, server, conversation);
   const closed = whenClosed(incoming, response);
+  // The first of these events makes the answer a stream.
   const keepAlive = setInterval(() => writeEvent(response, ': keepalive\n\n'), keepAliveMs);
   try {
     await server.connect(transport);
@@ -115,7 +117,7 @@ function createTransport(
       if (!('method' in sent)) return sendResult(sent);
       // Only messages that belong to this request can be sent, because there is no other connection to the client.
       if (options?.relatedRequestId !== request.id) return;
-      // A message with an ID is a question. Any other message is a notification, and may cancel a question by its ID.
+      // A message with an ID is a question, and goes to the client under another ID. A notification may cancel a question, by this other ID.
       if ('id' in sent) sendEvent(await questions.register(sent, (answer) => transport.onmessage?.(answer)));
       else sendEvent(questions.withQuestionIdForClient(sent));
     },

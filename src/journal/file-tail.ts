@@ -62,7 +62,7 @@ export class FileTail {
     const rotatedSinceLastRead = lastPosition && (await this.#rotatedSince(lastPosition));
     if (rotatedSinceLastRead === undefined) this.#forgetReads(onRestart);
     const rotated = rotatedSinceLastRead ?? (await rotatedFiles(this.#path, since)).map(wholeFile);
-    // Leaves out `current`, which another process may have rotated meanwhile.
+    // If another process has rotated `current` meanwhile, it is left out here, so that it is not read twice.
     yield* this.#readRotatedBefore(current, rotated);
     // The current file comes last, from its start, because the last read ended in another file or in content that is gone.
     if (current !== undefined) yield* this.#readFile(current, 0);

@@ -28,7 +28,10 @@ export interface PlanStore {
   close(): Promise<void>;
 }
 
-/** Decided plans that are kept per owner, because callers can withdraw any number of plans. The journal keeps all decisions. */
+/**
+ * Maximum number of decided plans per owner. Callers can withdraw any number of plans, so the store needs a limit. The journal keeps all
+ * decisions.
+ */
 export const mostDecided = 100;
 
 /** The decided plans of an owner that are not kept: all except the `mostDecided` plans that expire last. */

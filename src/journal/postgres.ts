@@ -273,8 +273,8 @@ async function insert({ client, databaseNow }: Transaction, intent: Intent, endi
 
 /**
  * Writes the ending of an intent. Resolves with false if the intent keeps the ending that it has.
- * @param onlyUnfinished true to replace no ending. By default, a known outcome replaces any ending, and `unknown` replaces only `unknown`,
- * because a server writes it for another server that only seems to be gone
+ * @param onlyUnfinished true to write only if the intent has no ending. By default, a known outcome replaces any ending. But `unknown` replaces
+ *   only `unknown`, because it may come from a server that takes another server for gone, which has written the true outcome
  * @throws Permanent if the intent is not in the journal
  */
 async function update(

@@ -58,7 +58,7 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
   const namedListOf = createNamedLists();
   const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input())).map(({ path, field, isRequired }) => {
-    // The row of an array also has the rules and allowed values of the array's strings, which have no row of their own.
+    // The strings in an array have no row of their own, so the row of the array also has their rules and allowed values.
     const items = itemsOf(field);
     const schemasOfRow = items?.type === 'string' ? [field, items] : [field];
     const namedList = schemasOfRow.map(namedListOf).find((list) => list !== undefined);

@@ -76,8 +76,7 @@ function openKeysOrKeyFiles({ credentials, files }: KeyOrFileSettings, access: F
   const readFromFiles = async () => {
     const texts = await Promise.all(fileEntries.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
-    // The message names the usual cause. `wholeCredentials` also refuses a key ID or token with white space inside, such as a second line, which
-    // the remedy fits too.
+    // The message names the usual cause. A key ID or token with white space inside, such as a second line, is refused too. The remedy fits both.
     if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), keyFileRemedy);
     return keys;
   };

@@ -47,7 +47,7 @@ export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): Ch
   };
 
   /** True if the focused element is visible. A hidden element keeps the focus until the browser next draws the page. */
-  const isFocusVisible = () => {
+  const isFocusOnShownElement = () => {
     const focused = document.activeElement;
     return main.contains(focused) && focused?.closest('[hidden]') === null;
   };
@@ -55,7 +55,7 @@ export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): Ch
   return {
     main,
     show(stage, host) {
-      const hadFocus = isFocusVisible();
+      const hadFocus = isFocusOnShownElement();
 
       const change = changeOf(stage);
       const outcomeNodes = outcomeAt(stage, host.formatTime);
@@ -72,7 +72,7 @@ export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): Ch
       inputs.show(change, { canDecide });
 
       // If the focused button or input has just been hidden, keyboard users continue at the heading of the outcome, if there is one.
-      if (hadFocus && !isFocusVisible()) outcome.querySelector<HTMLElement>('h1')?.focus();
+      if (hadFocus && !isFocusOnShownElement()) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
     showExpiry,
     typedArguments: inputs.typedArguments,

@@ -111,7 +111,7 @@ const isText = (value: Shape) => value.kind === 'enum' || (value.kind === 'simpl
 const namesFailures = /error|fail|unprocessed|unsuccessful|rejected/i;
 /** Matches the names of fields with the error of a whole change, such as `FunctionError` of a function that ran and failed. */
 const namesErrorOfChange = /^(?:function)?error(?:code)?$/i;
-/** Matches the names of fields with the error of an entry in a list of failures. */
+/** Matches the names of fields that hold the code or the message of one failed entry, such as `ErrorCode`. */
 const namesErrorOfEntry = /^(?:error)?code$|^error(?:message|type)?$/i;
 
 /** Returns the service name in signatures, in the form that settings require for names of APIs. */

@@ -69,7 +69,7 @@ export function exampleArguments(fields: readonly Argument[], level = 1): Record
   const example: Record<string, unknown> = {};
   for (const { name, rules } of fields.filter(({ isRequired }) => isRequired)) {
     const value = exampleValue(rules, level);
-    // No further field is tried, because a structure that requires itself twice would take very long.
+    // Gives up at the first field without an example. For a structure that requires itself twice, trying the others would take exponential time.
     if (value === undefined) return undefined;
     example[name] = value;
   }

@@ -34,7 +34,8 @@ import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
- * Makes an operation of this server from an operation of a model. `listing` holds the description and the input schema that hosts see.
+ * Makes an operation of this server from an operation of a model. `listing` holds the description and the input schema that hosts see, the
+ * levels of arguments that are no JSON text (`depth`), and the arguments that are combined in one (`folded`).
  * `findPassedBackFields` finds the fields of its answer that operations of the same file take as arguments.
  * @throws ModelError if the operation cannot be offered
  */

@@ -67,7 +67,7 @@ export function readSettings(settings: unknown): ParsedSettings {
   }
 
   const { data, error } = modelSettings.safeParse(settings);
-  // An open decision is reported only once, although its text usually breaks a rule too.
+  // The text that stands for an open decision usually breaks a rule of its setting, too. Only the decision is reported.
   const issues = (error?.issues ?? []).filter(({ path }) => !openDecisions.has(toDotPath(path)));
   const problems = [
     ...[...openDecisions].map(([path, text]) => `${path}: is not decided: ${quote(text, 200)}`),

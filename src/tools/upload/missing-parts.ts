@@ -89,7 +89,7 @@ export const stepOf = (numbers: readonly number[]): number =>
  * if the gaps show that the client does not begin parts in the order of their numbers.
  */
 function divideGaps(lowest: number, highest: number, { numbers, connectionCount }: Numbering) {
-  // The distance between numbers that the client uses: 1, or 2 if it counts in twos. The end of this function excludes larger steps.
+  // The distance between numbers that the client uses: 1, or 2 if it counts in twos.
   const step = stepOf(numbers);
   const passedOver: Range[] = [];
   const begun: number[] = [];
@@ -104,7 +104,7 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
     }
 
     // All used numbers in this gap are still expected, so they must be in flight. But the connections send one part each, and these parts are
-    // `step` apart, so a wider gap shows that parts are not begun in this order.
+    // `step` apart, so a wider gap shows that parts are not begun in the order of their numbers.
     const gapWidth = gap.to - gap.from + 1;
     if (gapWidth > step * connectionCount) return undefined;
 
@@ -115,8 +115,8 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
       else passedOver.push({ from: number, to: number });
     }
   }
-  // With more begun parts than connections, or more numbers passed over than stored, parts are not begun in this order. A client that
-  // counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
+  // More begun parts than connections, or more numbers passed over than stored, show that parts are not begun in the order of their numbers.
+  // A client that counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
   if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
   return { passedOver, begun };
 }

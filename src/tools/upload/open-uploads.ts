@@ -36,8 +36,9 @@ const sameObject = () =>
   });
 
 /**
- * Schema fields of the summary of open uploads. `countOfAnyAge` counts the uploads before the filter `olderThanHours`, `sameObject` has the
- * objects with several uploads, and the last three fields are set if the list is longer than one call reads.
+ * Schema fields of the summary of open uploads. `shownAs` and `unlisted` shorten the list of tools. `countOfAnyAge` counts the uploads before
+ * the filter `olderThanHours`, `sameObject` has the objects with several uploads, and the last three fields are set if the list is longer than
+ * one call reads.
  */
 export const openUploadsFields = () => ({
   uploadCount: z.int(),

@@ -31,8 +31,7 @@ interface Effort {
  * The pace of an upload:
  * - `unknown`: no part has come, or no time could be read.
  * - `live`: parts come at a known rate.
- * - `unclear`: there is no rate to show for the reason `why`. `dueAt` is when there will be a rate or, if `why` is `late`, when the next part
- *   was due. Only with `late`, `rate` is set, from which the range of the time left is estimated.
+ * - `unclear`: there is no rate to show, for the reason `why`.
  * - `stopped`: no part has come for so long that none is likely to come. `rate` is the rate before the upload stopped.
  */
 export type Pace =
@@ -47,7 +46,9 @@ export type Pace =
   | (Observed & {
       readonly kind: 'unclear';
       readonly why: WhyUnclear;
+      /** When there will be a rate or, if `why` is `late`, when the next part was due. */
       readonly dueAt?: number | undefined;
+      /** Set if `why` is `late`, only to estimate the range of the time left. */
       readonly rate?: Rate;
     })
   | (Observed & { readonly kind: 'stopped'; readonly rate?: Rate });
@@ -91,7 +92,9 @@ const promised = {
   stoppedRounds: 5,
   /** An upload is never called stopped after a shorter silence. */
   stoppedMs: 120_000,
-  /** Half of `stoppedRounds` is enough after a longer silence, so that a dead upload is usually called stopped within five minutes. */
+  /**
+   * If the silence is longer than this, half of `stoppedRounds` is enough, so that a dead upload is usually called stopped within five minutes.
+   */
   longSilenceMs: 280_000,
   /** An upload without any rate is called stopped after this silence. */
   stoppedWithoutRateMs: 1_800_000,
@@ -229,7 +232,7 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
     // This may be a pause, after which the rate is the same, or the upload is at least as slow as the overdue parts show. The range allows
     // both. The larger number is the slower rate, because it is in milliseconds per byte.
     const slowest = Math.max(rate.slowest, msPerByteOf(overdue));
-    // This time is past. It tells users for how long the part has been late.
+    // The time when the next part should have arrived. It tells users for how long the part has been late.
     const nextPartDueAt = activeNow - idleMs + usualPartMs;
     return { kind: 'unclear', why: 'late', dueAt: nextPartDueAt, rate: { ...rate, slowest }, ...observed };
   }
@@ -266,7 +269,7 @@ function isMaybeOneRound({ count, arrivals }: Connections, idleMs: number): bool
   const isOnlyOneLong = longest > tuned.doubtfulFactor * secondLongest;
   if (isOnlyOneLong && arrivals.length <= 3 * count) return true;
   if (isCertainlyMore) return false;
-  // Few parts are two rounds only if a burst of `count` parts was followed by as many again.
+  // So few parts are certainly two rounds only if the first burst had `count` parts, and at least as many have followed.
   return arrivals.length < 2 * count || count !== firstBurstOf(arrivals);
 }
 
@@ -414,8 +417,8 @@ export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: num
   (1000 * connectionCount) / millisecondsPerByte;
 
 /**
- * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, as the likely number and a range, or undefined if
- * the end is too close to say. Some of these bytes are already sent, in parts that are in flight.
+ * Returns how many seconds the remaining `bytesLeft` bytes take: the likely number and a range. Undefined if the end is too close to say. Some
+ * of these bytes are already sent, in parts that are in flight.
  */
 export function secondsLeft({ connections, activeNow }: Observed, rate: Rate, bytesLeft: number) {
   const { count, partSize, startedAt } = connections;

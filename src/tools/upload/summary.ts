@@ -203,7 +203,7 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
     return { percent, remainingBytes, remainingParts, missingCount, likelyBytesLeft: remainingBytes, tooSmall };
   }
 
-  // If only a number of parts is expected, `remainingBytes` is unknown, and `likelyBytesLeft` is an estimate.
+  // If only the number of parts is known, and not their bytes, `remainingBytes` is unknown, and `likelyBytesLeft` is an estimate.
   if (expectedParts !== undefined) {
     const percent = percentOf(usableParts, expectedParts);
     const remainingParts = expectedParts - usableParts;
@@ -282,8 +282,8 @@ function missingByPace(
 }
 
 /**
- * Says whether parts are in flight (`isSending`). If the last parts of the upload are late, `inFlightSeconds` is how long the oldest of them
- * has been in flight.
+ * Says whether parts are known to be in flight (`isSending`). If the last parts of the upload are late, `inFlightSeconds` is how long the
+ * oldest of them has been in flight.
  * @param missingCount exact or estimated number of missing parts; 0 if it is unknown; then no round counts as the last
  */
 function activityOf(pace: ObservedPace, missingCount: number) {
@@ -306,8 +306,8 @@ function activityOf(pace: ObservedPace, missingCount: number) {
 }
 
 /**
- * How long the oldest part in flight has been sent (milliseconds). This part is expected to arrive next. With the pace `live` or a `late` part,
- * its begin is known, so the default is for the compiler.
+ * How long ago the sending of the oldest part in flight began (milliseconds). This part is expected to arrive next. Its begin is known, because
+ * `activityOf` asks only at the pace `live` or for a late part, so the default is for the compiler.
  */
 function oldestMsInFlight({ connections, activeNow }: ObservedPace): number {
   const indexOfNextArrival = connections.arrivals.length;
