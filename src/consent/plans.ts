@@ -23,8 +23,10 @@ export interface KeptPlan {
   /** The idempotency key of the request. */
   readonly requestKey: string;
   /**
-   * The earlier change with the same request that the plan may repeat. True: any change, because the operation is idempotent. False: no change,
-   * because the call had no `allowRepeat`. A string: the change with this ID, which the plan names, or `noEarlierChange` if the journal had none.
+   * Which earlier change with the same request the plan may repeat:
+   * - true: any, because the operation is idempotent (`repeatable`)
+   * - false: none, because the call had no `allowRepeat`
+   * - a text: the change with this ID, which the plan names, or `noEarlierChange` if the journal had none
    */
   readonly repeats: string | boolean;
   /** Time at which the plan was made (milliseconds since 1970). */
