@@ -1,5 +1,5 @@
-import type { ConsentMode } from '../consent/required-consent.js';
-import type { deleteConfirmations } from '../consent/typed-name.js';
+import type { ConsentMode } from '../changes/required-consent.js';
+import type { deleteConfirmations } from '../changes/typed-name.js';
 import type { Budget } from '../journal/budget.js';
 import type { Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';

@@ -1,6 +1,6 @@
-import { unlessStopped } from '../consent/elicitor.js';
-import type { EndedOutcome, Failure } from '../consent/outcome.js';
-import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { unlessStopped } from '../changes/elicitor.js';
+import type { EndedOutcome, Failure } from './outcome.js';
+import { Refusal, refusalFailure } from './refusal.js';
 import type { Intent } from '../journal/entry.js';
 import type { Operation } from '../tools/define-operation.js';
 import { createHttpClient, type Proxies } from '../transport/http-client.js';
@@ -15,7 +15,7 @@ import { createLastingRecords } from './lasting-records.js';
 import { outcomeLabel } from './outcome-label.js';
 import { createReadMemoryLimit } from './read-memory-limit.js';
 import { resolveCall } from './resolve-call.js';
-import { runChange } from './run-change.js';
+import { runChange } from '../changes/run-change.js';
 import { runRead } from './run-read.js';
 import type { ResolvedChange } from './stages.js';
 

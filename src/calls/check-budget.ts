@@ -1,4 +1,4 @@
-import { Refusal } from '../consent/refusal.js';
+import { Refusal } from './refusal.js';
 import type { Budget, BudgetState } from '../journal/budget.js';
 import { next } from '../tools/next.js';
 import { digestOf } from '../util/digest.js';

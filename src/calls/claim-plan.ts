@@ -1,7 +1,7 @@
-import { reasonText } from '../consent/decline-reason.js';
-import type { EndedOutcome } from '../consent/outcome.js';
+import { reasonText } from '../changes/decline-reason.js';
+import type { EndedOutcome } from './outcome.js';
 import type { PlanDecision } from '../consent/plan-decision.js';
-import { Refusal, refusedChange } from '../consent/refusal.js';
+import { Refusal, refusedChange } from './refusal.js';
 import { words } from '../util/safe-text.js';
 import type { CallDependencies } from './context.js';
 import { stateUnavailable } from './plan-state.js';

@@ -1,5 +1,5 @@
-import type { Failure } from '../consent/outcome.js';
-import { isRefusal } from '../consent/refusal.js';
+import type { Failure } from './outcome.js';
+import { isRefusal } from './refusal.js';
 import type { CallOutcome } from './context.js';
 
 /**

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { reasonText } from '../consent/decline-reason.js';
-import type { EndedOutcome, Failure, Success } from '../consent/outcome.js';
+import { reasonText } from '../changes/decline-reason.js';
+import type { EndedOutcome, Failure, Success } from './outcome.js';
 import type { PlanDecision } from '../consent/plan-decision.js';
 import type { FoundPlan } from '../consent/plans.js';
-import { declinedByAnother, Refusal, refusedChange } from '../consent/refusal.js';
+import { declinedByAnother, Refusal, refusedChange } from './refusal.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from '../consent/tokens.js';
 import type { Ending, RecordedChange } from '../journal/entry.js';
 import { shownTime } from '../journal/journal.js';
@@ -12,7 +12,7 @@ import { sentences } from '../util/human.js';
 import { type Log, reasonOf, shownReason } from '../util/log.js';
 import { quoted, say, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies } from './context.js';
-import { type FollowedCall, stepAfterAccepted, stepIfUnknown } from './follow-change.js';
+import { type FollowedCall, stepAfterAccepted, stepIfUnknown } from '../changes/follow-change.js';
 import type { DraftedChange } from './stages.js';
 
 /** The state of a plan: waiting for a decision, under way (decided, but without an outcome yet), or ended. */

@@ -1,18 +1,18 @@
-import { addressOf } from '../consent/decision-page.js';
-import { type Guide, unlessStopped, type Visit, waitForPerson } from '../consent/elicitor.js';
-import type { EndedOutcome, Success } from '../consent/outcome.js';
-import { decisionLines } from '../consent/question.js';
-import { Refusal } from '../consent/refusal.js';
-import { type ConsentStep, whoDecides } from '../consent/required-consent.js';
+import { addressOf } from '../changes/decision-page.js';
+import { type Guide, unlessStopped, type Visit, waitForPerson } from '../changes/elicitor.js';
+import type { EndedOutcome, Success } from './outcome.js';
+import { decisionLines } from '../changes/question.js';
+import { Refusal } from './refusal.js';
+import { type ConsentStep, whoDecides } from '../changes/required-consent.js';
 import type { ConsentClaims } from '../consent/tokens.js';
 import { next } from '../tools/next.js';
 import { errorName } from '../util/log.js';
 import { forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { shortestReadMs } from './approve-change.js';
+import { shortestReadMs } from '../changes/ask-user.js';
 import { claimPlan, type Decline, recordDecline } from './claim-plan.js';
-import { withNotes } from './conclude-change.js';
+import { withNotes } from '../changes/conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
-import { checkRepetition, findRepetition } from './plan-change.js';
+import { checkRepetition, findRepetition } from '../changes/plan-change.js';
 import {
   type AskingCall,
   awaitEnd,

@@ -1,4 +1,4 @@
-import { Refusal } from '../consent/refusal.js';
+import { Refusal } from './refusal.js';
 import type { Agent } from '../journal/entry.js';
 import type { Operation } from '../tools/define-operation.js';
 import { regionOfZone } from '../tools/schema/zones.js';

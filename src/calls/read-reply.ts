@@ -1,4 +1,4 @@
-import type { Failure } from '../consent/outcome.js';
+import type { Failure } from './outcome.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf, type ServiceError } from '../transport/service-error.js';

@@ -1,6 +1,6 @@
 import { decisionText } from '../consent/plan-decision.js';
 import type { FoundPlan } from '../consent/plans.js';
-import { Refusal } from '../consent/refusal.js';
+import { Refusal } from './refusal.js';
 import { forAgent, next } from '../tools/next.js';
 import { escapeInvisible } from '../util/quote.js';
 import { type SafeText, say, words } from '../util/safe-text.js';

@@ -1,5 +1,5 @@
-import { withoutSecrets } from '../consent/plan.js';
-import { Refusal } from '../consent/refusal.js';
+import { withoutSecrets } from '../changes/plan.js';
+import { Refusal } from './refusal.js';
 import { type Operation, readOfFollow } from '../tools/define-operation.js';
 import { plainText } from '../tools/request-body.js';
 import { createRedactor } from '../transport/redact.js';

@@ -1,5 +1,5 @@
-import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from '../consent/outcome.js';
-import { requestLines } from '../consent/request-lines.js';
+import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from './outcome.js';
+import { requestLines } from './request-lines.js';
 import type { Attempt } from '../transport/signed-client.js';
 import { isObject, leavesOf, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';

@@ -1,4 +1,4 @@
-import type { EndedOutcome, Failure, RequestIds, Success } from '../consent/outcome.js';
+import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';

@@ -13,8 +13,8 @@
  *
  * A read has no plan and no consent, so it goes from 5 to 8.
  */
-import type { ConsentWay } from '../consent/outcome.js';
-import type { Plan, PlanInput } from '../consent/plan.js';
+import type { ConsentWay } from './outcome.js';
+import type { Plan, PlanInput } from '../changes/plan.js';
 import type { Intent } from '../journal/entry.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { defaultText, hintsOf } from '../consent/plan.js';
-import { Refusal } from '../consent/refusal.js';
+import { defaultText, hintsOf } from '../changes/plan.js';
+import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';
 import { consentArguments } from '../tools/schema/fields.js';

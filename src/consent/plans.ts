@@ -7,10 +7,10 @@ import { type Log, reasonOf } from '../util/log.js';
 import { lazy, textAt } from '../util/objects.js';
 import { type SafeText, withStoredTexts } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
-import type { EndedOutcome } from './outcome.js';
-import type { Plan, PlanInput } from './plan.js';
+import type { EndedOutcome } from '../calls/outcome.js';
+import type { Plan, PlanInput } from '../changes/plan.js';
 import { type PlanDecision, planDecisionSchema } from './plan-decision.js';
-import { storedSchemas } from './stored-plan.js';
+import { storedSchemas } from '../changes/stored-plan.js';
 
 /** The value of `KeptPlan.repeats` if a repetition is allowed, but the journal had no change to repeat. */
 export const noEarlierChange = '';

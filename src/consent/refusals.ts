@@ -4,7 +4,7 @@ import { createPersistence } from '../journal/retry-writes.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { say } from '../util/safe-text.js';
 import type { FoundPlan, Plans } from './plans.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../calls/refusal.js';
 import { tokenLifetimeMs } from './tokens.js';
 
 /** Records the changes that people declined. The journal keeps them. While it cannot be written, this process remembers them. */

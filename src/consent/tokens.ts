@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { SealingKey, SealingKeys } from '../util/seal.js';
-import type { PlanClaims } from './outcome.js';
+import type { PlanClaims } from '../calls/outcome.js';
 
 /** The content of a consent token, which stands for one plan or one question. */
 export interface ConsentClaims extends PlanClaims {

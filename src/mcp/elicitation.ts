@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { inputResponse, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { longestReason } from '../consent/decline-reason.js';
-import type { Elicitor, Guide, UserReply, Visit } from '../consent/elicitor.js';
+import { longestReason } from '../changes/decline-reason.js';
+import type { Elicitor, Guide, UserReply, Visit } from '../changes/elicitor.js';
 import type { ConsentClaims } from '../consent/tokens.js';
-import { isTyped } from '../consent/typed-name.js';
+import { isTyped } from '../changes/typed-name.js';
 import { lazy } from '../util/objects.js';
 import { say } from '../util/safe-text.js';
 import type { Client } from './client.js';

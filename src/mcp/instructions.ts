@@ -1,5 +1,5 @@
 import type { Account, Accounts } from '../calls/account.js';
-import type { ConsentMode } from '../consent/required-consent.js';
+import type { ConsentMode } from '../changes/required-consent.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { listText, sentences } from '../util/human.js';
 

@@ -1,7 +1,7 @@
 import type { CallContext, CallOutcome } from '../../calls/context.js';
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
-import type { EndedOutcome } from '../../consent/outcome.js';
-import { Refusal, refusedChange } from '../../consent/refusal.js';
+import type { EndedOutcome } from '../../calls/outcome.js';
+import { Refusal, refusedChange } from '../../calls/refusal.js';
 import type { Operation } from '../../tools/define-operation.js';
 import { type SafeText, words } from '../../util/safe-text.js';
 import { decideTool } from './contract/apps.js';

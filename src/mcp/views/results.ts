@@ -1,8 +1,8 @@
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
-import { fieldsSentence } from '../../consent/fields-sentence.js';
-import type { EndedOutcome, Failure, Success } from '../../consent/outcome.js';
-import { consentWays } from '../../consent/outcome.js';
-import { requestLines } from '../../consent/request-lines.js';
+import { fieldsSentence } from '../../changes/fields-sentence.js';
+import type { EndedOutcome, Failure, Success } from '../../calls/outcome.js';
+import { consentWays } from '../../calls/outcome.js';
+import { requestLines } from '../../calls/request-lines.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { sentences } from '../../util/human.js';
 import {

@@ -1,7 +1,7 @@
 import type { SafeText } from '../util/safe-text.js';
 import type { Plan } from './plan.js';
-import { Refusal } from './refusal.js';
-import type { ConsentClaims } from './tokens.js';
+import { Refusal } from '../calls/refusal.js';
+import type { ConsentClaims } from '../consent/tokens.js';
 
 /** The reply of a person to a question. `notChosen` is a form that was sent without a choice, and `cancelled` a form that was closed. */
 export interface UserReply {

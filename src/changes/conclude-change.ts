@@ -1,4 +1,4 @@
-import { type ConsentWay, consentWays, type EndedOutcome, type Failure, type Success } from '../consent/outcome.js';
+import { type ConsentWay, consentWays, type EndedOutcome, type Failure, type Success } from '../calls/outcome.js';
 import { noEarlierChange } from '../consent/plans.js';
 import type { Ending } from '../journal/entry.js';
 import { forAgent, type Next, next } from '../tools/next.js';
@@ -14,11 +14,11 @@ import {
   isAll,
   unmentionedEntries,
 } from './failed-entries.js';
-import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from './failure.js';
+import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from '../calls/failure.js';
 import { stepAfterAccepted } from './follow-change.js';
-import { missingWarning, truncateRecord } from './read-record.js';
-import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from './read-reply.js';
-import type { ApprovedChange } from './stages.js';
+import { missingWarning, truncateRecord } from '../calls/read-record.js';
+import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from '../calls/read-reply.js';
+import type { ApprovedChange } from '../calls/stages.js';
 
 /** The result of a change that was sent, or was about to be sent. */
 export type ChangeResult =

@@ -1,5 +1,5 @@
-import type { EndedOutcome, Failure } from '../consent/outcome.js';
-import { Refusal, refusalFailure } from '../consent/refusal.js';
+import type { EndedOutcome, Failure } from '../calls/outcome.js';
+import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { duplicateWindowMs } from '../journal/conflict.js';
 import type { Ending, Intent } from '../journal/entry.js';
 import type { BeginResult } from '../journal/journal.js';
@@ -7,16 +7,16 @@ import { type FinalReply, NotSent, type SignedClient } from '../transport/signed
 import { digestOf } from '../util/digest.js';
 import type { Log } from '../util/log.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
-import { budgetSpent } from './check-budget.js';
+import { budgetSpent } from '../calls/check-budget.js';
 import { type ChangeResult, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
-import type { CallContext, CallDependencies } from './context.js';
-import { keysRefusal, wireRequest } from './endpoint.js';
-import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from './failure.js';
+import type { CallContext, CallDependencies } from '../calls/context.js';
+import { keysRefusal, wireRequest } from '../calls/endpoint.js';
+import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
 import { stepIfUnknown } from './follow-change.js';
-import { visibleCaller } from './policy.js';
+import { visibleCaller } from '../calls/policy.js';
 import { earlierOf, repeated } from './repeat.js';
-import { clientOptions } from './resolve-call.js';
-import type { ApprovedChange, ResolvedChange } from './stages.js';
+import { clientOptions } from '../calls/resolve-call.js';
+import type { ApprovedChange, ResolvedChange } from '../calls/stages.js';
 
 /**
  * Sends a change that has consent. A process that shuts down waits for it.

@@ -1,18 +1,18 @@
-import { boundedReason } from '../consent/decline-reason.js';
-import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
-import { acceptOf } from '../consent/plan.js';
-import { declinedByAnother, Refusal } from '../consent/refusal.js';
-import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
+import { boundedReason } from './decline-reason.js';
+import { type Elicitor, type UserReply, unlessStopped } from './elicitor.js';
+import { acceptOf } from './plan.js';
+import { declinedByAnother, Refusal } from '../calls/refusal.js';
+import { type ConsentStep, takesClicks } from './required-consent.js';
 import type { ConsentClaims } from '../consent/tokens.js';
-import { isTyped, nameToType } from '../consent/typed-name.js';
+import { isTyped, nameToType } from './typed-name.js';
 import { callAgain, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
-import type { ChangeDecision } from './claim-plan.js';
-import type { CallContext, CallDependencies, Click, Question } from './context.js';
-import { ofAnotherCall } from './plan-state.js';
-import { secretsIn } from './resolve-call.js';
-import type { PlannedChange } from './stages.js';
+import type { ChangeDecision } from '../calls/claim-plan.js';
+import type { CallContext, CallDependencies, Click, Question } from '../calls/context.js';
+import { ofAnotherCall } from '../calls/plan-state.js';
+import { secretsIn } from '../calls/resolve-call.js';
+import type { PlannedChange } from '../calls/stages.js';
 
 /** A step that leads to a decision in this call, or to a refusal. The other steps answer with the plan or with its state. */
 export type DecidingStep =

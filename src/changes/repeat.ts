@@ -1,5 +1,5 @@
-import type { EarlierCall } from '../consent/outcome.js';
-import { Refusal } from '../consent/refusal.js';
+import type { EarlierCall } from '../calls/outcome.js';
+import { Refusal } from '../calls/refusal.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { isOfAnother, shownTime } from '../journal/journal.js';
 import type { Effect } from '../tools/define-operation.js';

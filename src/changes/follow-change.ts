@@ -4,7 +4,7 @@ import { place } from '../tools/schema/zones.js';
 import { sentences } from '../util/human.js';
 import { valueAt } from '../util/objects.js';
 import { defined, forReader, join, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import type { ResolvedChange } from './stages.js';
+import type { ResolvedChange } from '../calls/stages.js';
 
 /** The parts of a call that determine how the progress of its change can be followed. */
 export type FollowedCall = Pick<

@@ -4,8 +4,8 @@ import { digestOf } from '../util/digest.js';
 import { leavesOf, textsAt, valueAt } from '../util/objects.js';
 import { defined, duration, join, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { Plan } from './plan.js';
-import { decisionText } from './plan-decision.js';
-import type { FoundPlan, KeptPlan, PlanSubject } from './plans.js';
+import { decisionText } from '../consent/plan-decision.js';
+import type { FoundPlan, KeptPlan, PlanSubject } from '../consent/plans.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 

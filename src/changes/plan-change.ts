@@ -1,8 +1,8 @@
-import { canBeShown, makePlan, type Plan, type PlanInput } from '../consent/plan.js';
+import { canBeShown, makePlan, type Plan, type PlanInput } from './plan.js';
 import { noEarlierChange } from '../consent/plans.js';
-import { questionText } from '../consent/question.js';
-import { tooLargeToShow } from '../consent/refusal.js';
-import { relatedPlans, relatedText, subjectOf, withOtherPlans } from '../consent/related-plans.js';
+import { questionText } from './question.js';
+import { tooLargeToShow } from '../calls/refusal.js';
+import { relatedPlans, relatedText, subjectOf, withOtherPlans } from './open-changes.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { idempotencyKey } from '../journal/idempotency-key.js';
 import { digestOf } from '../util/digest.js';
@@ -10,11 +10,11 @@ import { sentences } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
 import { escapeInvisible } from '../util/quote.js';
 import type { SafeText } from '../util/safe-text.js';
-import { checkBudget } from './check-budget.js';
-import type { CallContext, CallDependencies } from './context.js';
-import { visibleCaller } from './policy.js';
+import { checkBudget } from '../calls/check-budget.js';
+import type { CallContext, CallDependencies } from '../calls/context.js';
+import { visibleCaller } from '../calls/policy.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
-import type { DraftedChange, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
+import type { DraftedChange, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from '../calls/stages.js';
 
 /** Makes the journal entry of a change, except for the fields that follow from the decision. */
 const draftIntent = (

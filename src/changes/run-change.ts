@@ -1,18 +1,18 @@
-import { waitForPerson } from '../consent/elicitor.js';
+import { waitForPerson } from './elicitor.js';
 import type { FoundPlan } from '../consent/plans.js';
-import { Refusal } from '../consent/refusal.js';
-import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
+import { Refusal } from '../calls/refusal.js';
+import { type ConsentStep, decideConsent } from './required-consent.js';
 import type { ConsentClaims } from '../consent/tokens.js';
 import { say } from '../util/safe-text.js';
-import { type DecidingStep, getDecision } from './approve-change.js';
-import { claimPlan, recordDecline, settlePlan } from './claim-plan.js';
-import type { CallContext, CallDependencies, CallOutcome, Question } from './context.js';
-import { answerWithPlan } from './plan-answer.js';
+import { type DecidingStep, getDecision } from './ask-user.js';
+import { claimPlan, recordDecline, settlePlan } from '../calls/claim-plan.js';
+import type { CallContext, CallDependencies, CallOutcome, Question } from '../calls/context.js';
+import { answerWithPlan } from './plan-result.js';
 import { draftChange, planChange } from './plan-change.js';
-import { answerPlanStatus, findOwnPlan, lookAtPlan, mayReplace, type OwnPlan, sendToPage } from './plan-status.js';
-import { findReplaced, withdrawReplaced } from './replace-plan.js';
+import { answerPlanStatus, findOwnPlan, lookAtPlan, mayReplace, type OwnPlan, sendToPage } from '../calls/plan-status.js';
+import { findReplaced, withdrawReplaced } from '../calls/replace-plan.js';
 import { sendChange } from './send-change.js';
-import type { ApprovedChange, DraftedChange, PlannedChange, ResolvedChange } from './stages.js';
+import type { ApprovedChange, DraftedChange, PlannedChange, ResolvedChange } from '../calls/stages.js';
 
 /** Runs a change. Returns its outcome if there is consent, or else the plan, the state of a plan, or a question to the user. */
 export async function runChange(

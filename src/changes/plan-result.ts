@@ -1,17 +1,17 @@
-import { addressOf } from '../consent/decision-page.js';
-import type { EndedOutcome, PlanClaims } from '../consent/outcome.js';
-import { acceptOf, planText } from '../consent/plan.js';
+import { addressOf } from './decision-page.js';
+import type { EndedOutcome, PlanClaims } from '../calls/outcome.js';
+import { acceptOf, planText } from './plan.js';
 import { holdsSecret, type KeptPlan } from '../consent/plans.js';
-import { Refusal, tooLargeToShow } from '../consent/refusal.js';
-import { subjectOf } from '../consent/related-plans.js';
-import type { ConsentStep } from '../consent/required-consent.js';
+import { Refusal, tooLargeToShow } from '../calls/refusal.js';
+import { subjectOf } from './open-changes.js';
+import type { ConsentStep } from './required-consent.js';
 import { tokenLifetimeMs } from '../consent/tokens.js';
-import { nameToType } from '../consent/typed-name.js';
+import { nameToType } from './typed-name.js';
 import { next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
 import { exact, join, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
-import type { CallContext, CallDependencies } from './context.js';
-import type { OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
+import type { CallContext, CallDependencies } from '../calls/context.js';
+import type { OtherPlan, PlannedChange, ResolvedChange } from '../calls/stages.js';
 
 type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
 

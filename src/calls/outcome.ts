@@ -3,7 +3,7 @@ import type { UploadPart } from '../tools/upload/part.js';
 import type { ServiceError } from '../transport/service-error.js';
 import type { Attempt } from '../transport/signed-client.js';
 import type { SafeText } from '../util/safe-text.js';
-import type { Plan } from './plan.js';
+import type { Plan } from '../changes/plan.js';
 
 /** Request IDs of the cloud, by header name. The cloud's support asks for them. */
 export type RequestIds = Readonly<Record<string, string>>;
