@@ -9,7 +9,7 @@ import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
 import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import { isServiceRefusal } from './answered-error.js';
-import { type FailedEntries, failedSentence } from '../changes/failed-entries.js';
+import { type FailedEntries, failedSentence } from './failed-entries.js';
 import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 
 /** The parts of a call that its failure names. */

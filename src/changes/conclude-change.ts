@@ -13,7 +13,7 @@ import {
   failedSentence,
   isAll,
   unmentionedEntries,
-} from './failed-entries.js';
+} from '../calls/failed-entries.js';
 import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from '../calls/failure.js';
 import { stepAfterAccepted } from './follow-change.js';
 import { missingWarning, truncateRecord } from '../calls/read-record.js';

@@ -2,7 +2,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { isDeeperThan, isObject, leavesOf, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { isServiceRefusal } from '../calls/answered-error.js';
+import { isServiceRefusal } from './answered-error.js';
 
 /** The entries of a change that failed although the cloud accepted the change. */
 export interface FailedEntries {
