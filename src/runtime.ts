@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { devNull, hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Accounts } from './calls/account.js';
-import type { CallingDependencies, CallStack, CallStackOptions } from './calls/call-tool.js';
+import type { CallingDependencies, CallStack, CallStackOptions } from './call-stack.js';
 import type { CallDependencies, CallTool } from './calls/context.js';
 import { createInFlightCalls, type InFlightCalls } from './changes/in-flight.js';
 import type { Config } from './config/load-config.js';
@@ -267,7 +267,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
 
 /** Returns a call stack that is loaded at the first call, because many clients start a server only for the list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
-  const { start, close } = startLazily(async () => (await import('./calls/call-tool.js')).createCallStack(options));
+  const { start, close } = startLazily(async () => (await import('./call-stack.js')).createCallStack(options));
   return {
     call: async (operation, args, context) => {
       let callStack: CallStack;

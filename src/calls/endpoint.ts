@@ -1,4 +1,4 @@
-import type { RegionSource } from '../changes/plan.js';
+import type { RegionSource } from './resolved-call.js';
 import { Refusal } from './refusal.js';
 import { type KeySource, KeysUnavailable } from '../signing/keys.js';
 import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/signature-variants.js';

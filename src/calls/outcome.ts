@@ -3,7 +3,6 @@ import type { UploadPart } from '../tools/upload/part.js';
 import type { ServiceError } from '../transport/service-error.js';
 import type { Attempt } from '../transport/signed-client.js';
 import type { SafeText } from '../util/safe-text.js';
-import type { Plan } from '../changes/plan.js';
 
 /** Request IDs of the cloud, by header name. The cloud's support asks for them. */
 export type RequestIds = Readonly<Record<string, string>>;
@@ -22,9 +21,11 @@ export interface Failure {
   readonly status?: number | undefined;
   /** The service's own text. Models must take it as data and not as instructions. */
   readonly serviceSays?: ServiceSays;
-  /** Set if the state of a plan could not be read, so that the caller can ask again with this planId. */
-  readonly planId?: string;
-  /** True if the cloud may have acted on the request. Undefined for a read, and if only another call about the same plan can tell. */
+  /** The outcome of a change. Absent for a read, and if the change has no outcome yet. */
+  readonly outcome?: 'rejected' | 'declined' | 'withdrawn' | 'not sent' | 'unknown';
+  /** ID of the change, if it has one: see `Success.changeId`. */
+  readonly changeId?: string;
+  /** True if the cloud may have acted on the request. Undefined for a read, and if only another call about the same change can tell. */
   readonly mayHaveHappened?: boolean | undefined;
   readonly next: Next;
   readonly requestIds: RequestIds;
@@ -49,18 +50,64 @@ export interface EarlierCall {
   readonly requestIds: RequestIds;
 }
 
-/** The ways in which a change was decided, in words. */
-export const consentWays = {
-  asked: 'the user was asked through the client and agreed',
-  clicked: 'the user agreed with a click in the change view',
-  page: 'a person agreed on the page for decisions',
-  planId: 'the call carried the planId of its plan',
-  option: 'given beforehand with --yes',
-  off: 'nobody was asked (CLOUDOPS_CONFIRM=off)',
-  withdrawn: 'the caller withdrew the plan',
-  program: 'a program answered in place of the user',
-} as const;
-export type ConsentWay = keyof typeof consentWays;
+/** A change with its request and its effects, as a person sees it before deciding. Secrets are replaced. */
+export interface Plan {
+  /** The change in one sentence. */
+  readonly summary: SafeText;
+  readonly method: string;
+  /** Address of the request with the query, as it is sent. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Body of the request: a JSON value, or an XML document as text. Absent for a request without a body. */
+  readonly body?: unknown;
+  /** Account, region and zone, each with its source: `region jp-east-1 (given)`. An account without a name is shown by its key ID. */
+  readonly where: readonly SafeText[];
+  /** The present state of the thing that would change, with the time of reading, or the reason for not knowing it. */
+  readonly found?: SafeText;
+  /** A warning that follows from `found`, shown directly below the summary. */
+  readonly alert?: SafeText;
+  /** Sentences about other plans for the same thing, made each time that the plan is shown. Absent if there are none. */
+  readonly others?: readonly SafeText[];
+  /** Everything that will be created, changed or billed. */
+  readonly consequences: readonly SafeText[];
+  readonly risks: readonly Risk[];
+  /** Arguments that neither the summary nor the consequences name. Absent if there are none. */
+  readonly also?: OtherArguments;
+  /** The lists among the arguments, as tables. Absent if there are none. */
+  readonly tables?: readonly PlanTable[];
+  /** Set if the change goes to the built-in sandbox, so that nothing real happens. */
+  readonly sandbox?: true;
+  readonly defaults: readonly NamedDefault[];
+  readonly warnings: readonly SafeText[];
+  readonly notChecked: readonly SafeText[];
+}
+
+/** A serious consequence, in words that fit on the accepting button. */
+export type Risk = 'costs money' | 'no way back';
+
+/** A default with the name of its field in words. */
+interface NamedDefault {
+  readonly name: SafeText;
+  readonly value: SafeText;
+}
+
+/** Arguments of a change that are in neither its headline nor its consequences, in words. */
+export interface OtherArguments {
+  /** Arguments that are in no list: `diskSize 200`, `network (id "a", zone "b")`. */
+  readonly fields: readonly SafeText[];
+  /** Arguments that are lists: `keys "a", "b"`. If a list is shortened, the next text has the number of entries that are left out. */
+  readonly lists: readonly SafeText[];
+}
+
+/** A list among the arguments of a change, such as node pools or deleted keys, as a table. Long names are cut as in a headline. */
+export interface PlanTable {
+  readonly title: SafeText;
+  readonly columns: readonly SafeText[];
+  /** A row for each element of the list, with a cell for each column. A cell is empty if the element lacks the field. */
+  readonly rows: readonly (readonly SafeText[])[];
+  /** The number of elements without a row. The request that a person can review shows all elements. */
+  readonly more: number;
+}
 
 /** The structured content of a call that succeeded. Only `answer` holds the service's data. */
 export interface Success {
@@ -68,6 +115,8 @@ export interface Success {
   readonly summary: SafeText;
   /** The result of a change. Absent for a read. */
   readonly outcome?: 'accepted' | 'partly' | 'planned' | 'waiting' | 'withdrawn';
+  /** ID of the change, for `get_change` and the other tools of changes, and in the journal. It is never consent. */
+  readonly changeId?: string;
   /** Set if only some entries of a change succeeded: the number of failed entries, their error codes, and the first failed names. */
   readonly failed?: {
     readonly count: number;
@@ -77,7 +126,7 @@ export interface Success {
   /** Name of the account, if accounts have names. */
   readonly account?: string;
   readonly next?: Next;
-  /** How the change was agreed to, in words: see `consentWays`. */
+  /** How the change was agreed to, in words: see `decisionWays` in change.ts. */
   readonly consent?: SafeText;
   /** Time at which the change was sent (ISO 8601, UTC). */
   readonly sentAt?: string;
@@ -88,7 +137,6 @@ export interface Success {
   readonly plan?: Plan;
   /** The plan as text for a person, without the request. */
   readonly show?: SafeText;
-  readonly planId?: string;
   /** Address of the page on which a person decides. It allows nothing without signing in. */
   readonly decideAt?: string;
   /** Date and time at which the plan expires (ISO 8601, UTC). */
@@ -102,31 +150,32 @@ export interface Success {
   readonly answer?: Readonly<Record<string, unknown>>;
 }
 
-/** The outcome of a call that needs no further reply from its client. */
-export type EndedOutcome = (
+/** The outcome of a call that has ended. */
+export type EndedOutcome =
   | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
-  | { readonly kind: 'failed'; readonly failure: Failure }
-) & {
-  /**
-   * Set if a view or a page asked for the state of a plan that has ended, or clicked too late. The outcome is then the plan's, so that a failure is
-   * no refusal of the question or the click. Absent in the answer to the call or the click that ended the plan.
-   */
-  readonly isOfPlan?: true;
-};
+  | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** Binds a decision to the plan that was shown, and ensures that the decision counts once. */
-export interface PlanClaims {
-  /** Digest of tool, arguments, endpoint, account and plan (hexadecimal). */
-  readonly digest: string;
-  readonly nonce: string;
+/** A question that the client answers with a second request for the same call. */
+export interface Question {
+  readonly kind: 'inputRequired';
+  readonly message: SafeText;
+  /** The way to answer: the label of the accepting option and the name to type, if there is one, or the URL to open. */
+  readonly answer:
+    | { readonly accept: SafeText; readonly nameToType?: string | undefined }
+    | { readonly address: string };
+  /** The proof that the client brings back with the response (`requestState`). */
+  readonly state: string;
 }
+
+/** The outcome of an ended call, or a question. To answer the question, the client sends the call again. */
+export type CallOutcome = EndedOutcome | Question;
 
 /** Further data for views. Models do not get it. */
 type ViewData =
   | { readonly kind: 'parts'; readonly parts: readonly UploadPart[] }
   /** A change that the cloud accepted. `continues` is true if the change still runs in the cloud. */
   | { readonly kind: 'ended'; readonly continues: boolean; readonly isSandbox?: boolean }
-  /** A plan. Without `claims`, the view has no buttons to decide. Times are in milliseconds since 1970. */
+  /** A plan. Times are in milliseconds since 1970. */
   | {
       readonly kind: 'plan';
       /** Label of the accepting button. */
@@ -134,9 +183,9 @@ type ViewData =
       /** The name that the person types to accept, for a deletion. */
       readonly typedName?: string | undefined;
       readonly issuedAt: number;
-      /** Defaults to ten minutes after `issuedAt`. */
-      readonly expiresAt?: number;
-      readonly claims?: PlanClaims;
-      /** Set if the user can also agree by a yes in the chat, after which the agent calls with the planId. */
+      readonly expiresAt: number;
+      /** The proof of a click. Without it, the view has no buttons to decide. */
+      readonly ticket?: string;
+      /** Set if the user can also agree by a yes in the chat, after which the agent confirms the plan. */
       readonly inChat?: boolean;
     };

@@ -3,12 +3,13 @@ import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust, rep
 import { defined, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { EndedOutcome, Failure } from './outcome.js';
 
-/** Thrown to stop a call before anything is sent. `callTool` catches it and returns it as a failure. */
+/** Stops a call before anything is sent, thrown or returned. The caller gets it as a failure. */
 export class Refusal extends Error {
+  readonly kind = 'refused';
   readonly code: RefusalCode;
   readonly problems: readonly SafeText[];
   /** Fields that replace the usual fields of a failure with this code. `reason` replaces the end of the failure's summary. */
-  readonly more: Partial<Pick<Failure, 'planId' | 'mayHaveHappened' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
+  readonly more: Partial<Pick<Failure, 'changeId' | 'outcome' | 'mayHaveHappened' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
     readonly reason?: SafeText;
   };
   constructor(code: RefusalCode, problems: readonly SafeText[] = [], more: Refusal['more'] = {}) {
@@ -31,7 +32,7 @@ export function refusalFailure(
 ): Failure {
   const usual = refusals[code];
   const { reason = words(usual.reason), ...replacedFields } = more;
-  // An earlier call may have carried out the plan, so "was not sent" might be wrong.
+  // Another call may have carried out the change, so "was not sent" might be wrong.
   const mayHaveBeenSent = aboutEarlierCalls.includes(code);
   const result = words(mayHaveBeenSent ? 'failed' : 'was not sent');
   return {
@@ -51,8 +52,8 @@ export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => (
   failure: refusalFailure(tool, refusal, { isChange: true }),
 });
 
-/** Refusals about a plan that an earlier call may have carried out. */
-const aboutEarlierCalls: readonly RefusalCode[] = ['AlreadyDecided', 'StateUnavailable'];
+/** Refusals about a change that another call may have carried out. */
+const aboutEarlierCalls: readonly RefusalCode[] = ['StateUnavailable', 'UnknownChange'];
 
 /** The summary of a refusal. People in a view get only the reason, because they see the change there and do not know the tool's name. */
 function summaryOf(tool: string, result: SafeText, reason: SafeText): SafeText {
@@ -198,27 +199,26 @@ const refusals = {
     reason: 'the journal of changes cannot be written, and nothing is changed without it',
     next: operatorMust('make the journal that CLOUDOPS_JOURNAL names reachable and writable'),
   },
-  AlreadyDecided: {
-    reason: 'its plan was decided before',
+  UnknownChange: {
+    reason: 'there is no such change of this caller',
     next: next(
       'agent',
       'check',
-      say`Read the outcome in the journal (cloudops://journal)${forAgent(', and tell the user')}. A new plan needs a new call.`,
+      'Use the changeId exactly as it was given. A plan that nobody decided on is erased when it has expired; the journal (cloudops://journal) has all others.',
     ),
   },
   StateUnavailable: {
-    reason: 'the state of its plan cannot be read or changed at the moment',
+    reason: 'the state of the change cannot be read or written at the moment',
     next: next(
       'agent',
       'wait',
       forReader({
-        agent:
-          'Call again in a few seconds with the same arguments and this planId. The plan and its outcome are kept.',
+        agent: 'Call get_change with the changeId in a few seconds. The plan and its outcome are kept.',
         person: 'Try again in a few seconds. The plan and its outcome are kept.',
       }),
     ),
   },
-  TicketExpired: {
+  PlanExpired: {
     reason: 'its plan has expired',
     next: next(
       'agent',
@@ -226,7 +226,7 @@ const refusals = {
       say`If ${forReader({ agent: 'the user still wants', person: 'you still want' })} it, call the tool of the change again for a new plan.`,
     ),
   },
-  TicketRefused: {
+  ClickRefused: {
     reason: 'only a click on a plan of this server carries it out, and this was not one',
     next: next(
       'agent',
@@ -234,12 +234,16 @@ const refusals = {
       say`Do not call this tool: it belongs to the buttons that ${forReader({ agent: 'the user sees', person: 'you see' })}. Call the tool of the change itself.`,
     ),
   },
+  NotConfirmable: {
+    reason: 'confirm_change does not decide on this plan',
+    next: next('user', 'decide', 'Call get_change with the changeId: its answer says who decides, and where.'),
+  },
   TooManyWaiting: {
     reason: 'too many plans of this caller wait for a decision',
     next: next(
       'user',
       'decide',
-      say`${forReader({ agent: 'Ask the user to have', person: 'Have' })} them decided, or withdraw those that are no longer wanted (withdraw: true with their planId).`,
+      say`${forReader({ agent: 'Ask the user to have', person: 'Have' })} them decided, or withdraw those that are no longer wanted (withdraw_change).`,
     ),
   },
   SecretByValue: {
@@ -255,11 +259,11 @@ const refusals = {
     next: next('nobody', 'none', 'Nothing else is needed.'),
   },
   PlanRefused: {
-    reason: 'its plan is not valid',
+    reason: 'its plan is not valid any more',
     next: next(
       'agent',
       'call',
-      say`Call without planId to get a new plan, ${forReader({ agent: 'show it to the user, and after a yes', person: 'then' })} call with exactly its arguments.`,
+      say`${callAgainFirst} for a new plan${forAgent(', and show it to the user')}.`,
     ),
   },
 } as const satisfies Readonly<Record<string, { readonly reason: string; readonly next: Next }>>;

@@ -1,5 +1,5 @@
 import { exact, own, type SafeText, say } from '../util/safe-text.js';
-import type { Plan } from '../changes/plan.js';
+import type { Plan } from './outcome.js';
 
 /** The lines of a request for review: method and URL, headers, and the body as indented JSON, whose quotes show where each value ends. */
 export const requestLines = ({

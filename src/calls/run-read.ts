@@ -14,7 +14,7 @@ import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-lim
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, readAnswer } from './read-reply.js';
 import { clientOptions } from './resolve-call.js';
-import type { ResolvedRead } from './stages.js';
+import type { ResolvedRead } from './resolved-call.js';
 
 /** The longest time that a read waits for its companion read (milliseconds). */
 const companionMs = 3000;

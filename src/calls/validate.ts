@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { defaultText, hintsOf } from '../changes/plan.js';
+import { defaultText, hintsOf } from './hints.js';
 import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';

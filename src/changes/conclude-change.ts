@@ -1,6 +1,4 @@
-import { type ConsentWay, consentWays, type EndedOutcome, type Failure, type Success } from '../calls/outcome.js';
-import { noEarlierChange } from '../consent/plans.js';
-import type { Ending } from '../journal/entry.js';
+import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
 import { forAgent, type Next, next } from '../tools/next.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
@@ -18,7 +16,8 @@ import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } fro
 import { stepAfterAccepted } from './follow-change.js';
 import { missingWarning, truncateRecord } from '../calls/read-record.js';
 import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from '../calls/read-reply.js';
-import type { ApprovedChange } from '../calls/stages.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
+import { type Change, type DecisionWay, decisionWays, type EndState, type Ending, noEarlierChange } from './change.js';
 
 /** The result of a change that was sent, or was about to be sent. */
 export type ChangeResult =
@@ -71,42 +70,47 @@ function answerAfterFault(call: SentCall, reply: FinalReply, error: unknown): An
   return { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false };
 }
 
-/** The result as it is written into the journal. */
-export function endingOf(result: ChangeResult): Omit<Ending, 'id' | 'time'> {
+/** The state and the ending of a result, as they are stored. */
+export function endingOf(result: ChangeResult): { readonly state: EndState; readonly ending: Ending } {
   if (result.kind === 'accepted') {
     const { answer, failed } = result;
     const { status, requestIds } = answer.exchange;
-    const inPart = failed && { failed: { count: failed.count, codes: [...failed.codes] } };
-    return { outcome: 'accepted', status, requestIds: { ...requestIds }, ...inPart };
+    if (failed === undefined) return { state: 'accepted', ending: { status, requestIds } };
+    return { state: 'partly', ending: { status, requestIds, failed: { count: failed.count, codes: failed.codes } } };
   }
 
   const { mayHaveHappened, status, serviceSays, requestIds } = result.failure;
   const code = serviceSays?.code ?? result.failure.code;
   // Without a status, the request did not reach the service.
-  const outcomeIfNotMade = status === undefined ? 'not sent' : 'rejected';
-  const outcome = mayHaveHappened === true ? 'unknown' : outcomeIfNotMade;
-  return { outcome, status, code, requestIds: { ...requestIds } };
+  const stateIfNotMade = status === undefined ? 'not sent' : 'rejected';
+  const state = mayHaveHappened === true ? 'unknown' : stateIfNotMade;
+  return { state, ending: { status, code, requestIds } };
+}
+
+/** A change that was sent. */
+interface SentChange {
+  readonly call: ResolvedChange;
+  readonly change: Change;
+  /** ISO 8601, UTC. */
+  readonly sentAt: string;
 }
 
 /** The result as the caller gets it. */
-export function outcomeOf(result: ChangeResult, approved: ApprovedChange, sentAt: string, log: Log): EndedOutcome {
+export function outcomeOf(result: ChangeResult, sent: SentChange, log: Log): EndedOutcome {
   if (result.kind === 'failed') return result;
   const { answer } = result;
-  const { operation, change } = approved.call;
+  const { operation, change } = sent.call;
   if (answer.kind === 'usable' && answer.missingFields.length > 0)
     log('debug', 'answer', { tool: operation.name, lacks: answer.missingFields });
   return {
     kind: 'succeeded',
-    success: acceptedSuccess({ ...approved, ...result, sentAt }, log),
-    view: { kind: 'ended', continues: change.continues, isSandbox: approved.plan.sandbox === true },
+    success: acceptedSuccess({ ...sent, ...result }, log),
+    view: { kind: 'ended', continues: change.continues, isSandbox: sent.change.plan.sandbox === true },
   };
 }
 
 /** A change that the cloud accepted, with the cloud's answer. */
-interface AcceptedChange extends ApprovedChange, Extract<ChangeResult, { kind: 'accepted' }> {
-  /** ISO 8601, UTC. */
-  readonly sentAt: string;
-}
+interface AcceptedChange extends SentChange, Omit<Extract<ChangeResult, { kind: 'accepted' }>, 'kind'> {}
 
 /** Puts an accepted change into words. The change counts as accepted even if nothing of the answer can be read. */
 function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
@@ -121,7 +125,7 @@ function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
 }
 
 const withoutAnswer = (accepted: AcceptedChange, problem: SafeText): Success => ({
-  summary: say`The cloud accepted this (HTTP status ${accepted.answer.exchange.status}): ${accepted.plan.summary}`,
+  summary: say`The cloud accepted this (HTTP status ${accepted.answer.exchange.status}): ${accepted.change.plan.summary}`,
   ...circumstances(accepted),
   next: nextOf(accepted),
   ...exchangeFacts(accepted),
@@ -168,8 +172,7 @@ function withAnswer(
 
 /** The outcome of an accepted change, the consent to it, its time and place, and its effects. */
 function circumstances({
-  plan,
-  decision,
+  change: { plan, decision },
   sentAt,
   failed,
 }: AcceptedChange): Omit<Success, 'summary' | 'next' | 'requestIds' | 'warnings'> {
@@ -178,7 +181,7 @@ function circumstances({
   return {
     outcome: failed === undefined ? 'accepted' : 'partly',
     ...(failed !== undefined && { failed: { count: failed.count, codes, names } }),
-    consent: words(consentWays[decision.consent]),
+    ...(decision !== undefined && { consent: words(decisionWays[decision.way]) }),
     sentAt,
     where: plan.where,
     effects: plan.consequences,
@@ -194,17 +197,17 @@ const exchangeFacts = ({ answer }: AcceptedChange) => {
 const quotedShort = (text: string): SafeText => quoted(text, 200);
 
 /** Kinds of consent to a plan that an earlier call has returned to the caller. */
-const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
+const shownBefore: readonly DecisionWay[] = ['confirmed', 'clicked', 'page'];
 
 /** The warnings of the plan, unless the caller got them with the plan before. */
-const planWarnings = ({ decision, plan }: AcceptedChange) =>
-  shownBefore.includes(decision.consent) ? [] : plan.warnings;
+const planWarnings = ({ change: { decision, plan } }: AcceptedChange) =>
+  decision !== undefined && shownBefore.includes(decision.way) ? [] : plan.warnings;
 
 const entriesText = (count: number): SafeText => say`${count} ${words(count === 1 ? 'entry' : 'entries')}`;
 
 /** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
-  { call, answer, repeats, failed, unmentioned }: AcceptedChange,
+  { call, change: { repeats }, answer, failed, unmentioned }: AcceptedChange,
   contradictions: readonly SafeText[] = [],
   nextOfOperation?: Next,
 ): Next {
@@ -230,7 +233,7 @@ const stepAfterContradiction = next(
   })} in the console which of the two is there: it may cost money, wanted or not.`,
 );
 
-/** True if `repeats` is the ID of an earlier change: see `KeptPlan.repeats` for the other values. */
+/** True if `repeats` is the ID of an earlier change: see `NewChange.repeats` for the other values. */
 const isRepetition = (repeats: string | boolean) => typeof repeats === 'string' && repeats !== noEarlierChange;
 
 const stepAfterAllowedRepeat = (verificationHint: SafeText): Next =>

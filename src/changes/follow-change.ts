@@ -1,10 +1,9 @@
-import { shownTime } from '../journal/journal.js';
 import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
 import { place } from '../tools/schema/zones.js';
 import { sentences } from '../util/human.js';
 import { valueAt } from '../util/objects.js';
-import { defined, forReader, join, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import type { ResolvedChange } from '../calls/stages.js';
+import { defined, forReader, join, listed, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
 
 /** The parts of a call that determine how the progress of its change can be followed. */
 export type FollowedCall = Pick<
@@ -32,17 +31,17 @@ export function stepAfterAccepted(call: FollowedCall, tellOutcome: SafeText, rec
 
 /**
  * The step after a change whose outcome is unknown.
- * @param sentAt ISO 8601. A time from the journal may be malformed
+ * @param sentAt ISO 8601
  */
 export function stepIfUnknown(call: FollowedCall, sentAt: string): Next {
-  const sent = say`It was sent at ${shownTime(sentAt)} to region ${place(call.endpoint.region)}.`;
+  const sent = say`It was sent at ${time(sentAt)} to region ${place(call.endpoint.region)}.`;
   if (call.operation.repeatable === true) {
-    const repeat = say`Sending it again does no harm: ${callAgain} with the same arguments, without planId.`;
+    const repeat = say`Sending it again does no harm: ${callAgain} with the same arguments.`;
     return next('agent', 'call', say`${sent} ${repeat} The aim is ${call.verificationHint}.`);
   }
   const { who, action, text } = stepToVerify(call, {
     beforeLook: words('Wait ten minutes, then'),
-    howToRepeat: say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`,
+    howToRepeat: say`${callAgain} with the same arguments and with allowRepeat: true`,
   });
   return next(who, action, say`Do not repeat it. ${sent} ${text}`);
 }

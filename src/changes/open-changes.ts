@@ -1,16 +1,17 @@
+import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Operation } from '../tools/define-operation.js';
 import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
 import { digestOf } from '../util/digest.js';
 import { leavesOf, textsAt, valueAt } from '../util/objects.js';
-import { defined, duration, join, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
-import type { Plan } from './plan.js';
-import { decisionText } from '../consent/plan-decision.js';
-import type { FoundPlan, KeptPlan, PlanSubject } from '../consent/plans.js';
+import { defined, duration, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import type { Change, State, Subject } from './change.js';
+
+/** This file describes other changes of a caller that matter to a plan: of the same thing, or by the same operation a moment ago. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the thing that a change is about; undefined if the operation does not declare which arguments identify it. */
-export function subjectOf({ name: tool, change }: Operation, account: string, input: Fields): PlanSubject | undefined {
+export function subjectOf({ name: tool, change }: Operation, account: string, input: Fields): Subject | undefined {
   const values = (change?.identifies ?? []).map((path) =>
     path.includes('[]') ? textsAt(input, path) : valueAt(input, path),
   );
@@ -19,40 +20,47 @@ export function subjectOf({ name: tool, change }: Operation, account: string, in
   return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;
 }
 
+const deeds: Readonly<Record<State, SafeText>> = {
+  waiting: words('waits'),
+  approved: words('was approved'),
+  begun: words('is being sent'),
+  accepted: words('was accepted'),
+  partly: words('was accepted in part'),
+  rejected: words('was rejected'),
+  'not sent': words('was not sent'),
+  unknown: words('ended unknown'),
+  declined: words('was declined'),
+  withdrawn: words('was withdrawn'),
+};
+
 /**
- * Returns the plans that wait or were accepted and have the same subject as a given plan, without that plan.
- * @param nonce of the given plan; undefined if the plan is not stored
+ * Describes another change beside the plan of `call`: `Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.` If it is of another thing:
+ * `create_bucket of "orders" ended unknown 2 min ago; this would be another one, "orders-eu".`
  */
-export function relatedPlans(
-  plans: readonly FoundPlan[],
-  { nonce, subject }: Partial<Pick<KeptPlan, 'nonce' | 'subject'>>,
-): readonly FoundPlan[] {
-  if (subject === undefined) return [];
-  const others = plans.filter((other) => other.nonce !== nonce && other.subject?.digest === subject.digest);
-  return others.filter(({ state, decision }) => state === 'waiting' || decision?.kind === 'accepted');
+export function openChangeText(
+  other: Pick<Change, 'tool' | 'args' | 'subject' | 'state' | 'madeAt' | 'decidedAt' | 'endedAt'>,
+  call: Pick<ResolvedChange, 'operation' | 'endpoint' | 'input' | 'args'>,
+  now: Date,
+): SafeText {
+  const subject = subjectOf(call.operation, call.endpoint.account, call.input);
+  return otherChangeText(other, { args: call.args, subject }, call.operation, now);
 }
 
-/** Adds sentences about other plans for the same thing to a plan that is shown. The digest of a decision does not cover them. */
-export const withOtherPlans = (plan: Plan, others: readonly SafeText[]): Plan =>
-  others.length === 0 ? plan : { ...plan, others };
-
-/**
- * Describes another plan for the same thing in a sentence: `Another plan for "wiki" waits: disk size 100 GB, asked 2 min ago.`
- * @param operation the operation of both plans; undefined if this version of the server does not have it any more
- */
-export function relatedText(
-  other: FoundPlan,
-  { args, issuedAt }: Pick<KeptPlan, 'args' | 'issuedAt'>,
+/** As `openChangeText`, beside a plan that is stored. */
+export function otherChangeText(
+  { args, subject, state, madeAt, decidedAt, endedAt }: Parameters<typeof openChangeText>[0],
+  plan: { readonly args: Fields; readonly subject?: Subject | undefined },
   operation: Pick<Operation, 'input'> | undefined,
   now: Date,
 ): SafeText {
-  const age = (time: number) => duration(Math.max(0, (now.getTime() - time) / 1000));
-  const which = words(other.issuedAt < issuedAt ? 'Another plan' : 'A newer plan');
-  const name = quoted(other.subject?.name ?? '', 100);
-  const differences = differencesOf(other.args, args, operation);
-  if (other.decision === undefined)
-    return say`${which} for ${name} waits: ${differences}, asked ${age(other.issuedAt)} ago.`;
-  return say`${which} for ${name} was accepted: ${differences}. ${sentence(say`${decisionText(other.decision)}.`)}`;
+  const at = state === 'waiting' ? madeAt : (endedAt ?? decidedAt ?? madeAt);
+  const age = duration(Math.max(0, (now.getTime() - at) / 1000));
+  const deed = deeds[state];
+  const name = quoted(subject?.name ?? '', 100);
+  if (subject?.digest === plan.subject?.digest)
+    return say`Another plan for ${name} ${deed} (${differencesOf(args, plan.args, operation)}), ${age} ago.`;
+  const another = plan.subject === undefined ? words('another one') : say`another one, ${quoted(plan.subject.name, 100)}`;
+  return say`The same operation for ${name} ${deed} ${age} ago; this would be ${another}.`;
 }
 
 /** Maximum number of differences in a sentence. */

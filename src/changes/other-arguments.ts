@@ -1,16 +1,9 @@
+import type { OtherArguments } from '../calls/outcome.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { defined, join, own, quoted, type SafeText, say } from '../util/safe-text.js';
 
 /** Length limit of a value and of a list in the text of a plan (characters). The request of the plan has them in full. */
 export const longestInPlan = 1_000;
-
-/** The arguments of a change that are in neither its headline nor its consequences, in words. */
-export interface OtherArguments {
-  /** Arguments that are in no list: `diskSize 200`, `network (id "a", zone "b")`. */
-  readonly fields: readonly SafeText[];
-  /** Arguments that are lists: `keys "a", "b"`. If a list is shortened, the next text has the number of entries that are left out. */
-  readonly lists: readonly SafeText[];
-}
 
 type Leaf = readonly [path: string, value: unknown];
 

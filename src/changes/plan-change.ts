@@ -1,201 +1,166 @@
-import { canBeShown, makePlan, type Plan, type PlanInput } from './plan.js';
-import { noEarlierChange } from '../consent/plans.js';
-import { questionText } from './question.js';
+import { secretsIn } from '../calls/resolve-call.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
+import type { Plan } from '../calls/outcome.js';
+import { visibleCaller } from '../calls/policy.js';
+import type { Refusal } from '../calls/refusal.js';
 import { tooLargeToShow } from '../calls/refusal.js';
-import { relatedPlans, relatedText, subjectOf, withOtherPlans } from './open-changes.js';
-import type { RecordedChange } from '../journal/entry.js';
-import { idempotencyKey } from '../journal/idempotency-key.js';
-import { digestOf } from '../util/digest.js';
 import { sentences } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
-import { escapeInvisible } from '../util/quote.js';
-import type { SafeText } from '../util/safe-text.js';
-import { checkBudget } from '../calls/check-budget.js';
-import type { CallContext, CallDependencies } from '../calls/context.js';
-import { visibleCaller } from '../calls/policy.js';
+import { type SafeText, words } from '../util/safe-text.js';
+import { type Change, noEarlierChange } from './change.js';
+import { checkBudget } from './check-budget.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import { isOfAnother, ofCaller } from './may-see.js';
+import { openChangeText, subjectOf } from './open-changes.js';
+import { canBeShown, makePlan } from './plan.js';
+import { questionText } from './question.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
-import type { DraftedChange, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from '../calls/stages.js';
+import { requestDigest, requestKey } from './request-key.js';
 
-/** Makes the journal entry of a change, except for the fields that follow from the decision. */
-const draftIntent = (
-  { operation, change, input, request, shownRequest, endpoint, keyId, budget }: ResolvedChange,
-  { client, principal }: CallContext,
-  { newId, process }: CallDependencies,
-): IntentDraft => ({
-  id: newId(),
-  tool: operation.name,
-  what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
-  target: `${request.method} ${endpoint.origin}${shownRequest.target}`,
-  account: endpoint.account,
-  key: keyId,
-  client,
-  caller: principal?.name,
-  agent: principal?.agent,
-  digest: idempotencyKey(endpoint, request),
-  process,
-  budget: budget.key,
-});
+/** A change with its plan, checked against the store. */
+export interface PlannedChange {
+  readonly call: ResolvedChange;
+  /** The plan as it is stored and shown, with remarks about a repetition, the budget and other open changes. */
+  readonly plan: Plan;
+  /** The plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
+  readonly question: SafeText | undefined;
+  /** The caller's waiting changes of the same thing, which this one may replace. */
+  readonly replaceable: readonly Change[];
+  readonly requestKey: string;
+  readonly requestDigest: string;
+  /** See `NewChange`. */
+  readonly repeats: string | boolean;
+  /** ID of the unknown change whose idempotency token is sent again. Undefined for a token of the change's own. */
+  readonly tokenSource: string | undefined;
+}
 
-/** Makes the plan of a change, and the question if the client can ask. */
-export function draftChange(call: ResolvedChange, context: CallContext, dependencies: CallDependencies): DraftedChange {
-  const plan = makePlan(call);
-  const question = questionFor(plan, call, context, dependencies);
-  return { call, draft: draftIntent(call, context, dependencies), plan, question };
+/**
+ * Makes the plan of a change, and compares it with the store. Nothing is written.
+ * @param replaced the waiting change that this one replaces, which the plan does not mention
+ * @returns a refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
+ */
+export async function planChange(
+  call: ResolvedChange,
+  replaced: Change | undefined,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<PlannedChange | Refusal> {
+  const { operation, control, account, budget } = call;
+  const key = requestKey(call);
+  const duplicate = await findDuplicate(call, key, dependencies);
+  const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
+  // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
+  if (earlier !== undefined && !control.allowRepeat && !control.planOnly) return repeated(earlier, call);
+
+  const budgetText = await checkBudget(budget, { tool: operation.name, planOnly: control.planOnly }, dependencies);
+  if (budgetText !== undefined && 'code' in budgetText) return budgetText;
+  const madePlan = makePlan(call);
+  if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
+
+  const settles = settlesEarlier(call, duplicate, context);
+  const open = account.confirm === 'off' ? [] : await openChanges(call, replaced, duplicate, context, dependencies);
+  const plan = withRemarks(madePlan, {
+    others: open.map((change) => openChangeText(change, call, dependencies.now())),
+    budget: budgetText,
+    earlier,
+    settles,
+  });
+  return {
+    call,
+    plan,
+    question: questionFor(plan, call, context, dependencies),
+    replaceable: open.filter(({ state, subject }) => state === 'waiting' && subject?.digest === subjectDigest(call)),
+    requestKey: key,
+    requestDigest: requestDigest(call, secretsIn(call), dependencies.keys()[0]),
+    repeats: allowedRepetition(call, duplicate),
+    tokenSource: settles ? duplicate?.tokenSource : undefined,
+  };
+}
+
+const subjectDigest = ({ operation, endpoint, input }: ResolvedChange) =>
+  subjectOf(operation, endpoint.account, input)?.digest;
+
+/** Finds the change that a call would repeat. */
+async function findDuplicate(
+  { operation }: ResolvedChange,
+  key: string,
+  { store, log }: ChangeDependencies,
+): Promise<Change | undefined> {
+  if (operation.repeatable === true) return undefined;
+  return store.duplicateOf(key).catch((error: unknown) => {
+    // Nothing is sent without another look: `begin` refuses a repetition, and any change if the store cannot be read.
+    log('warn', 'journal', { tool: operation.name, error: reasonOf(error) });
+    return undefined;
+  });
+}
+
+/** Which earlier change a call may repeat: see `NewChange.repeats`. */
+function allowedRepetition({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean {
+  if (operation.repeatable === true) return true;
+  if (!control.allowRepeat) return false;
+  return duplicate?.id ?? noEarlierChange;
+}
+
+/** True if the same idempotency token settles a caller's own unknown change, because the cloud carries out one change for each token. */
+const settlesEarlier = (
+  { operation, control }: ResolvedChange,
+  duplicate: Change | undefined,
+  { principal }: ChangeContext,
+): boolean =>
+  operation.takesToken === true &&
+  control.allowRepeat &&
+  duplicate?.state === 'unknown' &&
+  !isOfAnother(duplicate, principal?.name);
+
+/** Finds the caller's other changes that matter to a new plan. They are only mentioned, so the call goes on if they cannot be read. */
+async function openChanges(
+  call: ResolvedChange,
+  replaced: Change | undefined,
+  duplicate: Change | undefined,
+  context: ChangeContext,
+  { store }: ChangeDependencies,
+): Promise<readonly Change[]> {
+  const of = { ...ofCaller(context), subject: subjectDigest(call), tool: call.operation.name };
+  const found = await store.open(of).catch(() => []);
+  // The plan names the duplicate as a repetition.
+  return found.filter(({ id }) => id !== replaced?.id && id !== duplicate?.id);
 }
 
 /** The question about a plan, if the client can ask and the plan fits. A terminal has shown the whole plan, so the summary may be the question. */
 function questionFor(
   plan: Plan,
   call: ResolvedChange,
-  { elicitor }: CallContext,
-  { questionLimits }: CallDependencies,
+  { elicitor }: ChangeContext,
+  { questionLimits }: ChangeDependencies,
 ): SafeText | undefined {
   if (elicitor === undefined) return undefined;
   return questionText(plan, call, questionLimits) ?? (elicitor.isDirect ? plan.summary : undefined);
 }
 
-/**
- * Checks a change against the journal, and completes its plan.
- * @returns the change with two plans: `plan`, which is stored, is the draft with remarks from the journal, such as about a repetition. `shown` also
- *   has sentences about the caller's other plans, which are not stored, because they change by themselves
- * @param noncesToOmit nonces of waiting plans that `shown` does not mention, such as the plan that this plan replaces
- * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
- */
-export async function planChange(
-  drafted: DraftedChange,
-  context: CallContext,
-  dependencies: CallDependencies,
-  noncesToOmit: readonly (string | undefined)[] = [],
-): Promise<PlannedChange> {
-  const { call, draft } = drafted;
-  const { control, account } = call;
-
-  // `duplicate` is an earlier change with the same request. `repeats` tells the journal later which earlier change may be repeated.
-  const { duplicate, repeats, consentDigest } = await findRepetition(drafted, context, dependencies);
-  const earlier = checkRepetition(duplicate, call, context);
-
-  const budgetText = await checkBudget(call.budget, { tool: draft.tool, planOnly: control.planOnly }, dependencies);
-  // Only the body of the request can be too large. The remarks below do not change the body.
-  if (account.confirm !== 'off' && !canBeShown(drafted.plan)) throw tooLargeToShow(call);
-
-  const plan = withRemarks(drafted.plan, earlier, budgetText);
-  const others = await otherPlans(drafted, noncesToOmit, context, dependencies);
-  const otherTexts = others.map(({ text }) => text);
-  const shown = withOtherPlans(plan, otherTexts);
-  // Without additions, `shown` is the drafted plan itself. A longer plan needs a new question, or is too long for a question (undefined).
-  const isLonger = shown !== drafted.plan;
-  const question = isLonger ? questionFor(shown, call, context, dependencies) : drafted.question;
-  return { ...drafted, plan, others, shown, question, consentDigest, repeats };
+interface Remarks {
+  /** Sentences about other open changes of the caller. */
+  readonly others: readonly SafeText[];
+  readonly budget: SafeText | undefined;
+  readonly earlier: Earlier | undefined;
+  /** True if the earlier change's token is sent again. */
+  readonly settles: boolean;
 }
 
-/**
- * Returns the part of the earlier change with the same request that this caller may know.
- * @throws Refusal if the call would repeat that change without `allowRepeat`
- */
-export function checkRepetition(
-  duplicate: RecordedChange | undefined,
-  call: ResolvedChange,
-  { principal }: Pick<CallContext, 'principal'>,
-): Earlier | undefined {
-  if (duplicate === undefined) return undefined;
-  const { allowRepeat, planOnly } = call.control;
-  const earlier = earlierOf(duplicate, visibleCaller(principal));
-  // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
-  if (!allowRepeat && !planOnly) throw repeated(earlier, call);
-  return earlier;
-}
-
-/** Finds the caller's other waiting plans for the same thing. Returns none for a click, because the person has seen them with the plan. */
-async function otherPlans(
-  { call, draft }: DraftedChange,
-  noncesToOmit: readonly (string | undefined)[],
-  { tokens, click }: CallContext,
-  { plans, now }: CallDependencies,
-): Promise<readonly OtherPlan[]> {
-  const { operation, account, endpoint, input, args } = call;
-  const subject = subjectOf(operation, endpoint.account, input);
-  // With `off`, nobody decides on plans.
-  if (subject === undefined || click !== undefined || account.confirm === 'off') return [];
-
-  // The answer only mentions the other plans. If they cannot be read, the call goes on without them.
-  const listed = await plans.list(draft).catch(() => []);
-  // `list` selects the plans by a short digest of the caller, so the caller itself is compared too.
-  const waiting = listed.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
-  // This plan is not stored yet, so it has no nonce of its own by which `relatedPlans` would leave it out.
-  const others = relatedPlans(waiting, { subject }).filter(({ nonce }) => !noncesToOmit.includes(nonce));
-
-  const time = now();
-  const thisPlan = { args, issuedAt: time.getTime() };
-  return others.map((other) => ({
-    text: relatedText(other, thisPlan, operation, time),
-    // A planId with the use `handle` names the plan and is no consent.
-    planId: tokens.issue({ use: 'handle', digest: other.digest, nonce: other.nonce }),
-  }));
-}
-
-/** The result of `findRepetition`. */
-interface Repetition extends Pick<PlannedChange, 'repeats' | 'consentDigest'> {
-  /** The earlier change with the same request. Undefined if there is none, or if the operation may repeat any change. */
-  readonly duplicate: RecordedChange | undefined;
-}
-
-/** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. */
-export async function findRepetition(
-  { call, draft, plan }: DraftedChange,
-  { click }: CallContext,
-  { journal, log }: Pick<CallDependencies, 'journal' | 'log'>,
-): Promise<Repetition> {
-  const lookUp = () =>
-    journal.findDuplicate(draft.digest).catch((error: unknown) => {
-      // Nothing is sent without another look: `journal.begin` refuses a repetition, and any change if the journal cannot be read.
-      log('warn', 'journal', { tool: draft.tool, error: reasonOf(error) });
-      return undefined;
-    });
-  const duplicate = call.operation.repeatable === true ? undefined : await lookUp();
-  const repeats = allowedRepetition(call, duplicate);
-  // While a plan waits on the page, the change that it repeats may become too old to be found. The repetition that the page showed then counts,
-  // because the person agreed to it.
-  const shownRepetition = repeats === noEarlierChange ? click?.page?.repeats : undefined;
-  return { duplicate, repeats, consentDigest: digestForConsent(call, plan, shownRepetition ?? repeats) };
-}
-
-/** Which earlier change a call may repeat: see `KeptPlan.repeats`. */
-function allowedRepetition(
-  { operation, control }: ResolvedChange,
-  duplicate: RecordedChange | undefined,
-): PlannedChange['repeats'] {
-  if (operation.repeatable === true) return true;
-  if (!control.allowRepeat) return false;
-  return duplicate?.id ?? noEarlierChange;
-}
-
-/** Adds the alert of the preceding read and the journal's remarks to a plan. Returns the plan itself if there are none. */
-function withRemarks(plan: Plan, earlier: Earlier | undefined, budgetText: SafeText | undefined): Plan {
-  const { alert = false, consequences, warnings } = plan;
-  if (earlier === undefined && budgetText === undefined && alert === false) return plan;
+/** Adds the alert of the preflight read and the remarks of the store to a plan. */
+function withRemarks(plan: Plan, { others, budget, earlier, settles }: Remarks): Plan {
   return {
     ...plan,
-    consequences: sentences(...consequences, budgetText ?? false),
-    warnings: sentences(alert, earlier !== undefined && repeatWarning(earlier), ...warnings),
+    ...(others.length > 0 && { others }),
+    consequences: sentences(...plan.consequences, budget ?? false),
+    warnings: sentences(
+      plan.alert ?? false,
+      earlier !== undefined && repeatWarning(earlier),
+      settles && sameToken,
+      ...plan.warnings,
+    ),
   };
 }
 
-/** The number of hexadecimal digits of a digest: 128 bits, so that models can copy the tokens that contain a digest. */
-const digestDigits = 32;
-
-/**
- * Makes the digest that binds consent to the tool, the arguments, the endpoint, the account and the source of its keys, the encoded
- * request, the plan, and the repeated change. Consent stays valid if the current access key, the answer of the preceding read, or the
- * journal's remarks change, because these change by themselves.
- * @param repeats the earlier change that may be repeated: see `KeptPlan.repeats`
- */
-export function digestForConsent(call: PlanInput, plan: Plan, repeats: string | boolean): string {
-  const { operation, input, endpoint, request, regionSource } = call;
-  const { origin, pathPrefix, region, service, account, keys } = endpoint;
-  const target = [origin, pathPrefix, region, service, account, keys.id];
-  // `found`, `alert`, `where` and the values of `headers` are left out, because the present state and the access key may change by themselves.
-  // `also` and `tables` only repeat the arguments, which `input` binds in any order.
-  const { found: _, alert: __, where: ___, also: ____, tables: _____, headers, ...shown } = plan;
-  const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, repeats];
-  return digestOf(bound).slice(0, digestDigits);
-}
+const sameToken = words(
+  'It is sent with the idempotency token of the first try. So it settles the first try, and the cloud carries out only one of the two, as long as it remembers the token.',
+);

@@ -1,19 +1,10 @@
+import type { PlanTable } from '../calls/outcome.js';
 import type { Operation } from '../tools/define-operation.js';
 import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { leavesOf } from '../util/objects.js';
 import { defined, quoted, type SafeText, shortNames, words } from '../util/safe-text.js';
 import { outerListsIn } from './other-arguments.js';
-
-/** A list among the arguments of a change, such as node pools or deleted keys, as a table. Long names are cut as in a headline. */
-export interface PlanTable {
-  readonly title: SafeText;
-  readonly columns: readonly SafeText[];
-  /** A row for each element of the list, with a cell for each column. A cell is empty if the element lacks the field. */
-  readonly rows: readonly (readonly SafeText[])[];
-  /** The number of elements beyond `mostRows`, which have no row. The request that a person can review shows all elements. */
-  readonly more: number;
-}
 
 const mostRows = 100;
 const mostColumns = 12;

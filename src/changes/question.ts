@@ -11,8 +11,10 @@ import {
   type Wording,
   words,
 } from '../util/safe-text.js';
+import type { Plan } from '../calls/outcome.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
 import { otherArguments } from './other-arguments.js';
-import { accountText, alertLine, destinationsOf, type Plan, type PlanInput, riskSentencesOf } from './plan.js';
+import { accountText, alertLine, destinationsOf, riskSentencesOf } from './plan.js';
 
 /** The size that a question may have, so that every client shows it whole. */
 export interface QuestionLimits {
@@ -30,7 +32,7 @@ const longestAccount = 'account '.length + 24;
  * short enough for every client. The other lines hold everything that would be sent, with all entries of lists and with whole values.
  * @returns undefined if the question is longer than `limits.characters`
  */
-export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits): SafeText | undefined {
+export function questionText(plan: Plan, call: ResolvedChange, limits: QuestionLimits): SafeText | undefined {
   const destination = say`${sentence(join(plan.where, ', '))}.`;
   const fitsLine = destination.text.length <= limits.lineLength;
   // A destination that is too long for a line leaves out the sources of its values, such as `given`. The later line `Where` has them.
@@ -77,17 +79,17 @@ const titled = <const Title extends string>(title: Wording<Title>, values: reado
   values.length === 0 ? [] : [say`${words(title)}: ${join(values, ', ')}.`];
 
 /** The first lines: the change, its alert and risks, and other plans for the same thing. These come last, because a client may cut the end. */
-export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimits): readonly SafeText[] {
+export function decisionLines(plan: Plan, call: ResolvedChange, limits: QuestionLimits): readonly SafeText[] {
   const headline = say`${shortHeadline(call, limits).line}?`;
   const cautions = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
   return cautions.length === 0 ? [headline] : [headline, join(cautions, ' ')];
 }
 
-const shortHeadline = ({ change, input, endpoint }: PlanInput, { lineLength }: QuestionLimits) =>
+const shortHeadline = ({ change, input, endpoint }: ResolvedChange, { lineLength }: QuestionLimits) =>
   fitted(change.headline(input, endpoint.region), lineLength - 1);
 
 /** The destination without the sources of its values: `Region jp-east-1, zone east-11, account default.` A long line leaves out zones first. */
-function whereLine(call: PlanInput, { lineLength }: QuestionLimits): SafeText {
+function whereLine(call: ResolvedChange, { lineLength }: QuestionLimits): SafeText {
   const account = cut(accountText(call), longestAccount);
   const destinations = destinationsOf(call).map(({ name }) => shortNames(name, longestLabelName));
   const charactersLeft = lineLength - account.text.length - ', .'.length;

@@ -1,23 +1,23 @@
 import type { EarlierCall } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
-import type { RecordedChange } from '../journal/entry.js';
-import { isOfAnother, shownTime } from '../journal/journal.js';
 import type { Effect } from '../tools/define-operation.js';
 import { callAgain, type Next, next } from '../tools/next.js';
-import { forReader, type SafeText, say, words } from '../util/safe-text.js';
+import { forReader, type SafeText, say, time, words } from '../util/safe-text.js';
+import type { Change } from './change.js';
 import { type FollowedCall, stepToVerify } from './follow-change.js';
+import { isOfAnother } from './may-see.js';
 
 /** An earlier change. A caller learns the facts of its own changes, and of another caller's change only that it exists. */
 export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
 
 /** Reduces a change to the facts that `viewer` may know: the caller, or undefined if it may see the changes of all callers. */
-export function earlierOf(change: RecordedChange, viewer: string | undefined): Earlier {
+export function earlierOf(change: Change, viewer: string | undefined): Earlier {
   if (isOfAnother(change, viewer)) return { kind: 'another' };
-  const { time, ending } = change;
-  if (ending === undefined) return { kind: 'own', call: { outcome: 'not ended', sentAt: time, requestIds: {} } };
-  const { requestIds = {} } = ending;
-  const outcome = ending.outcome === 'accepted' ? 'accepted' : 'unknown';
-  return { kind: 'own', call: { outcome, sentAt: time, requestIds } };
+  const { state, begunAt, madeAt, ending } = change;
+  const outcomes = { begun: 'not ended', unknown: 'unknown' } as const;
+  const outcome = state === 'begun' || state === 'unknown' ? outcomes[state] : 'accepted';
+  const sentAt = new Date(begunAt ?? madeAt).toISOString();
+  return { kind: 'own', call: { outcome, sentAt, requestIds: ending?.requestIds ?? {} } };
 }
 
 /** The earlier change as a clause. */
@@ -33,7 +33,7 @@ function earlierClause(earlier: Earlier): SafeText {
 
 /** The warning on a plan that would repeat an earlier change. */
 export function repeatWarning(earlier: Earlier): SafeText {
-  const sent = earlier.kind === 'own' ? say` It was sent at ${shownTime(earlier.call.sentAt)}.` : words('');
+  const sent = earlier.kind === 'own' ? say` It was sent at ${time(earlier.call.sentAt)}.` : words('');
   return say`This is a repeat: ${earlierClause(earlier)}.${sent}`;
 }
 

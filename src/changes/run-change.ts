@@ -1,111 +1,137 @@
-import { waitForPerson } from './elicitor.js';
-import type { FoundPlan } from '../consent/plans.js';
+import type { CallOutcome } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
-import { type ConsentStep, decideConsent } from './required-consent.js';
-import type { ConsentClaims } from '../consent/tokens.js';
-import { say } from '../util/safe-text.js';
-import { type DecidingStep, getDecision } from './ask-user.js';
-import { claimPlan, recordDecline, settlePlan } from '../calls/claim-plan.js';
-import type { CallContext, CallDependencies, CallOutcome, Question } from '../calls/context.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
+import { waitForPerson } from '../calls/waiting.js';
+import { callAgain, next } from '../tools/next.js';
+import { forReader, say } from '../util/safe-text.js';
+import { addChange } from './add-change.js';
+import { type Asked, askUser, readResponse } from './ask-user.js';
+import { carryOut } from './carry-out.js';
+import type { Change } from './change.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import { decide } from './decide.js';
+import type { Brought } from './elicitor.js';
+import { findChange } from './find-change.js';
+import { ofCallerOrClient } from './may-see.js';
+import { type PlannedChange, planChange } from './plan-change.js';
 import { answerWithPlan } from './plan-result.js';
-import { draftChange, planChange } from './plan-change.js';
-import { answerPlanStatus, findOwnPlan, lookAtPlan, mayReplace, type OwnPlan, sendToPage } from '../calls/plan-status.js';
-import { findReplaced, withdrawReplaced } from '../calls/replace-plan.js';
-import { sendChange } from './send-change.js';
-import type { ApprovedChange, DraftedChange, PlannedChange, ResolvedChange } from '../calls/stages.js';
+import { runPreflight } from './preflight.js';
+import { idInProof, isProofOf } from './proof.js';
+import { type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
+import { lateOutcome } from './change-state.js';
+import { takeVisit } from './visit-page.js';
 
-/** Runs a change. Returns its outcome if there is consent, or else the plan, the state of a plan, or a question to the user. */
+/** This file has the verb `plan`: the call of a tool that changes something, up to its decision. */
+
+/**
+ * Runs the call of a change. Returns its outcome if there is consent, or else the plan or a question to the user.
+ * @param unasked the waiting change of an earlier question, which the client could not ask. The new plan replaces it
+ */
 export async function runChange(
   call: ResolvedChange,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<CallOutcome> {
-  const { click, lookAt: claimsOfShownPlan, principal } = context;
-  const drafted = draftChange(call, context, dependencies);
-  // This call comes from a view, which asks for the state of the plan that it shows.
-  if (claimsOfShownPlan !== undefined) return lookAtPlan(claimsOfShownPlan, drafted, context, dependencies);
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+  unasked?: Change,
+): Promise<CallOutcome | Refusal> {
+  const replaced = unasked ?? (await findReplaced(call, context, dependencies));
+  if (replaced instanceof Refusal) return replaced;
+  const prepared = showsPlan(call, context) ? await runPreflight(call, context, dependencies) : call;
+  if (prepared.kind !== 'change') return prepared;
 
-  const step = consentStep(drafted, context, dependencies);
-  dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: principal?.name });
-  // A click decides on its plan, whatever `step` is. So the call neither withdraws another plan nor answers with the state of the clicked plan.
-  if (click !== undefined) {
-    const clickedChange = await planChange(drafted, context, dependencies);
-    return approveAndSend({ kind: 'click', click }, clickedChange, context, dependencies);
+  const asking = { ...context, elicitor: unasked === undefined ? context.elicitor : undefined };
+  const attempt = await planInTurn(prepared, replaced, asking, dependencies);
+  switch (attempt.kind) {
+    case 'planned':
+      return answerWithPlan(attempt.step, attempt.planned, replaced, context, dependencies);
+    case 'notAsked':
+      return runChange(call, context, dependencies, attempt.change);
+    case 'decided':
+      return outcomeOfDecision(attempt, context, dependencies);
+    default:
+      return attempt;
   }
-
-  // The argument `replaces` names another waiting plan, which this call withdraws in favour of its own plan.
-  const replaced = await findReplaced(drafted, context, dependencies);
-  // The own plan is the plan of the call's planId, which an earlier call has made.
-  const own = await findOwnPlan(step, drafted, context, dependencies);
-  if (own === undefined) return planAndApprove(step, drafted, { replaced }, context, dependencies);
-
-  // The replaced plan is withdrawn first, because `answerPlanStatus` may wait until the own plan ends. If the own plan was declined or has failed,
-  // the replaced plan stays, and `answerPlanStatus` ends this call.
-  if (mayReplace(own)) await withdrawReplaced(replaced, drafted, context, dependencies);
-  const status = await answerPlanStatus(own, step, drafted, context, dependencies);
-  if (status !== undefined) return status;
-  // The own plan waits for this call's decision. The replaced plan is withdrawn already.
-  return planAndApprove(step, drafted, { own }, context, dependencies);
 }
 
-/** The earlier plans that matter to a call while it makes its plan. */
-interface EarlierPlans {
-  /** The plan of the call's planId, if this call decides on it. */
-  readonly own?: OwnPlan;
-  /** The plan that `replaces` names, if this call has still to withdraw it. */
-  readonly replaced?: FoundPlan | undefined;
+/** True if the call ends with a plan or a question. False if the change needs no further consent. */
+const showsPlan = ({ account: { confirm }, control: { planOnly } }: ResolvedChange, { agreed }: ChangeContext) =>
+  planOnly || (agreed !== true && confirm !== 'off');
+
+type Attempt =
+  | Exclude<CallOutcome, { kind: 'inputRequired' }>
+  | Asked
+  | { readonly kind: 'planned'; readonly planned: PlannedChange; readonly step: Extract<ConsentStep, { kind: 'plan' }> }
+  | Refusal;
+
+/**
+ * Plans a change, and asks the user if that is the way to consent. A new question waits for its turn until the caller's earlier questions are
+ * answered, because their answers may change its plan.
+ */
+async function planInTurn(
+  call: ResolvedChange,
+  replaced: Change | undefined,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Attempt> {
+  const { account, control } = call;
+  const mayAsk = context.elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
+  if (!mayAsk) return planAndAsk(call, replaced, context, dependencies);
+  // While the call waits for a person, it frees its place among the concurrent calls.
+  return waitForPerson(context, async () => {
+    using _turn = await dependencies.questions.enter(context.principal?.name);
+    return await planAndAsk(call, replaced, context, dependencies);
+  });
 }
 
-/** Makes the plan of a change. Sends the change if there is consent, or else answers with the plan, its state, or a question to the user. */
-async function planAndApprove(
-  step: ConsentStep,
-  drafted: DraftedChange,
-  { own, replaced }: EarlierPlans,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<CallOutcome> {
-  const { elicitor, principal } = context;
-  // A new question waits for its turn until the caller's earlier questions are answered, because their answers may change its plan.
-  const isNewQuestion = step.kind === 'ask' && elicitor?.resumedReply === undefined;
-  using _turn = isNewQuestion
-    ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
-    : undefined;
-  // The new plan names the caller's other waiting plans for the same thing, except the call's own plan and the replaced plan.
-  const noncesToOmit = [own?.claims.nonce, replaced?.nonce];
-  const planned = await planChange(drafted, context, dependencies, noncesToOmit);
-
-  // The remarks that `planChange` adds may make the plan too long for a question. Then another step takes the place of `ask`.
-  const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
-  if (finalStep.kind === 'status') {
-    // The question no longer fits, so this call cannot decide on the plan of its planId, and gets the plan's state.
-    const status = own && (await answerPlanStatus(own, finalStep, drafted, context, dependencies));
-    if (status !== undefined) return status;
-    // The planId is invalid. `findOwnPlan` has ignored that, because a question needs no planId.
-    throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
+async function planAndAsk(
+  call: ResolvedChange,
+  replaced: Change | undefined,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Attempt> {
+  const planned = await planChange(call, replaced, context, dependencies);
+  if (planned instanceof Refusal) return planned;
+  const step = await consentStep(planned, context, dependencies);
+  dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: context.principal?.name });
+  switch (step.kind) {
+    case 'refuse':
+      return new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
+    case 'given': {
+      const options = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
+      const approved = { kind: 'approved', way: step.way } as const;
+      const added = await addChange(planned, { options, approved, replaced }, context, dependencies);
+      return added.kind === 'refused' ? added : carryOut(added.change, context, dependencies);
+    }
+    case 'ask':
+      return context.elicitor === undefined
+        ? new Refusal('NeedsHuman')
+        : askUser(planned, context.elicitor, replaced, context, dependencies);
+    case 'plan':
+      return { kind: 'planned', planned, step };
   }
-
-  // The replaced plan is withdrawn before the user is asked or the new plan is stored, so that the two never wait together. A call that is refused
-  // withdraws nothing.
-  if (finalStep.kind !== 'refuse') await withdrawReplaced(replaced, drafted, context, dependencies);
-  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, own?.claims);
-  const answer = await answerWithPlan(finalStep, planned, context, dependencies);
-  return await sendToPage(answer, planned, context, dependencies);
 }
+
+const reconnect = next(
+  'user',
+  'configure',
+  say`This server does not know what the client can do: its session is missing, or was not made by this server. ${forReader({ agent: 'Have the user reconnect', person: 'Reconnect' })} the client to this server, then ${callAgain}.`,
+);
 
 /** Chooses the next step towards consent to a plan, from the facts about the account, the call and the client. */
-function consentStep(
-  { call: { account, control }, draft, question }: DraftedChange,
-  { elicitor, hasView = false, agreed = false }: CallContext,
-  { page, refusals }: CallDependencies,
-): ConsentStep {
+async function consentStep(
+  { call: { account, control }, question }: PlannedChange,
+  context: ChangeContext,
+  { page, store }: ChangeDependencies,
+): Promise<ConsentStep> {
+  const { elicitor, hasView = false, agreed = false, isUnknownClient = false } = context;
   // A plan that is too long has no question. A program that has answered in place of this client's user before would answer again.
-  const canBeAsked = question !== undefined && !refusals.isAnsweredByProgram(draft);
+  const canBeAsked =
+    question !== undefined && !(await store.isAnsweredByProgram(ofCallerOrClient(context)).catch(() => true));
   const questionIfClientAsks = canBeAsked ? 'fits' : 'unfit';
+  const questionOtherwise = isUnknownClient ? 'unknown' : 'none';
   return decideConsent({
     mode: account.confirm,
     planOnly: control.planOnly,
-    hasPlanId: control.planId !== undefined,
-    question: elicitor === undefined ? 'none' : questionIfClientAsks,
+    question: elicitor === undefined ? questionOtherwise : questionIfClientAsks,
     hasView,
     page: page?.kind ?? 'none',
     agreed,
@@ -113,58 +139,59 @@ function consentStep(
 }
 
 /**
- * Gets the decision on a change, claims the plan for it, and carries it out.
- * @param claims the content of the call's planId, if the call decides on its plan
- * @throws Refusal if there is no consent, or if the plan was decided before
+ * Finds the waiting change that the argument `replaces` names. Returns undefined if the argument is absent, or if that change has been decided or
+ * has expired, because the call is then simply a new plan.
  */
-async function approveAndSend(
-  step: DecidingStep,
-  planned: PlannedChange,
-  context: CallContext,
-  dependencies: CallDependencies,
-  claims?: ConsentClaims,
-): Promise<CallOutcome> {
-  // While a person is asked, this call frees its place among the concurrent calls (`waitForPerson`). The plan is claimed, or the refusal gets into
-  // the journal, before this call waits for a new place. Otherwise a later decision on the same change could be stored during that wait.
-  const approve = () => decideAndClaim(step, planned, context, dependencies, claims);
-  const approval = await (step.kind === 'ask' ? waitForPerson(context, approve) : approve());
-  if (approval.kind === 'inputRequired') return approval;
-
-  const { decision, decidedAt, claimedNonce } = approval;
-  const send = () => sendChange({ ...planned, decision, decidedAt }, context, dependencies);
-  // Stores the outcome of `send` with the claimed plan, for later calls that ask for it.
-  return settlePlan(claimedNonce, planned.draft.tool, send, dependencies);
+async function findReplaced(
+  { operation, args, control: { replaces, planOnly } }: ResolvedChange,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Change | undefined | Refusal> {
+  if (replaces === undefined) return undefined;
+  // A call with `planOnly` does not carry out its own plan, so the other plan has to stay.
+  if (planOnly) return notReplaced(say`replaces: does nothing together with planOnly`);
+  const change = await findChange(replaces, context, dependencies);
+  if (change instanceof Refusal)
+    return change.code === 'UnknownChange' ? notReplaced(say`replaces: there is no such change of this caller`) : change;
+  if (change.tool !== operation.name || change.args.account !== args.account)
+    return notReplaced(say`replaces: that change is of another tool or account`);
+  return change.state === 'waiting' && !change.isExpired ? change : undefined;
 }
 
-/** The consent to a change, for which its plan is claimed. */
-interface Approval extends Pick<ApprovedChange, 'decision' | 'decidedAt'> {
-  readonly kind: 'approved';
-  /** The result of `claimPlan`. */
-  readonly claimedNonce: string | undefined;
+const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
+  new Refusal('InvalidArguments', [problem], {
+    next: next('agent', 'call', 'Call without replaces, or with the changeId of the other plan exactly as it was given. No plan was withdrawn.'),
+  });
+
+/** Decides on a change by the response of a person, and returns the outcome of the call. */
+async function outcomeOfDecision(
+  { change, decision, refusal }: Extract<Asked, { kind: 'decided' }>,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<CallOutcome | Refusal> {
+  const decided = await decide(change, decision, context, dependencies, refusal);
+  if (decided.kind === 'decided') return decided.outcome;
+  return decided.kind === 'late' ? lateOutcome(decided.change, context) : decided;
 }
 
 /**
- * Gets the decision on a change, and claims the plan for it. Returns the question if the client has to ask the user first.
- * @throws Refusal after a decision against the change, which is then in the journal, or if the plan was decided before
+ * Takes what a call brings back from the person whom an earlier call asked.
+ * @returns the change itself if the client could not ask, so that the call plans again
  */
-async function decideAndClaim(
-  step: DecidingStep,
-  planned: PlannedChange,
-  context: CallContext,
-  dependencies: CallDependencies,
-  claims: ConsentClaims | undefined,
-): Promise<Approval | Question> {
-  const { draft } = planned;
-  const decision = await getDecision(step, planned, claims, context, dependencies);
-  if (decision.kind === 'inputRequired') return decision;
+export async function takeBrought(
+  brought: Exclude<Brought, { kind: 'nothing' }>,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<CallOutcome | Refusal | { readonly kind: 'notAsked'; readonly change: Change }> {
+  const { proof } = brought;
+  const id = idInProof(proof);
+  const change = id === undefined ? new Refusal('UnknownChange') : await findChange(id, context, dependencies);
+  if (change instanceof Refusal) return change;
+  if (!isProofOf(change, proof)) return new Refusal('UnknownChange');
+  if (brought.kind === 'visit') return takeVisit(change, brought.visit, context, dependencies);
+  if (!change.options.byForm) return new Refusal('ClickRefused');
+  if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, context);
 
-  // The nonce may be spent by an earlier refusal that the journal does not have yet.
-  const { nonce } = decision.record;
-  if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided');
-  const decidedAt = dependencies.now();
-  const claimedNonce = await claimPlan(decision, draft.tool, dependencies);
-  // Tells the decision page that the plan is claimed, so that the page itself stores neither a decision nor an outcome.
-  context.click?.page?.onClaim();
-  if (decision.kind === 'accepted') return { kind: 'approved', decision: decision.record, decidedAt, claimedNonce };
-  throw await recordDecline(claimedNonce, decision, draft, dependencies);
+  const asked = readResponse(change, brought.read, proof);
+  return asked.kind === 'decided' ? outcomeOfDecision(asked, context, dependencies) : asked;
 }

@@ -1,24 +1,17 @@
+import type { Account } from '../calls/account.js';
 import type { Change, Operation } from '../tools/define-operation.js';
 import { textsAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
-import type { ConsentMode } from './required-consent.js';
-
-/** The values of CLOUDOPS_CONFIRM_DELETE: a person confirms a deletion by typing the name of the thing, or by a click. */
-export const deleteConfirmations = ['type', 'click'] as const;
+import { modesWithPerson } from './required-consent.js';
 
 /** Longer names do not have to be typed (characters). */
 const longestTyped = 40;
-
-const modesWithPerson: readonly ConsentMode[] = ['ask', 'human', 'approval'];
 
 interface Deletion {
   readonly operation: Pick<Operation, 'effect'>;
   readonly change: Pick<Change, 'identifies'>;
   readonly input: Readonly<Record<string, unknown>>;
-  readonly account: {
-    readonly confirm: ConsentMode;
-    readonly confirmDelete?: (typeof deleteConfirmations)[number] | undefined;
-  };
+  readonly account: Pick<Account, 'confirm' | 'confirmDelete'>;
 }
 
 /**

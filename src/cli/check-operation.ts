@@ -1,5 +1,5 @@
 import type { Account } from '../calls/account.js';
-import { createCallTool } from '../calls/call-tool.js';
+import { createCallTool } from '../call-stack.js';
 import { createInFlightCalls } from '../changes/in-flight.js';
 import type { SecretFiles } from '../calls/insert-secrets.js';
 import { resultText } from '../calls/result-text.js';

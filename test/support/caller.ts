@@ -1,5 +1,5 @@
 import type { Account, Accounts } from '../../src/calls/account.js';
-import { createCallTool } from '../../src/calls/call-tool.js';
+import { createCallTool } from '../../src/call-stack.js';
 import type { CallContext, CallDependencies } from '../../src/calls/context.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createSecretFiles } from '../../src/calls/insert-secrets.js';

@@ -1,46 +1,28 @@
-import { Refusal } from './refusal.js';
-import type { Budget, BudgetState } from '../journal/budget.js';
+import type { Budget } from '../calls/account.js';
+import type { CallBudget } from '../calls/call-budget.js';
+import { Refusal } from '../calls/refusal.js';
 import { next } from '../tools/next.js';
-import { digestOf } from '../util/digest.js';
 import { reasonOf } from '../util/log.js';
 import { counted, forReader, join, type SafeText, say, time } from '../util/safe-text.js';
-import type { CallDependencies } from './context.js';
-import type { Cloud } from './endpoint.js';
-
-/** The budget of an account and a caller. */
-export interface CallBudget {
-  /** Names the account and the caller. Changes with the same value count together, even if different access keys signed them. */
-  readonly key: string;
-  /** Undefined if changes are not limited. */
-  readonly limit: Budget | undefined;
-}
-
-/** The budget of a caller in an account. Callers that are not authenticated (undefined) share one budget. */
-export function budgetOf(
-  { account, endpoints, keys }: Cloud,
-  limit: Budget | undefined,
-  caller: string | undefined,
-): CallBudget {
-  const source = 'missing' in keys ? '' : keys.id;
-  return { key: digestOf([account, endpoints, source, caller ?? null]), limit };
-}
+import type { BudgetState } from './change.js';
+import type { ChangeDependencies } from './context.js';
 
 /**
  * Returns a sentence for the plan about the budget, if there is one: `This is change 2 of 5 that are possible within 1 hour.`
- * @throws Refusal if the budget is spent or cannot be counted, except for a call that only wants the plan
+ * @returns a refusal if the budget is spent or cannot be counted, except for a call that only wants the plan
  */
 export async function checkBudget(
   { key, limit }: CallBudget,
   { tool, planOnly }: { readonly tool: string; readonly planOnly: boolean },
-  { journal, log }: Pick<CallDependencies, 'journal' | 'log'>,
-): Promise<SafeText | undefined> {
+  { store, log }: Pick<ChangeDependencies, 'store' | 'log'>,
+): Promise<SafeText | Refusal | undefined> {
   if (limit === undefined) return undefined;
-  const state = await journal.budgetState(key, limit).catch((error: unknown) => {
+  const state = await store.budgetState(key, limit).catch((error: unknown) => {
     log('error', 'journal', { tool, error: reasonOf(error) });
     return undefined;
   });
   if (state === undefined && planOnly) return undefined;
-  if (state === undefined) throw new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
+  if (state === undefined) return new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
 
   if (state.left > 0) {
     const number = limit.mostChanges - state.left + 1;
@@ -49,7 +31,7 @@ export async function checkBudget(
 
   // With `planOnly`, the plan is shown even if the budget is spent, with the reason why the change cannot be sent.
   const refusal = budgetSpent(limit, state.nextAt);
-  if (!planOnly) throw refusal;
+  if (!planOnly) return refusal;
   return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
 }
 
