@@ -1,0 +1,1 @@
+export * from '../consent/stored-plan.js';
