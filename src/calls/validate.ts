@@ -7,7 +7,7 @@ import { type Next, next } from '../tools/next.js';
 import { consentArguments } from '../tools/schema/fields.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { listText as listedText, sentences } from '../util/human.js';
-import { isDeeperThan, isObject, lazy, leavesOf, withoutNulls } from '../util/objects.js';
+import { isDeeperThan, isObject, lazy, leavesOf, textAt, withoutNulls } from '../util/objects.js';
 import { defined, distinct, forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** Limits of a call's arguments. No operation needs nearly as much. */
