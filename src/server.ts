@@ -26,7 +26,6 @@ import { decideInView } from './mcp/views/decide.js';
 import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
-import type { Log } from './util/log.js';
 
 export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
@@ -34,6 +33,8 @@ export interface ServerDependencies extends ResourceTexts {
   readonly accounts: Accounts;
   readonly call: CallTool;
   readonly changes: ChangeTools;
+  /** Called for each change of a client whose session is not known. */
+  readonly noteUnknownClient: () => void;
   /** True if this server offers views even to clients that do not declare support for views. */
   readonly viewsForAll?: boolean;
   /** The client that began the HTTP session. Undefined without a session. */
@@ -203,8 +204,10 @@ async function callOperation(
   const sendProgress = progressSender(requestContext);
   const onWaiting = () => sendProgress('waiting for the answer of the user');
   const isRead = operation.effect === 'read';
+  const context = changeContextOf(connection, client, requestContext, sendProgress);
+  if (context.isUnknownClient && !isRead) dependencies.noteUnknownClient();
   const outcome = await dependencies.call(operation, args, {
-    ...changeContextOf(connection, client, requestContext, sendProgress),
+    ...context,
     argumentName: swapName,
     ...(!isRead && {
       elicitor: elicitorFor(client, requestContext, onWaiting),
@@ -249,11 +252,10 @@ function changeContextOf(
   requestContext: ServerContext,
   sendProgress: (message: string) => void = progressSender(requestContext),
 ): ChangeContext {
-  const { principal, sessionClient, stop, wait, log } = dependencies;
+  const { principal, sessionClient, stop, wait } = dependencies;
   const { signal, envelope } = requestContext.mcpReq;
   // Since protocol 2026-07-28, each request has an envelope that declares its client. Over HTTP in an old protocol, only its session does.
   const isUnknownClient = requestContext.http !== undefined && envelope === undefined && sessionClient === undefined;
-  if (isUnknownClient) log('debug', 'session', { client: client.name });
   return {
     signal,
     stop,
