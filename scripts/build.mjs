@@ -13,6 +13,8 @@ const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 
 const options = {
   platform: 'node',
+  // An optional peer that only Node.js 20 needs. It has a native module.
+  external: ['@photostructure/sqlite'],
   transform: { target: 'node20' },
   // The MCP SDK's package.json does not declare that its modules are free of side effects.
   treeshake: { moduleSideEffects: [{ test: /@modelcontextprotocol[\\/]server[\\/]dist/, sideEffects: false }] },

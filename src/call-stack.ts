@@ -12,7 +12,7 @@ import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
 import { unlessStopped } from './calls/waiting.js';
 import type { Change } from './changes/change.js';
-import { clickOnChange, confirmChange, getChange, withdrawChange } from './changes/change-tools.js';
+import { clickOnChange, confirmChange, findByProof, getChange, stateForView, withdrawChange } from './changes/change-tools.js';
 import type { ChangeContext, ChangeDependencies } from './changes/context.js';
 import type { Click, Decided } from './changes/decide.js';
 import { runChange, takeBrought } from './changes/run-change.js';
@@ -32,6 +32,10 @@ export interface ChangeTools {
   confirm(confirmed: { readonly id: string; readonly thing: string }, context: ChangeContext): Promise<EndedOutcome>;
   /** Decides by a click. Whether the person may see the change is checked before. @param context the caller of the change */
   click(change: Change, click: Click, context: ChangeContext): Promise<Decided>;
+  /** Finds the change whose proof a view brings back. */
+  findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
+  /** The outcome of a change for a view or a page. Waits for the end of a change that is decided. */
+  state(change: Change, context: ChangeContext): Promise<EndedOutcome>;
 }
 
 /** The dependencies of calls, without those that `createCallStack` makes. */
@@ -119,6 +123,8 @@ export function createCalls(
       if (decided.kind === 'decided') logCall(change.tool, undefined, decided.outcome, context, dependencies);
       return decided;
     },
+    findByProof: (proof, context) => findByProof(proof, context, dependencies),
+    state: (change, context) => stateForView(change, context, dependencies),
   };
   return { call: callTool, changes };
 }

@@ -9,6 +9,7 @@ import type { ChangeContext, ChangeDependencies } from './context.js';
 import { type Click, type Decided, decide, decisionOfClick, refusalOfClick, refusalOfConfirmation } from './decide.js';
 import { findChange } from './find-change.js';
 import { againstConfirming } from './refusals.js';
+import { idInProof, isProofOf } from './proof.js';
 import { isWayOf } from './required-consent.js';
 
 /** This file has what can be done with a change by its ID: read, withdraw and confirm it, and click on its plan. */
@@ -75,6 +76,29 @@ export async function confirmChange(
 
 const outcomeOf = (decided: Exclude<Decided, { kind: 'late' }>): Result =>
   decided.kind === 'decided' ? decided.outcome : decided;
+
+/** Finds the change that a proof of this server names, which a view brings back. */
+export async function findByProof(
+  proof: string,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Change | Refusal> {
+  const id = idInProof(proof);
+  const change = id === undefined ? undefined : await findChange(id, context, dependencies);
+  if (change === undefined) return new Refusal('ClickRefused');
+  if (change instanceof Refusal) return change.code === 'UnknownChange' ? new Refusal('PlanExpired') : change;
+  return isProofOf(change, proof) ? change : new Refusal('ClickRefused');
+}
+
+/** The outcome of a change as a view or a page shows it. Waits for the end of a change that is decided. */
+export async function stateForView(
+  change: Change,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<EndedOutcome> {
+  const last = change.state === 'waiting' ? change : await awaitEnd(change, context, dependencies);
+  return outcomeOfState(last, context, dependencies);
+}
 
 /**
  * Decides on a change by a person's click. Whether the person may see the change is checked before.

@@ -167,6 +167,24 @@ export interface Change extends NewChange {
   readonly decidedAgoMs?: number | undefined;
 }
 
+/** A change as the journal shows it: without its plan and the outcome for the caller, which are long. */
+export type JournalEntry = Omit<
+  Change,
+  | 'scopes'
+  | 'args'
+  | 'requestDigest'
+  | 'repeats'
+  | 'tokenSource'
+  | 'options'
+  | 'proof'
+  | 'plan'
+  | 'question'
+  | 'accept'
+  | 'typedName'
+>;
+
+export type { Budget };
+
 export interface BudgetState {
   /** How many changes are possible now. */
   readonly left: number;
@@ -256,7 +274,7 @@ export interface Changes {
   isAnsweredByProgram(of: OfCaller): Promise<boolean>;
   countWaiting(): Promise<number>;
   /** The journal: all changes that were decided, oldest first, and again when their state changes. Waiting changes are left out. */
-  read(options: ReadOptions): AsyncIterable<Change>;
+  read(options: ReadOptions): AsyncIterable<JournalEntry>;
   /** Erases ended changes from before a time (milliseconds since 1970). Returns their number. */
   prune(before: number): Promise<number>;
   /** Ends the changes of processes that are gone: begun ones as `unknown`, approved ones as `not sent`. Returns them. */

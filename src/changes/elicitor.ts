@@ -38,13 +38,15 @@ export interface Guide {
   send(message: SafeText, address: string, cancel: AbortSignal): Promise<Visit | 'later'>;
 }
 
-/** What a call brings back from a person whom an earlier call asked. `proof` is the `requestState` that the client got with the question. */
+/** What a call brings back from a person whom an earlier call asked. */
 export type Brought =
   | { readonly kind: 'nothing' }
   | {
-      readonly kind: 'response';
+      readonly kind: 'answer';
+      /** The proof that the client got with the question, as its `requestState`. */
       readonly proof: string;
-      /** Reads the response to the form with this label and name. */
-      readonly read: (accept: string, nameToType?: string) => FormResponse;
-    }
-  | { readonly kind: 'visit'; readonly proof: string; readonly visit: Visit };
+      /** Reads the answer as the response to a form with this label and name. */
+      readonly responseTo: (accept: string, nameToType?: string) => FormResponse;
+      /** The answer, if the question was to open the page. */
+      readonly visit: Visit;
+    };

@@ -188,10 +188,9 @@ export async function takeBrought(
   const change = id === undefined ? new Refusal('UnknownChange') : await findChange(id, context, dependencies);
   if (change instanceof Refusal) return change;
   if (!isProofOf(change, proof)) return new Refusal('UnknownChange');
-  if (brought.kind === 'visit') return takeVisit(change, brought.visit, context, dependencies);
-  if (!change.options.byForm) return new Refusal('ClickRefused');
+  if (!change.options.byForm) return takeVisit(change, brought.visit, context, dependencies);
   if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, context);
 
-  const asked = readResponse(change, brought.read, proof);
+  const asked = readResponse(change, brought.responseTo, proof);
   return asked.kind === 'decided' ? outcomeOfDecision(asked, context, dependencies) : asked;
 }

@@ -6,7 +6,7 @@ import { resultText } from '../calls/result-text.js';
 import { createPlans } from '../consent/plans.js';
 import { createQuestionQueue } from '../changes/question-queue.js';
 import { createRefusals } from '../consent/refusals.js';
-import type { ConsentMode } from '../changes/required-consent.js';
+import type { ConsentMode } from '../calls/account.js';
 import { InvalidToken } from '../consent/tokens.js';
 import type { Journal } from '../journal/journal.js';
 import { createMemoryPlanStore } from '../journal/plan-store.js';

@@ -218,7 +218,7 @@ function printLines(stdout: Terminal['stdout'], lines: readonly SafeText[]): voi
 }
 
 /** Arguments that tell this server what to do with a call. They are no part of the request to the cloud. */
-const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'replaces'];
+const controlArguments = ['planOnly', 'allowRepeat', 'replaces'];
 
 /** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {

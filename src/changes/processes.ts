@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import * as z from 'zod';
+import { lazy, textAt } from '../util/objects.js';
+import type { Transaction } from './sql.js';
+
+/** A process that carries out changes. The row of a change has the ID of the process that took the decision. */
+export interface Process {
+  /** Random, because in containers all processes may have the same host and process ID. */
+  readonly id: string;
+  readonly host: string;
+  /** Identifies the host, its last start and the space of process IDs. Only in the same space does a process ID name the same process. */
+  readonly space: string;
+  readonly pid: number;
+  /** The start time of the process. Empty if the system does not tell. */
+  readonly started: string;
+}
+
+/** A process proves with each lease that it runs, for this time (milliseconds). */
+export const leaseMs = 60_000;
+
+export function thisProcess(): Process {
+  const host = hostname();
+  const boot = textOf(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
+  const space = `${host} ${boot} ${textOf(() => readlinkSync('/proc/self/ns/pid'))}`;
+  return { id: randomUUID(), host, space, pid: process.pid, started: startOf(process.pid) ?? '' };
+}
+
+/** The start time of a process in ticks since the start of the system, on Linux. Undefined if there is no such process. */
+const startOf = (pid: number): string | undefined =>
+  // The name of the program is in parentheses, and may hold any character.
+  textOf(() => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') || undefined;
+
+function textOf(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return '';
+  }
+}
+
+/** Writes that a process runs. */
+export async function renewLease({ now, run }: Transaction, { id, host, space, pid, started }: Process): Promise<void> {
+  await run(
+    `insert into cloudops_processes (id, host, space, pid, started, lease) values (?, ?, ?, ?, ?, ?)
+     on conflict (id) do update set lease = excluded.lease`,
+    ...[id, JSON.stringify(host), space, pid, started, now + leaseMs],
+  );
+}
+
+const rowsSchema = lazy(() =>
+  z.array(
+    z.object({
+      id: z.string(),
+      space: z.string(),
+      pid: z.coerce.number(),
+      started: z.string(),
+      lease: z.coerce.number(),
+    }),
+  ),
+);
+
+/**
+ * Returns the IDs of the processes, among those with changes under way, that still run. In the same space, the system knows whether a process
+ * runs. Elsewhere, its lease decides.
+ */
+export async function runningProcesses({ now, all }: Transaction, { id: self, space }: Process): Promise<Set<string>> {
+  const rows = rowsSchema().parse(await all('select id, space, pid, started, lease from cloudops_processes'));
+  const running = rows.filter((row) => {
+    if (row.id === self) return true;
+    const hasLease = row.lease > now;
+    if (row.space !== space) return hasLease;
+    if (row.started !== '') return startOf(row.pid) === row.started;
+    return hasLease && isAlive(row.pid);
+  });
+  return new Set([self, ...running.map(({ id }) => id)]);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // The process exists, but belongs to another user.
+    return textAt(error, 'code') === 'EPERM';
+  }
+}

@@ -1,0 +1,73 @@
+import * as z from 'zod';
+import { lazy } from '../util/objects.js';
+import type { JournalEntry, ReadOptions } from './change.js';
+import { entryColumns, entryOf, ofCaller } from './rows.js';
+import type { Engine, Value } from './sql.js';
+
+/** Rows per query. */
+const pageSize = 500;
+
+/**
+ * How far each pass over a followed journal goes back (milliseconds). A row has the time at which its transaction began, but can be read only
+ * after the commit, so an earlier pass may have missed it.
+ */
+const overlapMs = 60_000;
+
+const positionSchema = lazy(() => z.object({ id: z.string(), state: z.string(), changed: z.coerce.number() }));
+type Position = z.output<ReturnType<typeof positionSchema>>;
+
+/** Streams the journal, as `Changes.read` describes, in the order of the last writes. Leaves out rows that cannot be read. */
+export async function* readEntries(scan: Engine['scan'], options: ReadOptions): AsyncGenerator<JournalEntry> {
+  const { since, until, follow } = options;
+  const [condition, values] = conditionOf(options, since, until);
+  /** The rows of the last `overlapMs` with their states, oldest first. */
+  const recent = new Map<string, Position>();
+  let newest = 0;
+  do {
+    let position = { changed: newest - overlapMs, id: '' };
+    for (;;) {
+      const { rows, now } = await scan(async (transaction) => ({
+        now: transaction.now,
+        rows: await transaction.all(
+          `select ${entryColumns} from cloudops_changes
+           where (changed > ? or changed = ? and id > ?) and state <> 'waiting'${condition}
+           order by changed, id limit ${pageSize}`,
+          ...[position.changed, position.changed, position.id, ...values],
+        ),
+      }));
+      for (const row of rows) {
+        const read = positionSchema().parse(row);
+        position = read;
+        newest = Math.max(newest, read.changed);
+        const isNew = recent.get(read.id)?.state !== read.state;
+        remember(recent, read, newest - overlapMs);
+        if (isNew) yield* entryIn(row, now);
+      }
+      if (rows.length < pageSize) break;
+    }
+  } while (await follow?.());
+}
+
+function remember(recent: Map<string, Position>, read: Position, since: number): void {
+  recent.delete(read.id);
+  recent.set(read.id, read);
+  for (const { id, changed } of recent.values()) {
+    if (changed >= since) break;
+    recent.delete(id);
+  }
+}
+
+function* entryIn(row: unknown, now: number): Generator<JournalEntry> {
+  try {
+    yield entryOf(row, now);
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+  }
+}
+
+function conditionOf(of: ReadOptions, since?: number, until?: number): readonly [string, readonly Value[]] {
+  const [caller, callers] = ofCaller(of);
+  const from = since === undefined ? '' : ' and at >= ?';
+  const before = until === undefined ? '' : ' and at < ?';
+  return [`${caller}${from}${before}`, [...callers, ...[since, until].filter((time) => time !== undefined)]];
+}

@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import { consentModes } from '../calls/account.js';
+import { lazy } from '../util/objects.js';
+import { withStoredTexts } from '../util/safe-text.js';
+import {
+  type Change,
+  type Decision,
+  type DecisionWay,
+  decisionWays,
+  type Ending,
+  type JournalEntry,
+  type NewChange,
+  type OfCaller,
+  type State,
+  states,
+} from './change.js';
+import type { Value } from './sql.js';
+import { storedSchemas } from './stored-plan.js';
+
+/** This file converts changes to rows and back. */
+
+/** The columns of a new row. */
+export interface NewRow {
+  readonly columns: readonly string[];
+  readonly values: readonly Value[];
+  /** The length of all texts (characters). */
+  readonly length: number;
+}
+
+/** A text from outside, as a column that is compared. A long text becomes a digest, because PostgreSQL limits the length of an index entry. */
+export function keyOf(text: string | undefined): string {
+  const json = JSON.stringify(text ?? null);
+  return json.length <= 500 ? json : `sha256:${createHash('sha256').update(json).digest('hex')}`;
+}
+
+/** True if a person has to decide on a change. */
+export const asksPerson = ({ options }: Pick<NewChange, 'options'>): boolean =>
+  options.byForm || options.byClick || options.onPage;
+
+/** @param wall the time of the server's clock, and `now` that of the store */
+export function newRow(
+  change: NewChange,
+  state: State,
+  { wall, now, lifetimeMs }: { readonly wall: number; readonly now: number; readonly lifetimeMs: number },
+): NewRow {
+  const { id, caller, client, tool, requestKey, budget, subject, agent, account, keyId, mode, what, target } = change;
+  const { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, question, accept, typedName } =
+    change;
+  const facts = { caller, agent, client, account, keyId, mode, subject, what, target };
+  const details = { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, question, accept, typedName };
+  const row: Record<string, Value> = {
+    id,
+    state,
+    caller: keyOf(caller),
+    client: keyOf(client),
+    tool,
+    request_key: requestKey,
+    budget,
+    subject: subject?.digest ?? null,
+    asks: asksPerson(change) ? 1 : 0,
+    facts: JSON.stringify({ ...facts, madeAt: wall, expiresAt: wall + lifetimeMs }),
+    plan: JSON.stringify(withStoredTexts(details)),
+    made: now,
+    expires: now + lifetimeMs,
+    changed: now,
+  };
+  const values = Object.values(row);
+  const length = values.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
+  return { columns: Object.keys(row), values, length };
+}
+
+export const storedDecision = (decision: Decision, wall: number): string =>
+  JSON.stringify({ ...decision, decidedAt: wall });
+
+/** Limits of texts from the cloud in an ending. */
+const mostEntries = 8;
+const longestText = 512;
+/** The longest outcome that a row keeps (characters). */
+const longestOutcome = 1024 * 1024;
+
+const bounded = (text: string) => text.slice(0, longestText);
+
+/** The columns `ending` and `outcome` of an ended change. */
+export function storedEnding(
+  { outcome, requestIds, failed, code, ...ending }: Ending,
+  wall: number,
+): [string, string | null] {
+  const ids = Object.entries(requestIds ?? {}).slice(0, mostEntries);
+  const facts = {
+    ...ending,
+    code: code && bounded(code),
+    requestIds: requestIds && Object.fromEntries(ids.map(([name, id]) => [bounded(name), bounded(id)])),
+    failed: failed && { count: failed.count, codes: failed.codes.slice(0, mostEntries).map(bounded) },
+    endedAt: wall,
+  };
+  const outcomeText = outcome === undefined ? null : JSON.stringify(withStoredTexts(outcome));
+  return [JSON.stringify(facts), outcomeText !== null && outcomeText.length > longestOutcome ? null : outcomeText];
+}
+
+/** A condition on the columns `caller` and `client`, with its values. The client counts only for callers without a name. */
+export function ofCaller({ caller, client }: OfCaller): readonly [sql: string, values: readonly Value[]] {
+  if (caller === undefined) return ['', []];
+  if (caller !== null) return [' and caller = ?', [keyOf(caller)]];
+  return client === undefined
+    ? [' and caller = ?', [keyOf(undefined)]]
+    : [' and caller = ? and client = ?', [keyOf(undefined), keyOf(client)]];
+}
+
+/** Parses JSON text, and its value. */
+const json = <Schema extends z.ZodType>(schema: Schema) =>
+  z
+    .string()
+    .transform((text, { issues }): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        issues.push({ code: 'custom', input: undefined, message: 'is not JSON' });
+        return z.NEVER;
+      }
+    })
+    .pipe(schema);
+
+const time = () => z.coerce.number();
+
+const entrySchema = lazy(() =>
+  z.object({
+    id: z.string(),
+    state: z.enum(states),
+    tool: z.string(),
+    request_key: z.string(),
+    budget: z.string(),
+    made: time(),
+    expires: time(),
+    decided: time().nullable(),
+    begun: time().nullable(),
+    at: time().nullable(),
+    facts: json(
+      z.object({
+        caller: z.string().optional(),
+        agent: z.object({ clientId: z.string().optional(), actors: z.array(z.string()) }).optional(),
+        client: z.string(),
+        account: z.string(),
+        keyId: z.string(),
+        mode: z.enum(consentModes),
+        subject: z.object({ digest: z.string(), name: z.string() }).optional(),
+        what: z.string(),
+        target: z.string(),
+        madeAt: z.number(),
+        expiresAt: z.number(),
+      }),
+    ),
+    decision: json(
+      z
+        .object({
+          kind: z.enum(['approved', 'declined', 'withdrawn']),
+          way: z.custom<DecisionWay>((way) => typeof way === 'string' && Object.hasOwn(decisionWays, way)),
+          person: z.string().optional(),
+          reason: z.string().optional(),
+          answeredAfterMs: z.number().optional(),
+          isDismissed: z.boolean().optional(),
+          decidedAt: z.number(),
+        })
+        .transform(({ decidedAt, ...decision }) => ({ decision, decidedAt })),
+    ).nullable(),
+    ending: json(
+      z
+        .object({
+          status: z.number().optional(),
+          code: z.string().optional(),
+          keyId: z.string().optional(),
+          requestIds: z.record(z.string(), z.string()).optional(),
+          failed: z.object({ count: z.number(), codes: z.array(z.string()) }).optional(),
+          endedAt: z.number(),
+        })
+        .transform(({ endedAt, ...ending }) => ({ ending, endedAt })),
+    ).nullable(),
+  }),
+);
+
+const detailsSchema = lazy(() =>
+  z.object({
+    plan: json(
+      z.object({
+        scopes: z.array(z.string()).optional(),
+        args: z.record(z.string(), z.unknown()),
+        requestDigest: z.string(),
+        repeats: z.union([z.string(), z.boolean()]),
+        tokenSource: z.string(),
+        options: z.object({
+          byForm: z.boolean(),
+          byClick: z.boolean(),
+          onPage: z.boolean(),
+          byConfirmation: z.boolean(),
+        }),
+        proof: z.string().optional(),
+        question: storedSchemas().text.optional(),
+        plan: storedSchemas().plan,
+        accept: storedSchemas().text,
+        typedName: z.string().optional(),
+      }),
+    ),
+    outcome: json(storedSchemas().outcome).nullable(),
+  }),
+);
+
+/** The columns that `entryOf` reads. */
+export const entryColumns =
+  'id, state, tool, request_key, budget, made, expires, decided, begun, at, facts, decision, ending, changed';
+
+/** Reads a row without the plan. `now` is the time of the store. @throws if the row is not of this version */
+export function entryOf(row: unknown, now: number): JournalEntry {
+  const {
+    request_key: requestKey,
+    facts,
+    decision,
+    ending,
+    made,
+    expires,
+    decided,
+    begun,
+    at,
+    ...columns
+  } = entrySchema().parse(row);
+  return {
+    ...columns,
+    ...facts,
+    caller: facts.caller,
+    requestKey,
+    ...decision,
+    ...(begun !== null && at !== null && { begunAt: at }),
+    ...ending,
+    isExpired: columns.state === 'waiting' && expires <= now,
+    ageMs: Math.max(0, now - made),
+    decidedAgoMs: decided === null ? undefined : Math.max(0, now - decided),
+  };
+}
+
+/** Reads a row with all columns. @throws if the row is not of this version */
+export function changeOf(row: unknown, now: number): Change {
+  const entry = entryOf(row, now);
+  const { plan, outcome } = detailsSchema().parse(row);
+  const ending = entry.ending === undefined || outcome === null ? entry.ending : { ...entry.ending, outcome };
+  return { ...entry, ...plan, ending };
+}

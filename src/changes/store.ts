@@ -1,0 +1,254 @@
+import { type Log, reasonOf, shownReason } from '../util/log.js';
+import { own, say } from '../util/safe-text.js';
+import type {
+  Added,
+  Begun,
+  Change,
+  Changes,
+  Decided,
+  Decision,
+  Ending,
+  EndState,
+  OfCaller,
+  Unwritable,
+} from './change.js';
+import {
+  countWaiting,
+  deleteBefore,
+  deleteExpired,
+  duplicateWindowMs,
+  findConflict,
+  insertWaiting,
+  isAnsweredByProgram,
+  isId,
+  selectAbandoned,
+  selectApproved,
+  selectBudget,
+  selectDeclined,
+  selectDuplicate,
+  selectNewest,
+  selectOne,
+  selectOpen,
+  selectWaiting,
+  updateBegun,
+  updateDecided,
+  updateEnded,
+} from './change-table.js';
+import { leaseMs, type Process, renewLease, runningProcesses } from './processes.js';
+import { readEntries } from './read-entries.js';
+import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
+import type { Engine, Work } from './sql.js';
+
+export interface StoreOptions {
+  readonly now: () => Date;
+  /** The process that carries out the changes which it approves. */
+  readonly process: Process;
+  readonly log?: Log | undefined;
+}
+
+/** Creates the table of changes on an engine. What the store cannot take at once is retried until it is written. */
+export function createChanges(engine: Engine, { now, process: self, log = () => undefined }: StoreOptions): Changes {
+  const { read, write } = engine;
+  const persistence = createPersistence();
+  /** Declines and withdrawals that the store does not have yet, by the ID of the change, with the change if it could be read. */
+  const unwritten = new Map<string, { readonly decision: Decision; readonly change?: Change }>();
+  /** IDs of changes that this process has approved and not ended. */
+  const underWay = new Set<string>();
+  const wall = () => now().getTime();
+
+  // When the lease of this process ends, other hosts take its changes for abandoned.
+  const leaseTimer = setInterval(() => {
+    if (underWay.size > 0) write((transaction) => renewLease(transaction, self)).catch(() => undefined);
+  }, leaseMs / 3).unref();
+
+  const unwritable = (error: unknown): Unwritable => {
+    log('error', 'journal', { error: reasonOf(error) });
+    return { kind: 'unwritable', reason: say`${own(engine.name)}: ${shownReason(error)}` };
+  };
+
+  /** @throws Permanent if there is no such change */
+  const writeEnding = async (id: string, state: EndState, ending: Ending): Promise<void> => {
+    const isThere = await write(async (transaction) => {
+      // Waits for another transaction on this row, because the update would overlook the state that the transaction is about to write.
+      const rows = await transaction.all(`select id from cloudops_changes where id = ?${engine.forUpdate}`, id);
+      await updateEnded(transaction, id, state, { ending, wall: wall() });
+      return rows.length > 0;
+    });
+    underWay.delete(id);
+    if (!isThere) throw new Permanent('the change is not in the journal');
+  };
+
+  /**
+   * Approves or begins a change, after which this process may carry it out. If it is in doubt whether that was written, the change ends as
+   * `not sent` as soon as possible, because it will not be carried out.
+   */
+  const towardsSending = async <Result>(id: string, work: Work<Result>): Promise<Result | Unwritable> => {
+    let mayBeWritten = false;
+    try {
+      return await write(work, () => {
+        mayBeWritten = true;
+      });
+    } catch (error) {
+      const stop = () => writeEnding(id, 'not sent', { code: 'JournalUnavailable' });
+      if (error instanceof CommitPending) persistence.writeAfter(error, stop);
+      else if (mayBeWritten || underWay.has(id)) await persistence.writeNowOrLater(stop);
+      return unwritable(error);
+    }
+  };
+
+  /** The change with the decision that the store does not have yet. */
+  const withUnwritten = (change: Change): Change => {
+    const decision = unwritten.get(change.id)?.decision;
+    return decision === undefined || change.state !== 'waiting'
+      ? change
+      : { ...change, state: decision.kind, decision };
+  };
+
+  const find: Changes['find'] = async (id) => {
+    const change = await read((transaction) => selectOne(transaction, id));
+    return change && withUnwritten(change);
+  };
+
+  const decideIn =
+    (id: string, decision: Decision): Work<Decided> =>
+    async (transaction) => {
+      const isFirst = await updateDecided(transaction, id, decision, { wall: wall(), process: self.id });
+      if (isFirst && decision.kind === 'approved') await renewLease(transaction, self);
+      const change = await selectOne(transaction, id);
+      if (change === undefined) return { kind: 'gone' };
+      return { kind: isFirst ? 'decided' : 'late', change };
+    };
+
+  const approve = async (id: string, decision: Decision): Promise<Decided> => {
+    const decided = await towardsSending(id, decideIn(id, decision));
+    if (decided.kind === 'decided') underWay.add(id);
+    return decided;
+  };
+
+  /** Declines or withdraws a change. What cannot be written binds this process at once, and is retried. */
+  const decline = async (id: string, decision: Decision): Promise<Decided> => {
+    const attempt = () => write(decideIn(id, decision));
+    try {
+      return await attempt();
+    } catch (error) {
+      unwritten.set(id, { decision });
+      const retry = async () => {
+        await attempt();
+        unwritten.delete(id);
+      };
+      if (error instanceof CommitPending) persistence.writeAfter(error, retry);
+      else void persistence.write(retry).catch(() => undefined);
+
+      const reason = unwritable(error);
+      const change = await find(id).catch(() => undefined);
+      if (change === undefined) return reason;
+      if (unwritten.has(id)) unwritten.set(id, { decision, change });
+      return { kind: 'decided', change, isUnwritten: true };
+    }
+  };
+
+  const decide: Changes['decide'] = async (id, decision) => {
+    if (!isId(id)) return { kind: 'gone' };
+    if (!unwritten.has(id)) return decision.kind === 'approved' ? approve(id, decision) : decline(id, decision);
+    try {
+      const change = await find(id);
+      return change === undefined ? { kind: 'gone' } : { kind: 'late', change };
+    } catch (error) {
+      return unwritable(error);
+    }
+  };
+
+  const add: Changes['add'] = async (change, { lifetimeMs, approved, replaces = '' }) => {
+    const { id } = change;
+    const added = await towardsSending(id, async (transaction): Promise<Added> => {
+      const kind = await insertWaiting(transaction, change, { wall: wall(), lifetimeMs, replaces });
+      if (kind !== 'added') return { kind };
+      const withdrawal = { kind: 'withdrawn', way: 'withdrawn' } as const;
+      const replaced =
+        isId(replaces) && (await updateDecided(transaction, replaces, withdrawal, { wall: wall(), process: self.id }));
+      if (approved !== undefined) await decideIn(id, approved)(transaction);
+      const written = await selectOne(transaction, id);
+      if (written === undefined) throw new Error('the change was not written');
+      return { kind, change: written, replaced };
+    });
+    if (added.kind === 'added' && approved !== undefined) underWay.add(id);
+    return added;
+  };
+
+  const begin: Changes['begin'] = async (id, { budget, ifUnknown }) => {
+    const begun = await towardsSending(id, async (transaction): Promise<Begun> => {
+      const owned = { process: self.id, forUpdate: engine.forUpdate };
+      const change = unwritten.has(id) ? undefined : await selectApproved(transaction, id, owned);
+      if (change === undefined) return { kind: 'notApproved' };
+      const conflict = await findConflict(transaction, change, { budget, wall: wall() });
+      if (conflict !== undefined) {
+        await updateEnded(transaction, id, 'not sent', { ending: { code: conflict.kind }, wall: wall() });
+        return conflict;
+      }
+      await renewLease(transaction, self);
+      await updateBegun(transaction, id, { wall: wall(), ifUnknown });
+      return { kind: 'begun', change: (await selectOne(transaction, id)) ?? change };
+    });
+    if (begun.kind === 'duplicate' || begun.kind === 'budgetSpent') underWay.delete(id);
+    return begun;
+  };
+
+  const declined: Changes['declined'] = async (of) => {
+    const written = await read((transaction) => selectDeclined(transaction, of));
+    const writtenIds = new Set(written.map(({ id }) => id));
+    const others = [...unwritten.values()].flatMap(({ change }) =>
+      change === undefined ? [] : [withUnwritten(change)],
+    );
+    return [...written, ...others.filter((change) => !writtenIds.has(change.id) && isRefusalOf(change, of))];
+  };
+
+  const recover: Changes['recover'] = async () =>
+    write(async (transaction) => {
+      const abandoned = await selectAbandoned(transaction, await runningProcesses(transaction, self));
+      for (const { id, state } of abandoned) {
+        const endState = state === 'begun' ? 'unknown' : 'not sent';
+        const ending = { code: 'ProcessEnded' };
+        await updateEnded(transaction, id, endState, { ending, wall: wall(), isInterrupted: state === 'begun' });
+      }
+      return abandoned;
+    });
+
+  return {
+    add,
+    find,
+    decide,
+    begin,
+    end: (id, state, ending) => persistence.write(() => writeEnding(id, state, ending)),
+    duplicateOf: (requestKey) => read((transaction) => selectDuplicate(transaction, requestKey)),
+    budgetState: (key, budget) => read((transaction) => selectBudget(transaction, key, { budget, wall: wall() })),
+    waiting: async (of) => {
+      const waiting = await read((transaction) => selectWaiting(transaction, of));
+      return waiting.filter(({ id }) => !unwritten.has(id));
+    },
+    newest: (options) => engine.scan((transaction) => selectNewest(transaction, options)),
+    open: (options) => read((transaction) => selectOpen(transaction, options)),
+    declined,
+    isAnsweredByProgram: (of) => read((transaction) => isAnsweredByProgram(transaction, of)),
+    countWaiting: () => read(countWaiting),
+    read: (options) => readEntries(engine.scan, options),
+    prune: (before) => write((transaction) => deleteBefore(transaction, before)),
+    recover,
+    erase: () => write(deleteExpired),
+    healthCheck: engine.healthCheck,
+    unwritten: persistence.count,
+    close: async () => {
+      clearInterval(leaseTimer);
+      await persistence.close();
+      await engine.close();
+    },
+  };
+}
+
+/** True if a person declined the change in the last ten minutes, and it is of this caller. */
+function isRefusalOf({ state, decision, caller, client, ...change }: Change, of: OfCaller): boolean {
+  if (state !== 'declined' || decision?.way === 'program') return false;
+  if ((change.decidedAgoMs ?? 0) > duplicateWindowMs) return false;
+  if (of.caller === undefined) return true;
+  if (of.caller !== null) return of.caller === caller;
+  return caller === undefined && (of.client === undefined || of.client === client);
+}
