@@ -259,7 +259,7 @@ function sentencesAboutPeople({ operation, account }: ResolvedChange, ways: Ways
 function withoutButton(tool: string, { inChat, pageUrl }: Ways): SafeText {
   if (inChat) return say`If they see no button, show them all of "show" and let them answer in the chat.`;
   if (pageUrl !== undefined) return say`If they see no button, they decide at the link.`;
-  return say`If they see no button, they can decide where this server runs, with cloudops-mcp view ${own(tool)} and the same arguments.`;
+  return say`If they see no button, they can decide where this server runs, with cloudops-mcp call ${own(tool)} and the same arguments.`;
 }
 
 /** Sentences about waiting for a decision without the agent, and about asking for the outcome. */

@@ -127,7 +127,7 @@ function decisionNotes({ title, permissions, decisionWay }: McpHost, config: Con
   const warning = sentences(
     say`Warning: ${defined(title)} does not show questions from servers. An agent can carry out a change with two calls: the first returns the plan, the second carries it out.`,
     permissions !== undefined && noteOf(permissions),
-    say`With CLOUDOPS_CONFIRM=human, you decide outside of it, with cloudops-mcp view or cloudops-mcp call.`,
+    say`With CLOUDOPS_CONFIRM=human, you decide outside of it, with cloudops-mcp call at a terminal.`,
   );
   return [joined(warning, ' ')];
 }

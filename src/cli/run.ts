@@ -24,7 +24,6 @@ export const commands: Commands = {
   journal: async () => (await import('./journal-command.js')).journalCommand,
   operations: async () => (await import('./operations-command.js')).operationsCommand,
   sandbox: async () => (await import('./sandbox-command.js')).sandboxCommand,
-  view: async () => (await import('./view-command.js')).viewCommand,
 };
 
 /** Runs a command line, and prints the problem if it cannot run. Resolves with the exit code. */

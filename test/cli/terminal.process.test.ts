@@ -180,14 +180,3 @@ test('a server over HTTP tells its person where clients connect, and where peopl
   expect(text).toMatch(/^People decide on changes at https:\/\/cloudops\.example\.com\/decisions$/m);
   expect(text).not.toMatch(notForPeople);
 });
-
-test.each([
-  ['a read', ['list_parts', upload], 'It is shown in the browser until you press Ctrl-C:'],
-  ['a change', ['restore_instance', restore], 'Decide in the browser, or press Ctrl-C to end without a decision:'],
-])('the view of %s says what to do, and where it is', async (_what, call, sentence) => {
-  const typed = [['http://127.0.0.1:', ctrlC]] as const;
-  const { lines } = await onTerminal(['view', ...call, '--no-open'], 80, { env: sandbox, typed });
-  // The address has a line of its own, which no terminal breaks.
-  expect(lines[0]).toBe(sentence);
-  expect(lines[1]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\S+$/);
-});

@@ -72,7 +72,6 @@ const serving: readonly (readonly [RegExp, RegExp])[] = [
 
 /** Tests that run a command in their own way, and a word of it that they have. */
 const elsewhere: readonly (readonly [RegExp, string, string])[] = [
-  [/^cloudops-mcp view/, 'test/browser/view-command.test.ts', 'view'],
   [/^unset CLOUDOPS_SANDBOX\n/, 'test/docs/every-command.process.test.ts', "README's real account"],
   [/^cloudops-mcp health/, 'test/cli/health-command.process.test.ts', 'health'],
   [/^cloudops-mcp journal migrate/, 'test/cli/journal-command.test.ts', "'migrate'"],

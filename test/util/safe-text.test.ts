@@ -180,7 +180,7 @@ test('one file makes it, and no other', () => {
 
 /** Where the words of definitions, schemas and settings are taken as they are, where sealed text or a view's comes back, and what is copied. */
 test.each([
-  ['fromServer', ['cli/view-command.ts', 'consent/stored-plan.ts']],
+  ['fromServer', ['consent/stored-plan.ts']],
   [
     'defined',
     [
@@ -234,7 +234,6 @@ test.each([
       'cli/layout.ts',
       'cli/run.ts',
       'cli/sandbox-command.ts',
-      'cli/view-command.ts',
       'consent/request-lines.ts',
       'http/issuer-keys.ts',
     ],

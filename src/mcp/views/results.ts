@@ -153,7 +153,7 @@ const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<End
   sentences(
     view?.kind === 'plan' && view.inChat === true && say`Say yes or no to this plan in the chat.`,
     decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
-    say`In a terminal, run cloudops-mcp view ${own(tool)} with the same arguments.`,
+    say`In a terminal, run cloudops-mcp call ${own(tool)} with the same arguments.`,
   );
 
 /**
