@@ -38,7 +38,6 @@ export const callCommand: Command = {
     usage: ' [--plan] [--yes]',
     details: '--plan only shows the plan of a change, --yes agrees to it beforehand.',
   },
-  subjects: (operations) => operations.map(({ name }) => name),
   positionals: 2,
   options: { account: 'value', plan: 'switch', yes: 'switch', all: 'switch', json: 'switch' },
   run: async (invocation) => {

@@ -15,7 +15,6 @@ export const clientConfigCommand: Command = {
   about: 'print the configuration of an MCP client',
   details:
     '--http is for a server that runs elsewhere, --absolute names Node.js and the server by their full paths, --windows is for a client on Windows, --json prints the block alone.',
-  subjects: () => Object.keys(clients),
   positionals: 1,
   options: { http: 'value', absolute: 'switch', windows: 'switch', json: 'switch' },
   run: async (invocation) => {

@@ -52,8 +52,6 @@ export interface Command extends CommandSyntax {
     readonly usage?: string;
     readonly details: string;
   };
-  /** The values that the first argument can have, for the completion of a shell. */
-  readonly subjects?: (operations: readonly Operation[]) => readonly string[];
   /** Set for long-running commands, which refuse to start with an invalid setting. */
   readonly serves?: true;
   /** Resolves with the exit code. @throws UsageError */

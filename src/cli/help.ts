@@ -11,7 +11,6 @@ const settingsTopic = 'settings';
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
   usage: '[<command> [<tool>] | <tool> | settings]',
   about: 'print help about a command, a tool or the settings',
-  subjects: () => [...Object.keys(commands), settingsTopic],
   positionals: 2,
   run: async (invocation) => {
     const { terminal } = invocation;

@@ -16,7 +16,6 @@ const loadHelp = async () => (await import('./help.js')).helpCommand(commands, s
 export const commands: Commands = {
   call: async () => (await import('./call-command.js')).callCommand,
   'client-config': async () => (await import('./client-config-command.js')).clientConfigCommand,
-  completion: async () => (await import('./completion-command.js')).completionCommand(commands),
   doctor: async () => (await import('./doctor-command.js')).doctorCommand,
   health: async () => (await import('./health-command.js')).healthCommand,
   help: loadHelp,
