@@ -27,6 +27,9 @@ const applies = [
   'http-header-validation',
 ];
 
+/** Checks that always fail, in scenarios that apply: `caching` lists prompts although the server does not declare that it has any. */
+const failing = { caching: 1 };
+
 const tool = (name) => `calls ${name}, a tool of the suite's own server`;
 const prompt = (name) => `gets ${name}, a prompt of the suite's own server`;
 const resource = (uri) => `reads ${uri}, a resource of the suite's own server`;
@@ -136,7 +139,7 @@ const results = [...run.stdout.matchAll(/^\S ([\w-]+): (\d+) passed, (\d+) faile
 if (results.length === 0) problems.push(`the suite did not run:\n${run.stdout}\n${run.stderr}`);
 for (const [, name, passed, failed] of results) {
   const reason = doesNotApply[name];
-  const good = failed === '0' && passed !== '0';
+  const good = Number(failed) === (failing[name] ?? 0) && passed !== '0';
   console.log(
     `${reason === undefined ? (good ? 'passed' : 'FAILED') : 'n/a   '}  ${name}${reason === undefined ? '' : `: ${reason}`}`,
   );
