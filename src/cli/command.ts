@@ -113,10 +113,3 @@ export function layoutOf(
     localTime: localTimeIn(timeZone),
   };
 }
-
-/** A progress bar such as `██████░░░░`. `share` is 1 if all is done. */
-export function progressBar(share: number): string {
-  const width = 30;
-  const full = Math.round(Math.min(1, Math.max(0, share)) * width);
-  return '█'.repeat(full) + '░'.repeat(width - full);
-}

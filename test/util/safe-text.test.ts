@@ -220,8 +220,6 @@ test.each([
     'exact',
     [
       'calls/plan-answer.ts',
-      'cli/answer-for-people.ts',
-      'cli/answer-layout.ts',
       'cli/call-command.ts',
       'cli/check-endpoint.ts',
       'cli/check-operation.ts',
