@@ -195,7 +195,6 @@ test.each([
       'calls/send-change.ts',
       'calls/validate.ts',
       'cli/check-settings.ts',
-      'cli/client-config-command.ts',
       'cli/draft-operations.ts',
       'cli/help.ts',
       'cli/operations-command.ts',
