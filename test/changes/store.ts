@@ -264,6 +264,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
         time += 1;
         all.push(await add({ caller: 'alice' }));
       }
+      time += 1;
       const asked = await add({ ...asking, caller: 'alice' });
       expect(ids(await store.waiting({ caller: 'alice' }))).toEqual([...all.slice(3), asked]);
     });
