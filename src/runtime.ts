@@ -2,16 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { devNull, hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Accounts } from './calls/account.js';
-import type { CallingDependencies, CallStack, CallStackOptions } from './calls/call-tool.js';
+import type { CallingDependencies, CallStack, CallStackOptions } from './call-stack.js';
 import type { CallDependencies, CallTool } from './calls/context.js';
-import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
+import { createInFlightCalls, type InFlightCalls } from './changes/in-flight.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
-import type { DecisionPage } from './consent/decision-page.js';
+import type { DecisionPage } from './changes/decision-page.js';
 import { keptPlanKey } from './consent/plan-key.js';
 import { createPlans, type Plans } from './consent/plans.js';
-import { createQuestionQueue, type QuestionQueue } from './consent/question-queue.js';
-import { Refusal, refusalFailure } from './consent/refusal.js';
+import { createQuestionQueue, type QuestionQueue } from './changes/question-queue.js';
+import { Refusal, refusalFailure } from './calls/refusal.js';
 import { createRefusals } from './consent/refusals.js';
 import { newNonce, tokenLifetimeMs } from './consent/tokens.js';
 import type { SharedMessages } from './http/replica-messages.js';
@@ -81,7 +81,7 @@ const recoveryMs = 60_000;
 
 /** The page on which people sign in to decide on plans, at the public URL of this server. */
 async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
-  const { createAnnouncer } = await import('./consent/announcement.js');
+  const { createAnnouncer } = await import('./changes/announcement.js');
   const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
   const openClient = async () => (await import('./transport/http-client.js')).createHttpClient(proxies);
   return { kind: 'signIn', addressOf, announce: createAnnouncer({ webhook, openClient, now, log }) };
@@ -267,7 +267,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
 
 /** Returns a call stack that is loaded at the first call, because many clients start a server only for the list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
-  const { start, close } = startLazily(async () => (await import('./calls/call-tool.js')).createCallStack(options));
+  const { start, close } = startLazily(async () => (await import('./call-stack.js')).createCallStack(options));
   return {
     call: async (operation, args, context) => {
       let callStack: CallStack;

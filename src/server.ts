@@ -8,36 +8,32 @@ import {
   type ServerContext,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
+import type { CallTool, ChangeTools } from './call-stack.js';
 import type { Accounts } from './calls/account.js';
-import type { CallContext, CallTool, Question } from './calls/context.js';
+import type { EndedOutcome, Question } from './calls/outcome.js';
 import { plainResult, resultText } from './calls/result-text.js';
-import { type ActionTokens, createActionTokens } from './consent/action-tokens.js';
-import type { Wait } from './consent/elicitor.js';
-import type { EndedOutcome } from './consent/outcome.js';
-import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
+import type { Wait } from './calls/waiting.js';
+import type { ChangeContext } from './changes/context.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
-import { consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
+import { callChangeTool, changeToolNames, changeToolsFor } from './mcp/change-tools.js';
+import { broughtBy, consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
 import { type CacheLife, serveSkill, skillsExtension } from './mcp/skill.js';
-import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
-import { decide } from './mcp/views/decide.js';
+import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
+import { decideInView } from './mcp/views/decide.js';
 import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
-import type { SealingKeys } from './util/seal.js';
+import type { Log } from './util/log.js';
 
 export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
   readonly operations: readonly Operation[];
   readonly accounts: Accounts;
   readonly call: CallTool;
-  readonly now: () => Date;
-  /** Keys for tokens that clients send back. */
-  readonly stateKeys: SealingKeys;
-  /** Separate keys for planIds, so that planIds can stay valid after a restart. */
-  readonly planKeys?: SealingKeys | undefined;
+  readonly changes: ChangeTools;
   /** True if this server offers views even to clients that do not declare support for views. */
   readonly viewsForAll?: boolean;
   /** The client that began the HTTP session. Undefined without a session. */
@@ -64,13 +60,7 @@ export function createServer(
   dependencies: ServerDependencies,
   catalog: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
 ): Server {
-  const { version, principal, stateKeys, planKeys, now } = dependencies;
-  // A token is valid only for the caller who got it. Callers that are not authenticated share the empty name.
-  const caller = principal?.name ?? '';
-  // A consent token stands for a question to the user or for a plan. The token of a plan is called planId.
-  const consentTokens = createConsentTokens(stateKeys, caller, now, planKeys);
-  // The client gets an action token with a plan in a view, and sends it back with a click on one of the plan's buttons.
-  const actionTokens = createActionTokens(stateKeys, caller, now);
+  const { version, principal } = dependencies;
   const offer = catalog.offerTo(principal);
   const listLife: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
 
@@ -78,8 +68,8 @@ export function createServer(
     { name: 'cloudops-mcp', title: 'Cloud operations', version, icons: [serverIcon] },
     {
       instructions: offer.instructions,
-      // `state` is the consent token of a question (see `questionResult`), which the client sends back with the answer.
-      requestState: { verify: async (state) => consentTokens.verify(state) },
+      // `state` is the proof of a question (see `questionResult`), which the call itself compares with the row of its change.
+      requestState: { verify: async (state) => state },
       capabilities: {
         tools: unchanging,
         resources: unchanging,
@@ -105,7 +95,7 @@ export function createServer(
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
 
-  serveTools({ server, consentTokens, actionTokens, dependencies, clientFor }, catalog.tools, offer.tools);
+  serveTools({ server, dependencies, clientFor }, catalog.tools, offer);
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
   servePrompts(server, offer.operations);
   serveCompletions(server, offer.operations);
@@ -149,35 +139,35 @@ function serveCompletions(server: Server, operations: readonly Operation[]): voi
 interface Connection {
   readonly server: Server;
   readonly dependencies: ServerDependencies;
-  readonly consentTokens: ConsentTokens;
-  readonly actionTokens: ActionTokens;
   readonly clientFor: (requestContext: ServerContext) => Client;
 }
 
 /** Lists the offered tools, but calls any tool, because `dependencies.call` says why it refuses a tool that is not offered. */
-function serveTools(connection: Connection, allTools: readonly Tool[], offeredTools: readonly OfferedTool[]): void {
-  const { server, clientFor } = connection;
-  const changingOperations = offeredTools
-    .map(({ operation }) => operation)
-    .filter(({ change }) => change !== undefined);
+function serveTools(connection: Connection, allTools: readonly Tool[], offer: Offer): void {
+  const { server, clientFor, dependencies } = connection;
+  const changeTools = changeToolsFor(offer.operations, dependencies.operations, offer.accounts);
+  const hasChanges = offer.operations.some(({ change }) => change !== undefined);
   // `decide_change` is only for clients that show views, because it is behind the buttons of the change view.
-  const hasDecideTool = (client: Client) => client.views && changingOperations.length > 0;
+  const hasDecideTool = (client: Client) => client.views && hasChanges;
 
   server.setRequestHandler('tools/list', (_request, requestContext) => {
     const client = clientFor(requestContext);
-    const tools = offeredTools.map((tool) => toolListing(tool, client));
+    const tools = [...offer.tools.map((tool) => toolListing(tool, client)), ...changeTools];
     return { tools: hasDecideTool(client) ? [...tools, decideToolListing] : tools };
   });
 
-  server.setRequestHandler('tools/call', ({ params }, requestContext) => {
+  server.setRequestHandler('tools/call', async ({ params }, requestContext) => {
     const { name } = params;
     // Some clients add arguments of their own to every call.
     const args = withoutAddedArguments(params.arguments ?? {});
     const tool = allTools.find(({ operation }) => operation.name === name);
     if (tool !== undefined) return callOperation(connection, tool, args, requestContext);
-    if (name === decideToolListing.name && hasDecideTool(clientFor(requestContext))) {
-      return callDecideTool(connection, changingOperations, args, requestContext);
+    if (changeToolNames.includes(name)) {
+      const context = changeContextOf(connection, clientFor(requestContext), requestContext);
+      return toolResult(await callChangeTool(name, args, dependencies.changes, context), undefined);
     }
+    if (name === decideToolListing.name && hasDecideTool(clientFor(requestContext)))
+      return callDecideTool(connection, offer.operations, args, requestContext);
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
 }
@@ -204,7 +194,7 @@ async function callOperation(
   clientArgs: Readonly<Record<string, unknown>>,
   requestContext: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { dependencies, consentTokens, actionTokens, clientFor } = connection;
+  const { dependencies, clientFor } = connection;
   const client = clientFor(requestContext);
   // Some clients get another name for an argument, and use it in their calls.
   const swapName = argumentNameSwapFor(client, input);
@@ -214,23 +204,21 @@ async function callOperation(
   const onWaiting = () => sendProgress('waiting for the answer of the user');
   const isRead = operation.effect === 'read';
   const outcome = await dependencies.call(operation, args, {
-    ...callContextOf(connection, client, requestContext, sendProgress),
+    ...changeContextOf(connection, client, requestContext, sendProgress),
     argumentName: swapName,
-    elicitor: isRead ? undefined : elicitorFor(client, requestContext, onWaiting),
-    guide: isRead ? undefined : guideFor(client, requestContext, onWaiting),
+    ...(!isRead && {
+      elicitor: elicitorFor(client, requestContext, onWaiting),
+      guide: guideFor(client, requestContext, onWaiting),
+      brought: broughtBy(requestContext),
+    }),
   });
 
-  if (outcome.kind === 'inputRequired') return questionResult(outcome, client, consentTokens);
-  const meta = client.views ? viewMeta(outcome, { tool: operation.name, args }, actionTokens) : undefined;
-  return toolResult(outcome, meta);
+  if (outcome.kind === 'inputRequired') return questionResult(outcome, client);
+  return toolResult(outcome, client.views ? viewMeta(outcome) : undefined);
 }
 
-/** Returns the result that asks the user a question. The client's next call brings the answer, and the consent token as `requestState`. */
-function questionResult(
-  { message, answer, claims }: Question,
-  client: Client,
-  consentTokens: ConsentTokens,
-): InputRequiredResult {
+/** Returns the result that asks the user a question. The client's next call brings the answer, and the proof as `requestState`. */
+function questionResult({ message, answer, state }: Question, client: Client): InputRequiredResult {
   const consent =
     'address' in answer
       ? inputRequired.elicitUrl({ message: message.text, url: answer.address })
@@ -238,7 +226,7 @@ function questionResult(
           message: message.text,
           requestedSchema: consentForm(client, answer.accept.text, answer.nameToType),
         });
-  return inputRequired({ inputRequests: { consent }, requestState: consentTokens.issue(claims) });
+  return inputRequired({ inputRequests: { consent }, requestState: state });
 }
 
 /** Calls the tool `decide_change`, which is behind the buttons of the change view. */
@@ -248,29 +236,24 @@ async function callDecideTool(
   args: Readonly<Record<string, unknown>>,
   requestContext: ServerContext,
 ): Promise<CallToolResult> {
-  const { dependencies, actionTokens, clientFor } = connection;
-  const client = clientFor(requestContext);
-  const callContext = callContextOf(connection, client, requestContext, progressSender(requestContext));
-  const { outcome, call, earlierDecision } = await decide(
-    args,
-    actionTokens,
-    operations,
-    (operation, callArgs, clickContext) => dependencies.call(operation, callArgs, { ...callContext, ...clickContext }),
-  );
-  return toolResult(outcome, viewMeta(outcome, call, actionTokens, { earlierDecision }));
+  const { dependencies, clientFor } = connection;
+  const context = changeContextOf(connection, clientFor(requestContext), requestContext);
+  const answer = await decideInView(args, { ...dependencies, operations }, context);
+  return toolResult(answer.outcome, viewMeta(answer.outcome, answer));
 }
 
 /** Returns the context of a call, without the ways to ask the user. */
-function callContextOf(
-  { dependencies, consentTokens }: Connection,
+function changeContextOf(
+  { dependencies }: Connection,
   client: Client,
   requestContext: ServerContext,
-  sendProgress: (message: string) => void,
-): CallContext {
-  const { principal, sessionClient, stop, wait } = dependencies;
+  sendProgress: (message: string) => void = progressSender(requestContext),
+): ChangeContext {
+  const { principal, sessionClient, stop, wait, log } = dependencies;
   const { signal, envelope } = requestContext.mcpReq;
-  // Since protocol 2026-07-28, each request has an envelope that declares its client.
-  const isOldProtocol = envelope === undefined;
+  // Since protocol 2026-07-28, each request has an envelope that declares its client. Over HTTP in an old protocol, only its session does.
+  const isUnknownClient = requestContext.http !== undefined && envelope === undefined && sessionClient === undefined;
+  if (isUnknownClient) log('debug', 'session', { client: client.name });
   return {
     signal,
     stop,
@@ -278,10 +261,8 @@ function callContextOf(
     // Not called for the last page, because the answer follows at once, and some clients cannot handle progress and answer together.
     onPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
-    tokens: consentTokens,
     hasView: client.views,
-    // Over HTTP in an old protocol, a client is known only by its session.
-    isUnknownClient: requestContext.http !== undefined && isOldProtocol && sessionClient === undefined,
+    isUnknownClient,
     client: client.name,
     principal,
     tracedRequest: requestContext,

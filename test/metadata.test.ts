@@ -5,7 +5,7 @@ import manifest from '../manifest.json' with { type: 'json' };
 import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
 import { settingNames, settings } from '../src/config/settings.js';
-import { consentModes } from '../src/consent/required-consent.js';
+import { consentModes } from '../src/changes/required-consent.js';
 import { prompts } from '../src/mcp/prompts.js';
 import { operations } from '../src/tools/index.js';
 

@@ -1,11 +1,21 @@
-import type { ConsentMode } from '../consent/required-consent.js';
-import type { deleteConfirmations } from '../consent/typed-name.js';
-import type { Budget } from '../journal/budget.js';
 import type { Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
 import { defined, listed, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Cloud } from './endpoint.js';
 import { allowsChanges, isAllowed, type Policy, type Principal } from './policy.js';
+
+/** The modes of CLOUDOPS_CONFIRM, which say how people agree to changes. */
+export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
+export type ConsentMode = (typeof consentModes)[number];
+
+/** The values of CLOUDOPS_CONFIRM_DELETE: a person confirms a deletion by typing the name of the thing, or by a click. */
+export const deleteConfirmations = ['type', 'click'] as const;
+
+/** How many changes each caller may make to an account within a window of time (milliseconds). */
+export interface Budget {
+  readonly mostChanges: number;
+  readonly windowMs: number;
+}
 
 /** An account of the cloud, with the rules for its calls. */
 export interface Account {

@@ -1,5 +1,5 @@
-import type { RegionSource } from '../consent/plan.js';
-import { Refusal } from '../consent/refusal.js';
+import type { RegionSource } from './resolved-call.js';
+import { Refusal } from './refusal.js';
 import { type KeySource, KeysUnavailable } from '../signing/keys.js';
 import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/signature-variants.js';
 import {

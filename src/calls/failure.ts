@@ -1,5 +1,5 @@
-import type { Failure, RequestIds } from '../consent/outcome.js';
-import { Refusal } from '../consent/refusal.js';
+import type { Failure, RequestIds } from './outcome.js';
+import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { OperationFault } from '../tools/operation-fault.js';

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { Refusal } from '../consent/refusal.js';
+import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { nearest } from '../util/did-you-mean.js';
 import { textAt, withValueAt } from '../util/objects.js';

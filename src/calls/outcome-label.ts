@@ -1,6 +1,6 @@
-import type { Failure } from '../consent/outcome.js';
-import { isRefusal } from '../consent/refusal.js';
-import type { CallOutcome } from './context.js';
+import type { CallOutcome, Failure } from './outcome.js';
+import { isRefusal } from './refusal.js';
+
 
 /**
  * Returns the outcome of a call in a word, for metrics, log and traces. A read is `ok`, `rejected`, `refused` or `failed`. A change may have other

@@ -1,5 +1,4 @@
-import { Refusal } from '../consent/refusal.js';
-import type { Agent } from '../journal/entry.js';
+import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';
@@ -14,6 +13,14 @@ export interface Policy {
   readonly regions?: readonly string[] | undefined;
   /** Protocols beyond the API reference that the endpoints speak (see `Operation.extension`). */
   readonly extensions?: readonly string[] | undefined;
+}
+
+/** The program that acts for a caller, as the caller's token names it. */
+export interface Agent {
+  /** Claim `client_id`. */
+  readonly clientId?: string | undefined;
+  /** Subjects of the claim `act`, the current actor first (RFC 8693, section 4.1). */
+  readonly actors: readonly string[];
 }
 
 /** An authenticated caller with its granted scopes. */

@@ -1,4 +1,4 @@
-import type { Failure } from '../consent/outcome.js';
+import type { Failure } from './outcome.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
@@ -15,7 +15,7 @@ import {
 } from './answered-error.js';
 import { type Exchange, errorInSuccessFailure, errorStatusFailure, type FailedCall, noAnswer } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
-import type { ResolvedRead } from './stages.js';
+import type { ResolvedRead } from './resolved-call.js';
 
 /** The answer to a request: its record, the reason why it cannot be used, or the failure. */
 export type Answer =

@@ -1,5 +1,5 @@
-import { withoutSecrets } from '../consent/plan.js';
-import { Refusal } from '../consent/refusal.js';
+import { withoutSecrets } from './hide-secrets.js';
+import { Refusal } from './refusal.js';
 import { type Operation, readOfFollow } from '../tools/define-operation.js';
 import { plainText } from '../tools/request-body.js';
 import { createRedactor } from '../transport/redact.js';
@@ -8,12 +8,12 @@ import type { SignedClientOptions } from '../transport/signed-client.js';
 import { textsAt } from '../util/objects.js';
 import { type SafeText, say } from '../util/safe-text.js';
 import type { Account, AccountResolution } from './account.js';
-import { budgetOf } from './check-budget.js';
+import { budgetOf } from './call-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { type Cloud, regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
 import { insertSecrets } from './insert-secrets.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
-import type { ResolvedCall, ResolvedChange } from './stages.js';
+import type { ResolvedCall, ResolvedChange } from './resolved-call.js';
 import { type ArgumentName, askWhichIsMeant, validate } from './validate.js';
 
 /**
@@ -85,12 +85,10 @@ async function resolveRequest(
 
 /** Separates the control arguments, which are for this server, from the `input` of the operation. */
 function splitControlArguments(args: Readonly<Record<string, unknown>>) {
-  const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = args;
+  const { planOnly, allowRepeat, replaces, ...input } = args;
   const control = {
     planOnly: planOnly === true,
-    planId: typeof planId === 'string' ? planId : undefined,
     allowRepeat: allowRepeat === true,
-    withdraw: withdraw === true,
     replaces: typeof replaces === 'string' ? replaces : undefined,
   };
   return { control, input };
@@ -170,7 +168,7 @@ function unclearAccountRefusal(
  * @param validArgs the arguments before `insertSecrets`, which name secret files but do not hold their contents
  */
 function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, account: string | undefined) {
-  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...kept } = validArgs;
+  const { planOnly: _, replaces: __, ...kept } = validArgs;
   return account === undefined ? kept : { ...kept, account };
 }
 

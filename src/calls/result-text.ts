@@ -1,5 +1,5 @@
-import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from '../consent/outcome.js';
-import { requestLines } from '../consent/request-lines.js';
+import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from './outcome.js';
+import { requestLines } from './request-lines.js';
 import type { Attempt } from '../transport/signed-client.js';
 import { isObject, leavesOf, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
@@ -21,7 +21,7 @@ import {
 } from '../util/safe-text.js';
 
 /** The fields of both kinds of result. Each is optional. */
-type AnyResult = Partial<Success> & Partial<Failure>;
+type AnyResult = Partial<Omit<Success, 'outcome'>> & Partial<Omit<Failure, 'outcome'>> & { readonly outcome?: Success['outcome'] | Failure['outcome'] };
 
 /**
  * The facts of the structured content as text, for hosts that show only text. The service's words are quoted, and its answer is indented
@@ -53,7 +53,7 @@ function factLines(fields: AnyResult): string[] {
     ['sentAt', fields.sentAt],
     ['where', joined(where)],
     ...eachAs('effect', fields.effects),
-    ['planId', fields.planId],
+    ['changeId', fields.changeId],
     ['decideAt', fields.decideAt],
     ['planExpires', fields.planExpires],
     ['code', fields.code],

@@ -1,4 +1,4 @@
-import type { EndedOutcome, Failure, RequestIds, Success } from '../consent/outcome.js';
+import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
@@ -14,7 +14,7 @@ import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-lim
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, readAnswer } from './read-reply.js';
 import { clientOptions } from './resolve-call.js';
-import type { ResolvedRead } from './stages.js';
+import type { ResolvedRead } from './resolved-call.js';
 
 /** The longest time that a read waits for its companion read (milliseconds). */
 const companionMs = 3000;

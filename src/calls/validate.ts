@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { defaultText, hintsOf } from '../consent/plan.js';
-import { Refusal } from '../consent/refusal.js';
+import { defaultText, hintsOf } from './hints.js';
+import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';
 import { consentArguments } from '../tools/schema/fields.js';
@@ -38,9 +38,6 @@ export function validate(
 
   const { issues } = parsed.error;
   const problems = problemsOf(issues, operation, argumentName);
-  // Some models send a planId and leave out the arguments of its plan.
-  const isIncomplete = issues.some(({ code, input }) => code === 'invalid_type' && input === undefined);
-  if (isIncomplete && textAt(argsWithoutNulls, 'planId') !== undefined) problems.push(planIdAlone);
 
   const needsUser = issues.some((issue) => isChoiceOfUser(issue, operation));
   throw new Refusal('InvalidArguments', problems, {
@@ -93,8 +90,6 @@ function isChoiceOfUser(issue: Issue, operation: Operation): boolean {
   if (Object.hasOwn(controlArguments(), name)) return false;
   return operation.effect !== 'read' || !(operation.input().shape[String(name)] instanceof z.ZodOptional);
 }
-
-const planIdAlone = words('planId: does not replace the other arguments; give those of its plan again');
 
 function problemsOf(issues: readonly Issue[], operation: Operation, argumentName: ArgumentName): SafeText[] {
   // For a value of the wrong type, only the type is reported, because a wrong length or missing fields follow from the wrong type.

@@ -108,13 +108,15 @@ export const selectApproved = async (
 ): Promise<Change | undefined> =>
   (await select(transaction, `id = ? and state = 'approved' and process = ?${forUpdate}`, id, process))[0];
 
-export async function updateBegun({ now, run }: Transaction, id: string, wall: number): Promise<void> {
+export async function updateBegun(
+  { now, run }: Transaction,
+  id: string,
+  { wall, ifUnknown }: { readonly wall: number; readonly ifUnknown: Ending },
+): Promise<void> {
+  const [, outcome] = storedEnding(ifUnknown, wall);
   await run(
-    `update cloudops_changes set state = 'begun', at = ?, begun = ?, changed = ? where id = ?`,
-    wall,
-    now,
-    now,
-    id,
+    `update cloudops_changes set state = 'begun', at = ?, begun = ?, changed = ?, outcome = ? where id = ?`,
+    ...[wall, now, now, outcome, id],
   );
 }
 
@@ -124,18 +126,18 @@ const replacedBy = (state: EndState): readonly State[] => {
   return state === 'not sent' ? ['approved', 'begun'] : ['begun', 'unknown'];
 };
 
-/** Ends a change, unless its present state stands. */
+/** Ends a change, unless its present state stands. `isInterrupted` keeps the outcome that `updateBegun` has written in advance. */
 export async function updateEnded(
   { now, run }: Transaction,
   id: string,
   state: EndState,
-  { ending, wall }: { readonly ending: Ending; readonly wall: number },
+  { ending, wall, isInterrupted = false }: { readonly ending: Ending; readonly wall: number; readonly isInterrupted?: boolean },
 ): Promise<void> {
   const [facts, outcome] = storedEnding(ending, wall);
   await run(
-    `update cloudops_changes set state = ?, ending = ?, outcome = ?, ended = ?, changed = ?
+    `update cloudops_changes set state = ?, ending = ?, ended = ?, changed = ?${isInterrupted ? '' : ', outcome = ?'}
      where id = ? and state in ${listOf(replacedBy(state))}`,
-    ...[state, facts, outcome, now, now, id],
+    ...[state, facts, now, now, ...(isInterrupted ? [] : [outcome]), id],
   );
 }
 

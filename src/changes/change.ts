@@ -1,7 +1,7 @@
-import type { EndedOutcome } from '../calls/outcome.js';
+import type { Budget, ConsentMode } from '../calls/account.js';
+import type { EndedOutcome, Plan } from '../calls/outcome.js';
+import type { Agent } from '../calls/policy.js';
 import type { SafeText } from '../util/safe-text.js';
-import type { Plan } from './plan.js';
-import type { ConsentMode } from './required-consent.js';
 
 /**
  * This file has the record of a change, which is one row of the table `changes`, from the plan that waits to its ending:
@@ -59,14 +59,6 @@ export interface Decision {
   readonly answeredAfterMs?: number | undefined;
   /** Set if the person only closed the question. It counts among the declined changes, but `confirm_change` may still follow. */
   readonly isDismissed?: boolean | undefined;
-}
-
-/** The program that acts for a caller, as the caller's token names it. */
-export interface Agent {
-  /** Claim `client_id`. */
-  readonly clientId?: string | undefined;
-  /** Subjects of the claim `act`, the current actor first (RFC 8693, section 4.1). */
-  readonly actors: readonly string[];
 }
 
 /** The facts about a change that was sent, or was stopped before that. */
@@ -145,6 +137,8 @@ export interface NewChange {
   readonly what: string;
   readonly target: string;
   readonly plan: Plan;
+  /** The question as it was asked. Absent if nobody was asked in a form. */
+  readonly question?: SafeText | undefined;
   /** The label of the button that accepts. */
   readonly accept: SafeText;
   /** The name that a person types to accept, for a deletion. */
@@ -182,15 +176,12 @@ export type JournalEntry = Omit<
   | 'options'
   | 'proof'
   | 'plan'
+  | 'question'
   | 'accept'
   | 'typedName'
 >;
 
-/** A limit of changes in a time. */
-export interface Budget {
-  readonly mostChanges: number;
-  readonly windowMs: number;
-}
+export type { Budget };
 
 export interface BudgetState {
   /** How many changes are possible now. */
@@ -255,8 +246,11 @@ export interface Changes {
   find(id: string): Promise<Change | undefined>;
   /** Stores a decision on a waiting change. The first decision counts. An approved change is carried out by this process or by none. */
   decide(id: string, decision: Decision): Promise<Decided>;
-  /** Writes durably that an approved change is sent, before it is sent. If it may not begin, it ends as `not sent` with a code. */
-  begin(id: string, options: { readonly budget?: Budget | undefined }): Promise<Begun>;
+  /**
+   * Writes durably that an approved change is sent, before it is sent. If it may not begin, it ends as `not sent` with a code. `ifUnknown` becomes
+   * its ending if this process goes away before it writes another one.
+   */
+  begin(id: string, options: { readonly budget?: Budget | undefined; readonly ifUnknown: Ending }): Promise<Begun>;
   /**
    * Writes the ending, and retries with growing pauses until it is written. An approved change ends as `not sent`, and a known outcome replaces
    * `unknown`, never the reverse. When the store is closed, it tries once more. @throws the last error, if the ending could not be written

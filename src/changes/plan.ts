@@ -1,1 +1,260 @@
-export * from '../consent/plan.js';
+import { hintsOf, knownDefaults } from '../calls/hints.js';
+import { withDecodedSecretMarks } from '../calls/hide-secrets.js';
+import type { Plan, Risk } from '../calls/outcome.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
+import type { Operation } from '../tools/define-operation.js';
+import { fieldInWords } from '../tools/schema/field-names.js';
+import { place } from '../tools/schema/zones.js';
+import type { WireRequest } from '../transport/request.js';
+import { sentences } from '../util/human.js';
+import { parseJson, textsAt } from '../util/objects.js';
+import {
+  argument,
+  defined,
+  fitted,
+  inFull,
+  join,
+  longestLabelName,
+  own,
+  type SafeText,
+  say,
+  withArgumentNames,
+  words,
+} from '../util/safe-text.js';
+import { fieldsSentence } from './fields-sentence.js';
+import { longestInPlan, otherArguments } from './other-arguments.js';
+import { planTables } from './plan-tables.js';
+
+/**
+ * Makes the plan of a change from `call` alone, without reading or sending anything. `call.change` makes the operation's own texts, such as the
+ * headline. The plan does not show the values of secret arguments. A secret that is also a part of another argument is shown there.
+ */
+export function makePlan(call: ResolvedChange): Plan {
+  const { operation, change: ownTexts, input, shownInput, endpoint, found, alert } = call;
+  const { region, isSandbox = false } = endpoint;
+  const schema = operation.input();
+  /** Replaces names of arguments in a text by words: `diskSize` becomes `disk size`. Consequences and warnings may name arguments. */
+  const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
+
+  // `also` and `tables` show arguments of any kind, so they are made from `shownInput`. The operation's own texts are made from `input`, because no
+  // operation names a secret in them.
+  const also = otherArguments(ownTexts.named, shownInput, longestInPlan);
+  const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
+  const tables = planTables(operation, shownInput);
+  const hints = hintsOf(operation, ownTexts, input, region);
+  const destruction = operation.effect === 'delete' ? [say`This is destructive.`] : [];
+
+  return {
+    summary: say`${ownTexts.headline(input, region)}.`,
+    ...requestOf(call),
+    where: whereOf(call),
+    ...(found !== undefined && { found }),
+    ...(alert !== undefined && { alert }),
+    consequences: [...destruction, ...ownTexts.consequences(input, region)].map(inWords),
+    risks: risksOf(call),
+    ...(hasOtherArguments && { also }),
+    ...(tables.length > 0 && { tables }),
+    ...(isSandbox && { sandbox: true }),
+    // `defined` marks the texts as safe, because they are from the operation's definition. The call only decides which defaults apply.
+    defaults: hints.defaults.map(({ path, value }) => ({
+      name: defined(fieldInWords(schema, path) ?? path),
+      value: defined(value),
+    })),
+    warnings: [...pastedSecretWarnings(call), ...hints.warnings].map(inWords),
+    notChecked: ownTexts.notChecked.map(defined),
+  };
+}
+
+/** The request as a person reviews it. Words stand for the date and the signature, which are known only when the request is sent. */
+function requestOf(call: ResolvedChange): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
+  const { shownRequest, endpoint, keyId } = call;
+  const { method, target, content, body } = shownRequest;
+  const { origin, region, service, profile } = endpoint;
+  const headers = {
+    ...shownRequest.headers,
+    [profile.dateHeader]: 'the time of sending',
+    authorization: `signed as ${keyId} for service ${service} in ${region}`,
+  };
+  return {
+    method,
+    url: origin + target,
+    headers,
+    // The request's words in place of secrets may be encoded, as in base64.
+    ...(body !== undefined && { body: withDecodedSecretMarks(call, bodyValue(body, content)) }),
+  };
+}
+
+/** The value of a body that is a form or JSON, or else its text, such as XML. Only `content` has the value of a form. */
+function bodyValue(body: string, content: WireRequest['content']): unknown {
+  if (body !== '' && content?.kind === 'form') return content.value;
+  return parseJson(body) ?? body;
+}
+
+/** Describes the destination of a change. The name of an account comes before the region. A key ID in place of the name comes last. */
+function whereOf(call: ResolvedChange): readonly SafeText[] {
+  const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
+  const sandbox = sandboxOf(call).map(destinationText);
+  const others = [...regionsOf(call), ...zonesOf(call)].map(destinationText);
+  return call.accountName === undefined ? [...sandbox, ...others, account] : [...sandbox, account, ...others];
+}
+
+const destinationText = ({ name, source }: Destination) => (source === undefined ? name : say`${name} (${source})`);
+
+/** The account by its name, or by the ID of its access key if accounts have no names. */
+export const accountText = ({ accountName, keyId }: Pick<ResolvedChange, 'accountName' | 'keyId'>): SafeText =>
+  say`account ${own(accountName ?? keyId)}`;
+
+function risksOf({ operation, change }: Pick<ResolvedChange, 'operation' | 'change'>): readonly Risk[] {
+  // A deletion is irreversible unless its definition says otherwise.
+  const { costsMoney, irreversible = operation.effect === 'delete' } = change;
+  const risks: Risk[] = [];
+  if (costsMoney) risks.push('costs money');
+  if (irreversible) risks.push('no way back');
+  return risks;
+}
+
+/** Label of the accepting button, with the risks: `Create server "wiki" (costs money)`. */
+export function acceptOf(call: Pick<ResolvedChange, 'operation' | 'change' | 'input'>): SafeText {
+  const risks = risksOf(call);
+  const risk = risks.length === 0 ? words('') : say` (${risksIn(risks)})`;
+  return say`${fitted(call.change.accept(call.input), longestAccept - risk.text.length, longestLabelName).line}${risk}`;
+}
+
+/** Maximum length of the label (characters). In a terminal of 80 columns, some clients truncate longer options. */
+const longestAccept = 48;
+
+const risksIn = (risks: readonly Risk[]): SafeText =>
+  join(
+    risks.map((risk) => words(risk)),
+    ', ',
+  );
+
+/** A warning for each secret that came in the call itself. If the operation takes the name of a secret file instead, the warning says so. */
+function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: ResolvedChange): readonly SafeText[] {
+  const pasted = (operation.secrets ?? []).filter(
+    (path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined,
+  );
+  return pasted.map((path) => {
+    const namePath = namePathOf(operation, path);
+    const advice =
+      namePath === undefined
+        ? words('')
+        : say` Give ${argument(namePath)} instead: it takes the name of a secret on this server.`;
+    return say`${argument(path.replaceAll('[]', ''))} came with the call, so the client and the provider of its model have seen it and may keep it.${advice}`;
+  });
+}
+
+/** The path of the argument that takes the name of a secret file in place of the secret at `secretPath`; undefined if there is none. */
+function namePathOf({ secretNames = {} }: Operation, secretPath: string): string | undefined {
+  const [namePath] = Object.entries(secretNames).find(([, secret]) => secret === secretPath) ?? [];
+  return namePath;
+}
+
+/** The sandbox, the region or the zone that a change goes to: `region jp-east-1`. */
+interface Destination {
+  readonly name: SafeText;
+  /** The source of the region or zone, such as `given` (by an argument of the call) or `configured`. */
+  readonly source?: SafeText;
+}
+
+/** The sandbox, the regions and the zones that a change goes to, the most important first. The account is not among them. */
+export const destinationsOf = (call: ResolvedChange): readonly Destination[] => [
+  ...sandboxOf(call),
+  ...regionsOf(call),
+  ...zonesOf(call),
+];
+
+const sandboxOf = ({ endpoint }: ResolvedChange): readonly Destination[] =>
+  endpoint.isSandbox === true ? [{ name: say`the built-in sandbox` }] : [];
+
+const regionSources = {
+  given: words('given'),
+  configured: words('configured'),
+  default: words("this server's default"),
+} as const;
+
+/** The region in the arguments, and the region whose endpoint gets the request. There is one region if both are the same. */
+function regionsOf({ operation, input, endpoint: { region }, regionSource }: ResolvedChange): readonly Destination[] {
+  const regionInArguments = firstText(input.region ?? input.regions);
+  const source = regionSources[regionSource];
+  if (regionInArguments === region) return [{ name: say`region ${place(region)}`, source: regionSources.given }];
+  if (regionInArguments !== undefined)
+    return [
+      { name: say`region ${place(regionInArguments)}`, source: regionSources.given },
+      { name: say`request sent to ${place(region)}`, source },
+    ];
+
+  // If the operation has no argument `region`, the region only says which endpoint gets the request.
+  const kind = words('region' in operation.input().shape ? 'region' : 'request sent to');
+  return [{ name: say`${kind} ${place(region)}`, source }];
+}
+
+/** The zone in the arguments, or the documented default zone of the cloud, if there is one. */
+function zonesOf({ operation, input, endpoint: { region } }: ResolvedChange): readonly Destination[] {
+  const zoneInArguments = firstText(input.availabilityZone ?? input.availabilityZones);
+  if (zoneInArguments !== undefined) return [{ name: say`zone ${place(zoneInArguments)}`, source: words('given') }];
+  return knownDefaults(operation, input, region)
+    .filter(({ path }) => path === 'availabilityZone')
+    .map(({ value }) => ({ name: say`zone ${defined(value)}`, source: words("the cloud's default") }));
+}
+
+/** Returns a text itself, or the first text of a list; undefined for any other value. */
+const firstText = (value: unknown) => [value].flat().find((element) => typeof element === 'string');
+
+/**
+ * The plan as text for a person, without the request.
+ * @param until the time at which the plan expires; undefined if no later call can carry out the plan
+ */
+export function planText(plan: Plan, until: string | undefined): SafeText {
+  const { headline, cautions, details } = planParts(plan);
+  const lists = section(words('Lists:'), plan.also?.lists ?? []);
+  const holds = until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`];
+  return join([headline, ...cautions, ...details, ...lists, ...holds], '\n');
+}
+
+/**
+ * Returns the lines of a plan: the headline, the cautions below the headline (other plans for the same thing, the alert and the risks), and the
+ * details. The details leave out the lists among the arguments, which callers add as text or as tables.
+ */
+export function planParts(plan: Plan) {
+  const { others: otherPlans = [], found: presentState, also: otherArguments } = plan;
+  // The headline cuts long names. The details begin with these names in full.
+  const headline = fitted(plan.summary);
+
+  const cautions = [...otherPlans];
+  // `alertLine` names the risks too.
+  if (plan.alert !== undefined) cautions.push(alertLine(plan));
+  else if (plan.risks.length > 0) cautions.push(say`Risk: ${risksIn(plan.risks)}.`);
+
+  const defaults = plan.defaults.map(({ name, value }) => say`${name}: ${value}`);
+  const details = [
+    ...inFull(headline),
+    say`Where: ${join(plan.where, ', ')}.`,
+    ...fieldsSentence(otherArguments),
+    ...(presentState === undefined ? [] : [presentState]),
+    ...section(words('What will happen:'), plan.consequences),
+    ...section(words('Warnings:'), plan.warnings),
+    ...section(words('Defaults that the cloud applies:'), defaults),
+    ...section(words('Not checked:'), plan.notChecked),
+  ];
+  return { headline: headline.line, cautions, details };
+}
+
+const riskSentences: Readonly<Record<Risk, SafeText>> = {
+  'costs money': say`It costs money.`,
+  'no way back': say`This cannot be undone.`,
+};
+
+export const riskSentencesOf = ({ risks }: Plan): readonly SafeText[] => risks.map((risk) => riskSentences[risk]);
+
+/** The alert and the risks of a plan in one line; empty if the plan has neither. */
+export const alertLine = (plan: Plan): SafeText => join(sentences(plan.alert ?? false, ...riskSentencesOf(plan)), ' ');
+
+
+const section = (title: SafeText, lines: readonly SafeText[]) =>
+  lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];
+
+/** Maximum size of a request's body that a person can review (characters of JSON). */
+const largestBody = 40_000;
+
+export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestBody;

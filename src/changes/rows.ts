@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { consentModes } from '../calls/account.js';
 import { lazy } from '../util/objects.js';
 import { withStoredTexts } from '../util/safe-text.js';
 import {
@@ -14,7 +15,6 @@ import {
   type State,
   states,
 } from './change.js';
-import { consentModes } from './required-consent.js';
 import type { Value } from './sql.js';
 import { storedSchemas } from './stored-plan.js';
 
@@ -45,9 +45,10 @@ export function newRow(
   { wall, now, lifetimeMs }: { readonly wall: number; readonly now: number; readonly lifetimeMs: number },
 ): NewRow {
   const { id, caller, client, tool, requestKey, budget, subject, agent, account, keyId, mode, what, target } = change;
-  const { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, accept, typedName } = change;
+  const { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, question, accept, typedName } =
+    change;
   const facts = { caller, agent, client, account, keyId, mode, subject, what, target };
-  const details = { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, accept, typedName };
+  const details = { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, question, accept, typedName };
   const row: Record<string, Value> = {
     id,
     state,
@@ -193,6 +194,7 @@ const detailsSchema = lazy(() =>
           byConfirmation: z.boolean(),
         }),
         proof: z.string().optional(),
+        question: storedSchemas().text.optional(),
         plan: storedSchemas().plan,
         accept: storedSchemas().text,
         typedName: z.string().optional(),

@@ -175,7 +175,7 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
     return added;
   };
 
-  const begin: Changes['begin'] = async (id, { budget }) => {
+  const begin: Changes['begin'] = async (id, { budget, ifUnknown }) => {
     const begun = await towardsSending(id, async (transaction): Promise<Begun> => {
       const owned = { process: self.id, forUpdate: engine.forUpdate };
       const change = unwritten.has(id) ? undefined : await selectApproved(transaction, id, owned);
@@ -186,7 +186,7 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
         return conflict;
       }
       await renewLease(transaction, self);
-      await updateBegun(transaction, id, wall());
+      await updateBegun(transaction, id, { wall: wall(), ifUnknown });
       return { kind: 'begun', change: (await selectOne(transaction, id)) ?? change };
     });
     if (begun.kind === 'duplicate' || begun.kind === 'budgetSpent') underWay.delete(id);
@@ -207,7 +207,8 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
       const abandoned = await selectAbandoned(transaction, await runningProcesses(transaction, self));
       for (const { id, state } of abandoned) {
         const endState = state === 'begun' ? 'unknown' : 'not sent';
-        await updateEnded(transaction, id, endState, { ending: { code: 'ProcessEnded' }, wall: wall() });
+        const ending = { code: 'ProcessEnded' };
+        await updateEnded(transaction, id, endState, { ending, wall: wall(), isInterrupted: state === 'begun' });
       }
       return abandoned;
     });

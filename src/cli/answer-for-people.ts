@@ -1,7 +1,7 @@
 import { attemptsText, earlierText, idList, render, saidBy } from '../calls/result-text.js';
-import { consentWays, type Failure, type Success } from '../consent/outcome.js';
-import { type Plan, planParts } from '../consent/plan.js';
-import { requestLines } from '../consent/request-lines.js';
+import { consentWays, type Failure, type Success } from '../calls/outcome.js';
+import { type Plan, planParts } from '../changes/plan.js';
+import { requestLines } from '../calls/request-lines.js';
 import type { Operation } from '../tools/define-operation.js';
 import { fieldUnit } from '../tools/schema/field-names.js';
 import {

@@ -1,7 +1,7 @@
 import type { Account } from '../calls/account.js';
 import { type Cloud, missingSettings, resolveEndpoint } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
-import { Refusal } from '../consent/refusal.js';
+import { Refusal } from '../calls/refusal.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';

@@ -1,12 +1,12 @@
 import type { Account } from '../calls/account.js';
-import { createCallTool } from '../calls/call-tool.js';
-import { createInFlightCalls } from '../calls/in-flight.js';
+import { createCallTool } from '../call-stack.js';
+import { createInFlightCalls } from '../changes/in-flight.js';
 import type { SecretFiles } from '../calls/insert-secrets.js';
 import { resultText } from '../calls/result-text.js';
 import { createPlans } from '../consent/plans.js';
-import { createQuestionQueue } from '../consent/question-queue.js';
+import { createQuestionQueue } from '../changes/question-queue.js';
 import { createRefusals } from '../consent/refusals.js';
-import type { ConsentMode } from '../consent/required-consent.js';
+import type { ConsentMode } from '../calls/account.js';
 import { InvalidToken } from '../consent/tokens.js';
 import type { Journal } from '../journal/journal.js';
 import { createMemoryPlanStore } from '../journal/plan-store.js';

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { planKeyProblem } from '../consent/plan-key.js';
-import type { ConsentMode } from '../consent/required-consent.js';
+import type { ConsentMode } from '../calls/account.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
 import { openStore } from '../journal/open-store.js';
 import { planKeyPath } from '../runtime.js';

@@ -7,8 +7,8 @@ import { isAllowed } from '../calls/policy.js';
 import { partsToShow } from '../calls/resolve-call.js';
 import { allOperations } from '../config/own-operations.js';
 import { withDefaults } from '../config/setting-values.js';
-import { makePlan, planText } from '../consent/plan.js';
-import { requestLines } from '../consent/request-lines.js';
+import { makePlan, planText } from '../changes/plan.js';
+import { requestLines } from '../calls/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { loadOperations, type OwnOperations } from '../operations/load-operations.js';
 import { effectDoubt } from '../operations/model/guess-effect.js';
@@ -218,7 +218,7 @@ function printLines(stdout: Terminal['stdout'], lines: readonly SafeText[]): voi
 }
 
 /** Arguments that tell this server what to do with a call. They are no part of the request to the cloud. */
-const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'replaces'];
+const controlArguments = ['planOnly', 'allowRepeat', 'replaces'];
 
 /** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {

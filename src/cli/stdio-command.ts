@@ -1,7 +1,7 @@
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { allowChanges } from '../calls/account.js';
 import type { Config } from '../config/load-config.js';
-import type { DecisionPage } from '../consent/decision-page.js';
+import type { DecisionPage } from '../changes/decision-page.js';
 import { reportJournal } from '../journal/health-check.js';
 import { problemOfMessage } from '../mcp/message-problem.js';
 import type { Runtime } from '../runtime.js';

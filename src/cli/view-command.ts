@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { withConfirm } from '../config/load-config.js';
-import type { Failure } from '../consent/outcome.js';
+import type { Failure } from '../calls/outcome.js';
 import { serveViewPage } from '../http/view-page.js';
 import { appsExtension, decideTool, type ViewName, viewMimeType } from '../mcp/views/contract/apps.js';
 import {

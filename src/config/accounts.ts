@@ -1,7 +1,7 @@
 import type { Account } from '../calls/account.js';
 import type { Cloud } from '../calls/endpoint.js';
 import { isAllowed, type Policy } from '../calls/policy.js';
-import { isAsStrict } from '../consent/required-consent.js';
+import { isAsStrict } from '../changes/required-consent.js';
 import type { KeySettings } from '../signing/open-keys.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';

@@ -1,5 +1,6 @@
 import { endpointSetting } from '../calls/endpoint.js';
-import { type ConsentMode, isAsStrict } from '../consent/required-consent.js';
+import type { ConsentMode } from '../calls/account.js';
+import { isAsStrict } from '../changes/required-consent.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';

@@ -1,6 +1,6 @@
 import type { Account, Accounts } from '../calls/account.js';
 import type { Cloud } from '../calls/endpoint.js';
-import { Refusal } from '../consent/refusal.js';
+import { Refusal } from '../calls/refusal.js';
 import type { ProfileFacts } from '../signing/aws-profile.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { KeyDependencies, KeySettings } from '../signing/open-keys.js';

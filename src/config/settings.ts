@@ -1,7 +1,6 @@
 import './configure-zod.js';
 import type * as z from 'zod';
-import { consentModes } from '../consent/required-consent.js';
-import { deleteConfirmations } from '../consent/typed-name.js';
+import { consentModes, deleteConfirmations } from '../calls/account.js';
 import { logLevels } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { own, type SafeText } from '../util/safe-text.js';

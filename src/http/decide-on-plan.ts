@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { type Account, type Accounts, accountsOf } from '../calls/account.js';
 import type { CallContext, CallOutcome, CallTool } from '../calls/context.js';
-import { boundedReason, longestReason } from '../consent/decline-reason.js';
-import type { EndedOutcome } from '../consent/outcome.js';
+import { boundedReason, longestReason } from '../changes/decline-reason.js';
+import type { EndedOutcome } from '../calls/outcome.js';
 import { decisionText, type PlanDecision } from '../consent/plan-decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
-import { Refusal, refusalFailure, refusedChange } from '../consent/refusal.js';
-import { relatedPlans, relatedText, withOtherPlans } from '../consent/related-plans.js';
-import { reasonAgainstDeciding } from '../consent/required-consent.js';
+import { Refusal, refusalFailure, refusedChange } from '../calls/refusal.js';
+import { relatedPlans, relatedText, withOtherPlans } from '../changes/open-changes.js';
+import { reasonAgainstDeciding } from '../changes/required-consent.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import { viewMeta } from '../mcp/views/results.js';

@@ -1,7 +1,7 @@
 import { html, raw } from 'hono/html';
-import type { Risk } from '../consent/plan.js';
+import type { Risk } from '../changes/plan.js';
 import type { FoundPlan } from '../consent/plans.js';
-import { relatedPlans } from '../consent/related-plans.js';
+import { relatedPlans } from '../changes/open-changes.js';
 import { countText, humanDuration } from '../util/human.js';
 import { textAt } from '../util/objects.js';
 import { counted, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';

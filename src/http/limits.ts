@@ -1,4 +1,4 @@
-import { Refusal } from '../consent/refusal.js';
+import { Refusal } from '../calls/refusal.js';
 import { say } from '../util/safe-text.js';
 import { busy } from './http-helpers.js';
 

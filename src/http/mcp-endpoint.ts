@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import type { CallOutcome, CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
-import type { Wait } from '../consent/elicitor.js';
+import type { Wait } from '../changes/elicitor.js';
 import { createToolCatalog } from '../mcp/tool-catalog.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, type ServerDependencies } from '../server.js';

@@ -1,5 +1,4 @@
-import type { Account, Accounts } from '../calls/account.js';
-import type { ConsentMode } from '../consent/required-consent.js';
+import type { Account, Accounts, ConsentMode } from '../calls/account.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { listText, sentences } from '../util/human.js';
 

@@ -24,7 +24,7 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
     outcome: z.string().optional(),
     show: z.string().describe('the plan, for the user').optional(),
     plan: z.looseObject({}).optional(),
-    planId: z.string().optional(),
+    changeId: z.string().optional(),
   };
   return z.object({
     summary: z.string(),

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { CallOutcome } from '../calls/context.js';
+import type { CallOutcome } from '../calls/outcome.js';
 import { outcomeLabel } from '../calls/outcome-label.js';
 
 /** The metrics of a process. Labels get their values from fixed lists and never from a client, so the number of values is limited. */

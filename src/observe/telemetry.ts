@@ -12,7 +12,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { CallTool } from '../calls/context.js';
+import type { CallTool } from '../call-stack.js';
 import { type Log, reasonOf } from '../util/log.js';
 import type { Attributes, Span, Tracer } from '../util/trace.js';
 import { withTracing } from './tracing.js';

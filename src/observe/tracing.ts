@@ -1,4 +1,4 @@
-import type { CallTool } from '../calls/context.js';
+import type { CallTool } from '../call-stack.js';
 import { outcomeLabel } from '../calls/outcome-label.js';
 import { textAt } from '../util/objects.js';
 import type { TracedRequest, TraceOrigin, Tracer } from '../util/trace.js';

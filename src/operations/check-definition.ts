@@ -175,7 +175,7 @@ function sizeAndNameProblems(operation: Operation, { input, output }: NonNullabl
   const isRefusedName = (name: string) => isPropertyOfObjects(name) || !/^[A-Za-z][\w.-]{0,63}$/.test(name);
 
   const isChange = operation.effect !== 'read';
-  const controlArguments = ['planOnly', 'planId', ...(operation.repeatable === true ? [] : ['allowRepeat'])];
+  const controlArguments = ['planOnly', 'replaces', ...(operation.repeatable === true ? [] : ['allowRepeat'])];
   const hasAllControlArguments = controlArguments.every((name) => names.includes(name));
 
   return brokenRules([

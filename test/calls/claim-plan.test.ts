@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { claimPlan, settlePlan } from '../../src/calls/claim-plan.js';
-import type { EndedOutcome } from '../../src/consent/outcome.js';
+import type { EndedOutcome } from '../../src/calls/outcome.js';
 import type { Plans } from '../../src/consent/plans.js';
-import { Refusal, refusedChange } from '../../src/consent/refusal.js';
+import { Refusal, refusedChange } from '../../src/calls/refusal.js';
 import { testCaller } from '../support/caller.js';
 
 /** The stored plan that a call decides on: it is claimed for one decision, and gets the outcome of that call alone. */

@@ -8,7 +8,7 @@ import {
   resolveEndpoint,
   wireRequest,
 } from '../../src/calls/endpoint.js';
-import { Refusal } from '../../src/consent/refusal.js';
+import { Refusal } from '../../src/calls/refusal.js';
 import { fixedKeys, KeysUnavailable } from '../../src/signing/keys.js';
 import { apiProfile, s3Profile, storageProfile } from '../../src/signing/signature-variants.js';
 import { listParts } from '../../src/tools/list-parts.js';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createInFlightCalls } from '../../src/calls/in-flight.js';
+import { createInFlightCalls } from '../../src/changes/in-flight.js';
 
 /** A change ends with its client, unless the server is ending: then it gets its time, and no more. */
 

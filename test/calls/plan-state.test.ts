@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { awaitEnd, readClaims, stateByClaims, stateUnavailable } from '../../src/calls/plan-state.js';
 import { createPlans, type FoundPlan } from '../../src/consent/plans.js';
-import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
+import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
 import type { Ending, RecordedChange } from '../../src/journal/entry.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';

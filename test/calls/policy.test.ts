@@ -8,7 +8,7 @@ import {
   type Principal,
   visibleCaller,
 } from '../../src/calls/policy.js';
-import { Refusal } from '../../src/consent/refusal.js';
+import { Refusal } from '../../src/calls/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext } from '../../src/calls/context.js';
-import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
+import type { Elicitor, UserReply } from '../../src/changes/elicitor.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';

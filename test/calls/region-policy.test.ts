@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkRegions } from '../../src/calls/policy.js';
-import { Refusal } from '../../src/consent/refusal.js';
+import { Refusal } from '../../src/calls/refusal.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { writeScope } from '../../src/calls/policy.js';
-import type { Failure } from '../../src/consent/outcome.js';
+import type { Failure } from '../../src/calls/outcome.js';
 import type { Ending } from '../../src/journal/entry.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';

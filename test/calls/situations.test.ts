@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ConsentMode } from '../../src/consent/required-consent.js';
+import type { ConsentMode } from '../../src/changes/required-consent.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
 import { operationReference } from '../../src/mcp/reference.js';
 import { operations } from '../../src/tools/index.js';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, expect, test, vi } from 'vitest';
-import { createAnnouncer } from '../../src/consent/announcement.js';
+import { createAnnouncer } from '../../src/changes/announcement.js';
 import { createHttpClient, type HttpClient, type HttpRequest } from '../../src/transport/http-client.js';
 import { say } from '../../src/util/safe-text.js';
 import { startServer } from '../support/http-server.js';

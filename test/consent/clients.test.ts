@@ -2,7 +2,7 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import type { ConsentMode } from '../../src/consent/required-consent.js';
+import type { ConsentMode } from '../../src/changes/required-consent.js';
 import { createServer } from '../../src/server.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { createMemoryJournal, testCaller } from '../support/caller.js';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/context.js';
-import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
-import { type ConsentMode, consentModes } from '../../src/consent/required-consent.js';
+import type { Elicitor, UserReply } from '../../src/changes/elicitor.js';
+import { type ConsentMode, consentModes } from '../../src/changes/required-consent.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

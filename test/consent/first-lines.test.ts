@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { acceptOf, makePlan, type PlanInput } from '../../src/consent/plan.js';
-import { questionText } from '../../src/consent/question.js';
+import { acceptOf, makePlan, type PlanInput } from '../../src/changes/plan.js';
+import { questionText } from '../../src/changes/question.js';
 import { questionLimits } from '../../src/mcp/client-quirks.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';

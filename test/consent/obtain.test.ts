@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext, CallOutcome, Click } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
-import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
-import type { ConsentMode } from '../../src/consent/required-consent.js';
+import type { Elicitor, UserReply } from '../../src/changes/elicitor.js';
+import type { ConsentMode } from '../../src/changes/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';

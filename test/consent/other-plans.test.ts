@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CallContext } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
-import type { Elicitor } from '../../src/consent/elicitor.js';
-import { planText } from '../../src/consent/plan.js';
+import type { Elicitor } from '../../src/changes/elicitor.js';
+import { planText } from '../../src/changes/plan.js';
 import { createPlans } from '../../src/consent/plans.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CallContext, CallOutcome } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
-import type { Announcement, DecisionPage } from '../../src/consent/decision-page.js';
+import type { Announcement, DecisionPage } from '../../src/changes/decision-page.js';
 import { createPlans } from '../../src/consent/plans.js';
-import type { ConsentMode } from '../../src/consent/required-consent.js';
+import type { ConsentMode } from '../../src/changes/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Ending } from '../../src/journal/entry.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';

@@ -12,7 +12,7 @@ import {
   planParts,
   planText,
   type Risk,
-} from '../../src/consent/plan.js';
+} from '../../src/changes/plan.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { form, json, plainText, type RequestBody, xml } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

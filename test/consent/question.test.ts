@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digestForConsent } from '../../src/calls/plan-change.js';
+import { digestForConsent } from '../../src/changes/plan-change.js';
 import {
   canBeShown,
   fingerprint,
@@ -9,9 +9,9 @@ import {
   type PlanInput,
   planText,
   withoutSecrets,
-} from '../../src/consent/plan.js';
-import { questionText } from '../../src/consent/question.js';
-import { requestLines } from '../../src/consent/request-lines.js';
+} from '../../src/changes/plan.js';
+import { questionText } from '../../src/changes/question.js';
+import { requestLines } from '../../src/calls/request-lines.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import { questionLimits } from '../../src/mcp/client-quirks.js';
 import type { ApiRequest, Operation } from '../../src/tools/define-operation.js';

@@ -7,7 +7,7 @@ import {
   refusalCodes,
   refusalFailure,
   tooLargeToShow,
-} from '../../src/consent/refusal.js';
+} from '../../src/calls/refusal.js';
 import { say, textFor } from '../../src/util/safe-text.js';
 
 /** A refusal as the failure that its caller gets. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { requestLines } from '../../src/consent/request-lines.js';
+import { requestLines } from '../../src/calls/request-lines.js';
 
 /** A request as lines that a person reviews. */
 

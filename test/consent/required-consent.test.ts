@@ -9,7 +9,7 @@ import {
   reasonAgainstDeciding,
   takesClicks,
   whoDecides,
-} from '../../src/consent/required-consent.js';
+} from '../../src/changes/required-consent.js';
 
 /** Which of several kinds of consent a call needs: for every input there is, one row. */
 

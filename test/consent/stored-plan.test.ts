@@ -8,7 +8,7 @@ let written: (value: unknown) => unknown;
 // The schemas are made at the first use. Each test makes them again, so that it does not depend on the others.
 beforeEach(async () => {
   vi.resetModules();
-  const { storedSchemas } = await import('../../src/consent/stored-plan.js');
+  const { storedSchemas } = await import('../../src/changes/stored-plan.js');
   const { withStoredTexts } = await import('../../src/util/safe-text.js');
   schemas = storedSchemas();
   written = withStoredTexts;

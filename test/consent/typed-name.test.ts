@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext } from '../../src/calls/context.js';
-import type { Elicitor } from '../../src/consent/elicitor.js';
-import type { ConsentMode } from '../../src/consent/required-consent.js';
+import type { Elicitor } from '../../src/changes/elicitor.js';
+import type { ConsentMode } from '../../src/changes/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
-import { isTyped, nameToType } from '../../src/consent/typed-name.js';
+import { isTyped, nameToType } from '../../src/changes/typed-name.js';
 import { consentForm } from '../../src/mcp/elicitation.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { makePlan } from '../../src/consent/plan.js';
+import { makePlan } from '../../src/changes/plan.js';
 import { reasonAgainst } from '../../src/http/decide-on-plan.js';
 import { authenticateByTokensFile, parseTokens } from '../../src/http/tokens-file.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

@@ -2,7 +2,7 @@ import { Client, type ElicitRequest, InMemoryTransport } from '@modelcontextprot
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CallTool } from '../../src/calls/context.js';
-import type { UserReply, Visit } from '../../src/consent/elicitor.js';
+import type { UserReply, Visit } from '../../src/changes/elicitor.js';
 import type { ConsentClaims } from '../../src/consent/tokens.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';

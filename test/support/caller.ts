@@ -1,14 +1,14 @@
 import type { Account, Accounts } from '../../src/calls/account.js';
-import { createCallTool } from '../../src/calls/call-tool.js';
+import { createCallTool } from '../../src/call-stack.js';
 import type { CallContext, CallDependencies } from '../../src/calls/context.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createSecretFiles } from '../../src/calls/insert-secrets.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { resultText } from '../../src/calls/result-text.js';
-import type { DecisionPage } from '../../src/consent/decision-page.js';
-import type { Failure, Success } from '../../src/consent/outcome.js';
+import type { DecisionPage } from '../../src/changes/decision-page.js';
+import type { Failure, Success } from '../../src/calls/outcome.js';
 import type { Plans } from '../../src/consent/plans.js';
-import type { ConsentMode } from '../../src/consent/required-consent.js';
+import type { ConsentMode } from '../../src/changes/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { type Budget, mayBeMade, stateOfBudget } from '../../src/journal/budget.js';
 import {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Accounts } from '../../src/calls/account.js';
 import { approveScope } from '../../src/calls/policy.js';
 import { createPlans } from '../../src/consent/plans.js';
-import type { ConsentMode } from '../../src/consent/required-consent.js';
+import type { ConsentMode } from '../../src/changes/required-consent.js';
 import type { SignIn } from '../../src/http/sign-in.js';
 import { signInByToken } from '../../src/http/sign-in.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';

@@ -7,7 +7,7 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
 import type { Policy } from '../../src/calls/policy.js';
-import type { ConsentMode } from '../../src/consent/required-consent.js';
+import type { ConsentMode } from '../../src/changes/required-consent.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { createServer } from '../../src/server.js';
 import { testCaller } from './caller.js';

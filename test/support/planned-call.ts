@@ -1,4 +1,4 @@
-import { type PlanInput, withoutSecrets } from '../../src/consent/plan.js';
+import { type PlanInput, withoutSecrets } from '../../src/changes/plan.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';

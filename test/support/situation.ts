@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { plainResult } from '../../src/calls/result-text.js';
-import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
+import type { Elicitor, UserReply } from '../../src/changes/elicitor.js';
 import type { Ending } from '../../src/journal/entry.js';
 import { operations } from '../../src/tools/index.js';
 import { createMemoryJournal, type Ended, never, type TestCallerOptions, testCaller } from './caller.js';

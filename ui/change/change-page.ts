@@ -1,4 +1,4 @@
-import { longestReason } from '../../src/consent/decline-reason.js';
+import { longestReason } from '../../src/changes/decline-reason.js';
 import type { Decision, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { humanDuration } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';

@@ -1,9 +1,7 @@
-import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
-import { fieldsSentence } from '../../consent/fields-sentence.js';
-import type { EndedOutcome, Failure, Success } from '../../consent/outcome.js';
-import { consentWays } from '../../consent/outcome.js';
-import { requestLines } from '../../consent/request-lines.js';
-import { tokenLifetimeMs } from '../../consent/tokens.js';
+import { fieldsSentence } from '../../changes/fields-sentence.js';
+import type { EndedOutcome, Failure, Success } from '../../calls/outcome.js';
+import { decisionWays } from '../../changes/change.js';
+import { requestLines } from '../../calls/request-lines.js';
 import { sentences } from '../../util/human.js';
 import {
   sentence as asSentence,
@@ -34,21 +32,21 @@ interface Showing {
   readonly onDecisionPage?: boolean;
   /** The earlier decision in a sentence, if the plan was decided before this call. */
   readonly earlierDecision?: SafeText | undefined;
+  /** Set if the outcome is what became of the plan, so that the view does not read it as the refusal of a click. */
+  readonly isOfPlan?: boolean | undefined;
 }
 
 /** Returns the `_meta` of a result: the data for views, which models do not read. */
 export function viewMeta(
   outcome: EndedOutcome,
-  call: Pick<ActionToken, 'tool' | 'args'>,
-  tokens: Pick<ActionTokens, 'seal'>,
-  { onDecisionPage = false, earlierDecision }: Showing = {},
+  { onDecisionPage = false, earlierDecision, isOfPlan }: Showing = {},
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
     const packedParts = packParts(outcome.view.parts);
     return packedParts === undefined ? {} : { [partsKey]: packedParts };
   }
 
-  const proposed = proposedChange(outcome, call, tokens, { onDecisionPage });
+  const proposed = proposedChange(outcome, { onDecisionPage });
   if (proposed !== undefined) return { [changeKey]: proposed };
 
   if (outcome.kind === 'failed' && isRefusedRead(outcome.failure)) {
@@ -58,8 +56,7 @@ export function viewMeta(
   const described = changeOutcome(outcome);
   // Views do not show some results, such as a read that succeeded.
   if (described === undefined) return {};
-  // `isOfPlan` keeps the view from reading the outcome of the plan as the refusal of a click.
-  const shown: ChangeOutcome = outcome.isOfPlan === true ? { ...described, isOfPlan: true } : described;
+  const shown: ChangeOutcome = isOfPlan === true ? { ...described, isOfPlan: true } : described;
   return { [outcomeKey]: earlierDecision === undefined ? shown : withEarlier(shown, earlierDecision) };
 }
 
@@ -85,13 +82,11 @@ function timedText(text: SafeText): TimedText {
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
 /**
- * Returns the data of a plan for the change view; undefined for any other result. `tool` and `args` belong to the call that made the plan.
+ * Returns the data of a plan for the change view; undefined for any other result.
  * @param onDecisionPage false in a chat
  */
 function proposedChange(
   outcome: EndedOutcome,
-  { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
-  tokens: Pick<ActionTokens, 'seal'>,
   { onDecisionPage }: { readonly onDecisionPage: boolean },
 ): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
@@ -99,13 +94,7 @@ function proposedChange(
 
   const { plan } = outcome.success;
   const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
-  const { accept: acceptLabel, issuedAt, claims, typedName } = outcome.view;
-  // In a chat, a plan has no `expiresAt`, and can be decided for as long as its ticket is valid.
-  const expiresAt = outcome.view.expiresAt ?? issuedAt + tokenLifetimeMs;
-  // A click sends the ticket back, and this server then makes the planned call again. Without claims, no click may decide on the plan, so the view
-  // gets no ticket and shows no buttons.
-  const repeatedCall = { tool, args: repeatableArgs(args) };
-  const ticket = claims && tokens.seal({ ...repeatedCall, claims: { ...claims, issuedAt } });
+  const { accept: acceptLabel, issuedAt, expiresAt, ticket, typedName } = outcome.view;
   // The change in one sentence. Long names are cut, and `inFull(shortened)` returns them in full.
   const shortened = fitted(plan.summary);
 
@@ -139,21 +128,17 @@ function proposedChange(
     // On the page, a person can decide, but only the caller can make a new plan.
     canPlanAgain: !onDecisionPage,
     // The page always takes clicks, so it needs no other way to decide.
-    otherWays: onDecisionPage ? [] : plainTexts(waysToDecide(tool, outcome)),
+    otherWays: onDecisionPage ? [] : plainTexts(waysToDecide(outcome)),
     ...(ticket !== undefined && { ticket }),
   };
 }
 
-type Args = ActionToken['args'];
-/** Leaves out the arguments that concern only one plan. `allowRepeat` stays, because the repeated call needs it. */
-const repeatableArgs = ({ planOnly: _, planId: __, withdraw: ___, replaces: ____, ...changeArgs }: Args) => changeArgs;
-
 /** Lists the ways to decide on a plan if the host does not forward clicks. */
-const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
+const waysToDecide = ({ success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
   sentences(
     view?.kind === 'plan' && view.inChat === true && say`Say yes or no to this plan in the chat.`,
     decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
-    say`In a terminal, run cloudops-mcp view ${own(tool)} with the same arguments.`,
+    say`In a terminal, run cloudops-mcp call with the same tool and arguments.`,
   );
 
 /**
@@ -193,7 +178,7 @@ function nextForPerson(
 
 /** Describes the consent to the person who sees the view, and who gave the consent if it was a click or a form. */
 const consentText = (consent: SafeText) =>
-  consent.text === consentWays.clicked || consent.text === consentWays.asked
+  consent.text === decisionWays.clicked || consent.text === decisionWays.asked
     ? words('You agreed to it.')
     : say`${asSentence(consent)}.`;
 
@@ -229,11 +214,10 @@ const afterUnknown =
 
 /** The kind of outcome for error codes of this server. */
 const kindOfCode: Readonly<Record<string, OutcomeKind>> = {
-  AlreadyDecided: 'used',
   WrongName: 'misnamed',
   Repeated: 'used',
   Declined: 'declined',
-  TicketExpired: 'expired',
+  PlanExpired: 'expired',
 };
 
 /** Returns the kind of outcome. Undefined for a read, and if the state of a plan could not be read, because the person may then click again. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { longestReason } from '../../consent/decline-reason.js';
+import { longestReason } from '../../changes/decline-reason.js';
 import type { Operation } from '../../tools/define-operation.js';
 import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 import { decisions } from './contract/change-data.js';

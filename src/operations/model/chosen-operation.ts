@@ -21,7 +21,7 @@ export interface ModelContext {
   readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', ControlArguments>>;
 }
 
-/** The arguments that this server adds to a change, such as `planId`. */
+/** The arguments that this server adds to a change, such as `planOnly`. */
 export interface ControlArguments {
   readonly schemas: Readonly<Record<string, z.ZodType>>;
   /** Their JSON Schemas, as hosts see them. */

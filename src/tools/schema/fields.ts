@@ -112,9 +112,7 @@ export const region = () =>
 /** Arguments that every change has. This server uses them itself and does not send them to the cloud. */
 export const planArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),
-  planId: text(200).describe('From a plan.').optional(),
-  withdraw: flag().describe('Take that plan back.').optional(),
-  replaces: text(200).describe('planId of an older plan.').optional(),
+  replaces: text(200).describe('changeId of an older plan.').optional(),
 });
 
 /** Arguments that a change has if its repetition needs `allowRepeat`, because it is not idempotent. */

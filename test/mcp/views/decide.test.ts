@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createActionTokens } from '../../../src/consent/action-tokens.js';
-import { Refusal, type RefusalCode, refusedChange } from '../../../src/consent/refusal.js';
+import { Refusal, type RefusalCode, refusedChange } from '../../../src/calls/refusal.js';
 import { decide } from '../../../src/mcp/views/decide.js';
 import { operations } from '../../../src/tools/index.js';
 

@@ -3,7 +3,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../../sandbox/sandbox.js';
 import { readScope, writeScope } from '../../../src/calls/policy.js';
-import type { ConsentMode } from '../../../src/consent/required-consent.js';
+import type { ConsentMode } from '../../../src/changes/required-consent.js';
 import type { Journal } from '../../../src/journal/journal.js';
 import { appsExtension, decideTool, viewMimeType, viewUris } from '../../../src/mcp/views/contract/apps.js';
 import { changeKey, readOutcome, readProposedChange } from '../../../src/mcp/views/contract/change-data.js';

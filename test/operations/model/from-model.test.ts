@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { nameToType } from '../../../src/consent/typed-name.js';
+import { nameToType } from '../../../src/changes/typed-name.js';
 import type { StructureRules } from '../../../src/operations/model/arguments.js';
 import { exampleArguments } from '../../../src/operations/model/example-arguments.js';
 import { exampleOf, type Operation } from '../../../src/tools/define-operation.js';

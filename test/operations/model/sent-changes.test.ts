@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Elicitor } from '../../../src/consent/elicitor.js';
+import type { Elicitor } from '../../../src/changes/elicitor.js';
 import type { Operation } from '../../../src/tools/define-operation.js';
 import { createMemoryJournal, never, testCaller } from '../../support/caller.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../../support/http-server.js';

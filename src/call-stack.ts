@@ -1,0 +1,175 @@
+import { type AccountResolution, resolveAccount } from './calls/account.js';
+import type { CallContext } from './calls/context.js';
+import { keysRefusal } from './calls/endpoint.js';
+import { faultFacts, mistakeRefusal, serverFault } from './calls/failure.js';
+import { createSecretFiles } from './calls/insert-secrets.js';
+import { createLastingRecords } from './calls/lasting-records.js';
+import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
+import { outcomeLabel } from './calls/outcome-label.js';
+import { createReadMemoryLimit } from './calls/read-memory-limit.js';
+import { Refusal, refusalFailure } from './calls/refusal.js';
+import { resolveCall } from './calls/resolve-call.js';
+import { runRead } from './calls/run-read.js';
+import { unlessStopped } from './calls/waiting.js';
+import type { Change } from './changes/change.js';
+import { clickOnChange, confirmChange, findByProof, getChange, stateForView, withdrawChange } from './changes/change-tools.js';
+import type { ChangeContext, ChangeDependencies } from './changes/context.js';
+import type { Click, Decided } from './changes/decide.js';
+import { runChange, takeBrought } from './changes/run-change.js';
+import type { Operation } from './tools/define-operation.js';
+import { createHttpClient, type Proxies } from './transport/http-client.js';
+import { createSignedClients, type SignedClientDependencies } from './transport/signed-client.js';
+
+/** This file puts together everything that only calls need. src/runtime.ts loads it, with all that it imports, at the first call. */
+
+/** Carries out one call of an operation. Never rejects because of bad input or the network. */
+export type CallTool = (operation: Operation, args: unknown, context: ChangeContext) => Promise<CallOutcome>;
+
+/** What can be done with a change by its ID. Never rejects. */
+export interface ChangeTools {
+  get(id: string, context: ChangeContext): Promise<EndedOutcome>;
+  withdraw(id: string, context: ChangeContext): Promise<EndedOutcome>;
+  confirm(confirmed: { readonly id: string; readonly thing: string }, context: ChangeContext): Promise<EndedOutcome>;
+  /** Decides by a click. Whether the person may see the change is checked before. @param context the caller of the change */
+  click(change: Change, click: Click, context: ChangeContext): Promise<Decided>;
+  /** Finds the change whose proof a view brings back. */
+  findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
+  /** The outcome of a change for a view or a page. Waits for the end of a change that is decided. */
+  state(change: Change, context: ChangeContext): Promise<EndedOutcome>;
+}
+
+/** The dependencies of calls, without those that `createCallStack` makes. */
+export type CallingDependencies = Omit<ChangeDependencies, 'openClient' | 'secretFiles' | 'callRead' | 'heldArguments'>;
+
+export interface CallStackOptions extends CallingDependencies, Omit<SignedClientDependencies, 'httpClient'> {
+  readonly proxies: Proxies;
+  readonly secretsDir: string | undefined;
+}
+
+/** Carries out calls, and keeps the connections that they share. */
+export interface CallStack {
+  readonly call: CallTool;
+  readonly changes: ChangeTools;
+  close(): Promise<void>;
+}
+
+export function createCallStack(options: CallStackOptions): CallStack {
+  const httpClient = createHttpClient(options.proxies);
+  const openClient = createSignedClients({ ...options, httpClient });
+  const secretFiles = createSecretFiles(options.secretsDir);
+  return { ...createCalls({ ...options, openClient, secretFiles }), close: () => httpClient.close() };
+}
+
+/** Creates the functions that carry out calls. Every error becomes a failed outcome, and every outcome is logged. */
+export function createCalls(
+  options: Omit<ChangeDependencies, 'callRead' | 'heldArguments'>,
+): Pick<CallStack, 'call' | 'changes'> {
+  const sharedByReads = { memory: createReadMemoryLimit(), lastingRecords: createLastingRecords() };
+  const callRead = async (operation: Operation, args: unknown, context: CallContext): Promise<EndedOutcome> => {
+    const outcome = await callTool(operation, args, context);
+    // A read never asks its user, so this case is only for the type.
+    return outcome.kind === 'inputRequired' ? failed(operation, new Refusal('NeedsHuman'), options) : outcome;
+  };
+  const dependencies: ChangeDependencies = { ...options, heldArguments: new Map(), callRead };
+
+  const run = async (operation: Operation, resolution: AccountResolution, context: ChangeContext) => {
+    const { brought = { kind: 'nothing' } } = context;
+    const taken = brought.kind === 'nothing' ? undefined : await takeBrought(brought, context, dependencies);
+    if (taken !== undefined && taken.kind !== 'notAsked') return taken;
+    const call = await resolveCall(operation, resolution, context, dependencies);
+    return call.kind === 'read'
+      ? runRead(call, sharedByReads, context, dependencies)
+      : runChange(call, context, dependencies, taken?.change);
+  };
+
+  /** A read is given up at once when the server shuts down, because it changes nothing. */
+  const runUntilStop = (operation: Operation, resolution: AccountResolution, context: ChangeContext) =>
+    unlessStopped(context.stop, (signal) => run(operation, resolution, { ...context, signal }), context.signal);
+
+  const callTool: CallTool = async (operation, args, context) => {
+    const resolution = resolveAccount(dependencies.accounts, operation, args, context.principal);
+    const isRead = operation.effect === 'read' && context.stop !== undefined;
+    const result = await (isRead ? runUntilStop : run)(operation, resolution, context).catch((error) =>
+      failed(operation, error, dependencies),
+    );
+    const outcome = result.kind === 'refused' ? failed(operation, result, dependencies) : result;
+    const account = resolution.kind === 'found' ? resolution.name : undefined;
+    logCall(operation.name, account, outcome, context, dependencies);
+    return account === undefined ? outcome : withAccount(outcome, account);
+  };
+
+  /** Does something with a change by its ID. A refusal and an unexpected error become failures of the tool `name`. */
+  const changeTool = async (
+    name: string,
+    context: ChangeContext,
+    work: () => Promise<EndedOutcome | Refusal>,
+  ): Promise<EndedOutcome> => {
+    const result = await work().catch((error: unknown) => refusalOf(name, error, dependencies));
+    const outcome: EndedOutcome =
+      result.kind === 'refused' ? { kind: 'failed', failure: refusalFailure(name, result, { isChange: true }) } : result;
+    logCall(name, undefined, outcome, context, dependencies);
+    return outcome;
+  };
+
+  const changes: ChangeTools = {
+    get: (id, context) => changeTool('get_change', context, () => getChange(id, context, dependencies)),
+    withdraw: (id, context) => changeTool('withdraw_change', context, () => withdrawChange(id, context, dependencies)),
+    confirm: (confirmed, context) =>
+      changeTool('confirm_change', context, () => confirmChange(confirmed, context, dependencies)),
+    click: async (change, click, context) => {
+      const decided = await clickOnChange(change, click, context, dependencies).catch((error: unknown) =>
+        refusalOf(change.tool, error, dependencies),
+      );
+      if (decided.kind === 'decided') logCall(change.tool, undefined, decided.outcome, context, dependencies);
+      return decided;
+    },
+    findByProof: (proof, context) => findByProof(proof, context, dependencies),
+    state: (change, context) => stateForView(change, context, dependencies),
+  };
+  return { call: callTool, changes };
+}
+
+/** Logs a call. For a change, also its ID. */
+function logCall(
+  tool: string,
+  account: string | undefined,
+  outcome: CallOutcome,
+  { principal }: ChangeContext,
+  { log }: Pick<ChangeDependencies, 'log'>,
+): void {
+  const { code, mayHaveHappened = false } = outcome.kind === 'failed' ? outcome.failure : {};
+  const failure = outcome.kind === 'failed' && { code, mayHaveHappened };
+  const fields = { tool, account, ok: outcome.kind !== 'failed', outcome: outcomeLabel(outcome), ...failure };
+  log(mayHaveHappened ? 'warn' : 'info', 'call', { ...fields, caller: principal?.name, id: changeIdOf(outcome) });
+}
+
+function changeIdOf(outcome: CallOutcome): string | undefined {
+  if (outcome.kind === 'inputRequired') return undefined;
+  return outcome.kind === 'failed' ? outcome.failure.changeId : outcome.success.changeId;
+}
+
+/** The failure of a call that threw. A change that throws was not sent, because nothing throws after the first byte. */
+function failed(operation: Operation, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): EndedOutcome {
+  const { name, effect } = operation;
+  const isChange = effect !== 'read';
+  const refusal = error instanceof Refusal ? error : keysRefusal(error);
+  if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, { isChange }) };
+  log('error', 'unexpected', faultFacts(operation, error));
+  const failure = isChange
+    ? refusalFailure(name, mistakeRefusal(error), { isChange })
+    : serverFault({ operation }, error);
+  return { kind: 'failed', failure };
+}
+
+/** The refusal of a tool of changes that threw. */
+function refusalOf(tool: string, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): Refusal {
+  if (error instanceof Refusal) return error;
+  log('error', 'unexpected', { tool, error: error instanceof Error ? error.name : 'not an error' });
+  return mistakeRefusal(error);
+}
+
+function withAccount(outcome: CallOutcome, account: string): CallOutcome {
+  if (outcome.kind === 'failed') return { ...outcome, failure: { ...outcome.failure, account } };
+  if (outcome.kind === 'succeeded') return { ...outcome, success: { ...outcome.success, account } };
+  return outcome;
+}

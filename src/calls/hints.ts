@@ -1,0 +1,65 @@
+import type { Change, Default, Operation } from '../tools/define-operation.js';
+import { regionWarnings } from '../tools/schema/zones.js';
+import { valueAt } from '../util/objects.js';
+import { argument, defined, distinct, join, listed, own, type SafeText, say, words } from '../util/safe-text.js';
+
+/** This file finds what a call leaves open: the cloud's defaults for absent arguments, and warnings about allowed values. */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the cloud's defaults for absent arguments, and warnings about values that are allowed but probably not meant.
+ * @param input the valid arguments
+ * @param args all arguments, including invalid arguments, which do not count as absent
+ */
+export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, args: Fields = input) {
+  const undocumented = undocumentedDefaults(operation, args, region);
+  return {
+    defaults: knownDefaults(operation, args, region),
+    warnings: [
+      ...regionWarnings(operation.regions, region),
+      ...distinct(change.warnings(input, region, args)),
+      ...(undocumented.length === 0 ? [] : [undocumentedWarning(undocumented, operation.costDrivers)]),
+    ],
+  };
+}
+
+const isAbsent = (args: Fields, path: string) => valueAt(args, path) === undefined;
+
+/** The documented defaults that the cloud applies in a region to the absent arguments. */
+export function knownDefaults({ defaults }: Operation, args: Fields, region: string): { path: string; value: string }[] {
+  const known: { path: string; value: string }[] = [];
+  for (const documented of defaults) {
+    const value = valueIn(region, documented);
+    if (value !== undefined && isAbsent(args, documented.path)) known.push({ path: documented.path, value });
+  }
+  return known;
+}
+
+/** The documented default of a region; undefined if the default of this region is not documented. */
+const valueIn = (region: string, { value, inRegion }: Default): string | undefined => {
+  if (inRegion === undefined) return value;
+  // `hasOwn`, because a caller may name any region, even `constructor`, which every object inherits.
+  return Object.hasOwn(inRegion, region) ? inRegion[region] : undefined;
+};
+
+/** Paths of absent arguments whose default is not documented. If a whole object is absent, its fields are left out. */
+function undocumentedDefaults(operation: Operation, args: Fields, region: string): readonly string[] {
+  const { unknownDefaults = [], defaults } = operation;
+  const isInAbsentObject = (path: string) => {
+    const object = path.split('.').slice(0, -1).join('.');
+    return object !== '' && isAbsent(args, object);
+  };
+  const unknown = unknownDefaults.filter((path) => !isInAbsentObject(path));
+  const unknownInRegion = defaults.filter((documented) => valueIn(region, documented) === undefined);
+  return [...unknown, ...unknownInRegion.map(({ path }) => path)].filter((path) => isAbsent(args, path));
+}
+
+function undocumentedWarning(paths: readonly string[], costDrivers: readonly string[] = []): SafeText {
+  const costly = paths.filter((path) => costDrivers.includes(path));
+  const cost = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(costly.map(argument))}`;
+  return say`Not given: ${join(paths.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`;
+}
+
+/** A default of the cloud with the path of its argument: `controlPlane.count: 3`. */
+export const defaultText = ({ path, value }: Default): SafeText => say`${own(path)}: ${defined(value)}`;

@@ -1,0 +1,278 @@
+import type { Change } from '../tools/define-operation.js';
+import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
+import { defined, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
+import type { EndedOutcome, Failure } from './outcome.js';
+
+/** Stops a call before anything is sent, thrown or returned. The caller gets it as a failure. */
+export class Refusal extends Error {
+  readonly kind = 'refused';
+  readonly code: RefusalCode;
+  readonly problems: readonly SafeText[];
+  /** Fields that replace the usual fields of a failure with this code. `reason` replaces the end of the failure's summary. */
+  readonly more: Partial<Pick<Failure, 'changeId' | 'outcome' | 'mayHaveHappened' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
+    readonly reason?: SafeText;
+  };
+  constructor(code: RefusalCode, problems: readonly SafeText[] = [], more: Refusal['more'] = {}) {
+    super(code);
+    this.code = code;
+    this.problems = problems;
+    this.more = more;
+  }
+}
+
+/**
+ * Converts a refusal to the failure that the caller gets.
+ * @param tool name of the tool, or words that stand for the name
+ * @param isChange true if the tool changes something
+ */
+export function refusalFailure(
+  tool: string | SafeText,
+  { code, problems, more }: Refusal,
+  { isChange }: { readonly isChange: boolean },
+): Failure {
+  const usual = refusals[code];
+  const { reason = words(usual.reason), ...replacedFields } = more;
+  // Another call may have carried out the change, so "was not sent" might be wrong.
+  const mayHaveBeenSent = aboutEarlierCalls.includes(code);
+  const result = words(mayHaveBeenSent ? 'failed' : 'was not sent');
+  return {
+    summary: typeof tool === 'string' ? summaryOf(tool, result, reason) : say`${tool} ${result}: ${reason}.`,
+    code,
+    problems,
+    ...(isChange && !mayHaveBeenSent && { mayHaveHappened: false }),
+    next: usual.next,
+    requestIds: {},
+    ...replacedFields,
+  };
+}
+
+/** The outcome of a change that was refused. */
+export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => ({
+  kind: 'failed',
+  failure: refusalFailure(tool, refusal, { isChange: true }),
+});
+
+/** Refusals about a change that another call may have carried out. */
+const aboutEarlierCalls: readonly RefusalCode[] = ['StateUnavailable', 'UnknownChange'];
+
+/** The summary of a refusal. People in a view get only the reason, because they see the change there and do not know the tool's name. */
+function summaryOf(tool: string, result: SafeText, reason: SafeText): SafeText {
+  const full = say`${own(tool)} ${result}: ${reason}.`;
+  return forReader({ agent: full, person: sentence(say`${reason}.`), operator: full });
+}
+
+/**
+ * The refusal of a change whose plan is too large for a person to review, or to be stored. The next step is `ifTooLarge`, if the operation has
+ * such advice.
+ * @param more may have a reason that replaces the usual reason
+ */
+export const tooLargeToShow = (
+  { change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> },
+  more: Pick<Refusal['more'], 'reason'> = {},
+): Refusal =>
+  new Refusal('TooLargeToShow', [], {
+    ...more,
+    ...(ifTooLarge !== undefined && { next: next('agent', 'call', defined(ifTooLarge)) }),
+  });
+
+/** The refusal of a change in `approval` mode, in which somebody other than the user decides. */
+export const declinedByAnother = (problems: readonly SafeText[]): Refusal =>
+  new Refusal('Declined', problems, {
+    reason: words('somebody other than the user declined it'),
+    next: next('nobody', 'none', forAgent('Tell the user. Only a new wish of the user justifies a new plan.')),
+  });
+
+const refusals = {
+  InvalidArguments: {
+    reason: 'its arguments need correcting',
+    next: next(
+      'agent',
+      'call',
+      say`Correct all that is listed and ${callAgain}.${forAgent(' Ask the user for values that are theirs to choose; do not make them up.')}`,
+    ),
+  },
+  Usage: {
+    reason: 'the command line or the configuration is not right',
+    next: next(
+      'user',
+      'call',
+      'Correct what is listed; cloudops-mcp help lists the commands, cloudops-mcp help settings the settings.',
+    ),
+  },
+  NotAllowed: {
+    reason: 'this server is configured not to do it',
+    next: next(
+      'operator',
+      'configure',
+      forReader({
+        agent: 'Tell the user, and do not look for another way: only the person who runs this server can allow it.',
+        person: 'Only the person who runs this server can allow it.',
+        operator: 'Change the setting if you want to allow it.',
+      }),
+    ),
+  },
+  NotConfigured: {
+    reason: 'this server is not configured for it yet',
+    next: operatorMust('set what is missing, or CLOUDOPS_SANDBOX=1 to try it without an account'),
+  },
+  KeysUnavailable: {
+    reason: 'there are no keys to sign it with',
+    next: operatorMust('correct what is listed'),
+  },
+  Declined: {
+    reason: 'the user has not agreed to it',
+    next: next('nobody', 'none', forAgent('Leave it at that: call again only if the user asks for it.')),
+  },
+  NobodyAsked: {
+    reason: "the answer came too soon to be a person's",
+    next: next(
+      'agent',
+      'call',
+      say`${callAgainFirst}: nobody has decided, and this client is not asked again. The answer says how a person can decide.`,
+    ),
+  },
+  WrongName: {
+    reason: 'the name that was typed is not its name',
+    next: next(
+      'user',
+      'decide',
+      say`Nobody has refused it. ${callAgainFirst}${forAgent(' if the user still wants it')}, and the name can be typed again.`,
+    ),
+  },
+  TooManyRefusals: {
+    reason: 'several changes were refused in the last ten minutes, so this server has stopped asking',
+    next: next(
+      'user',
+      'ask',
+      say`${forAgent('Ask the user in the conversation what they want. ')}Questions are possible again in ten minutes at the latest.`,
+    ),
+  },
+  TooLargeToShow: {
+    reason: 'it has more values than can be shown to a person',
+    next: next('agent', 'call', 'Split it into smaller changes.'),
+  },
+  TooManyQuestions: {
+    reason: 'too many questions wait for an answer already',
+    next: next(
+      'agent',
+      'wait',
+      say`${forReader({ agent: 'Wait until the user has answered those', person: 'Answer those first' })}, then ${callAgain}.`,
+    ),
+  },
+  Stopping: {
+    reason: 'this server is about to end',
+    next: next('agent', 'call', say`${callAgainFirst}: nothing was decided or changed, and the next server answers.`),
+  },
+  NeedsHuman: {
+    reason: 'only a person can agree to it',
+    next: next(
+      'user',
+      'decide',
+      say`${forReader({ agent: 'Tell the user that it', person: 'It' })} needs a client that asks its user (elicitation) or shows views (MCP Apps), or a terminal (cloudops-mcp call). Here, ${forReader({ agent: 'planOnly: true', person: 'planOnly: true', operator: '--plan' })} shows the plan and does no more.`,
+    ),
+  },
+  Repeated: {
+    reason: 'the same call was sent before',
+    next: next('user', 'decide', forAgent('Tell the user that the same change was sent before.')),
+  },
+  InternalError: {
+    reason: 'this server made a mistake',
+    next: reportMistake,
+  },
+  SenderUnavailable: {
+    reason: 'a part of this server cannot be loaded',
+    next: operatorMust(
+      say`start ${forReader({ agent: 'it', person: 'it', operator: 'this server' })} again, or install it again if its files are gone`,
+    ),
+  },
+  BudgetSpent: {
+    reason: 'the changes that may be made for now are used up',
+    next: next(
+      'user',
+      'wait',
+      forAgent(
+        'Tell the user when the next change is possible. Do not look for another way, and do not split or merge changes because of it.',
+      ),
+    ),
+  },
+  JournalUnavailable: {
+    reason: 'the journal of changes cannot be written, and nothing is changed without it',
+    next: operatorMust('make the journal that CLOUDOPS_JOURNAL names reachable and writable'),
+  },
+  UnknownChange: {
+    reason: 'there is no such change of this caller',
+    next: next(
+      'agent',
+      'check',
+      'Use the changeId exactly as it was given. A plan that nobody decided on is erased when it has expired; the journal (cloudops://journal) has all others.',
+    ),
+  },
+  StateUnavailable: {
+    reason: 'the state of the change cannot be read or written at the moment',
+    next: next(
+      'agent',
+      'wait',
+      forReader({
+        agent: 'Call get_change with the changeId in a few seconds. The plan and its outcome are kept.',
+        person: 'Try again in a few seconds. The plan and its outcome are kept.',
+      }),
+    ),
+  },
+  PlanExpired: {
+    reason: 'its plan has expired',
+    next: next(
+      'agent',
+      'call',
+      say`If ${forReader({ agent: 'the user still wants', person: 'you still want' })} it, call the tool of the change again for a new plan.`,
+    ),
+  },
+  ClickRefused: {
+    reason: 'only a click on a plan of this server carries it out, and this was not one',
+    next: next(
+      'agent',
+      'call',
+      say`Do not call this tool: it belongs to the buttons that ${forReader({ agent: 'the user sees', person: 'you see' })}. Call the tool of the change itself.`,
+    ),
+  },
+  NotConfirmable: {
+    reason: 'confirm_change does not decide on this plan',
+    next: next('user', 'decide', 'Call get_change with the changeId: its answer says who decides, and where.'),
+  },
+  TooManyWaiting: {
+    reason: 'too many plans of this caller wait for a decision',
+    next: next(
+      'user',
+      'decide',
+      say`${forReader({ agent: 'Ask the user to have', person: 'Have' })} them decided, or withdraw those that are no longer wanted (withdraw_change).`,
+    ),
+  },
+  SecretByValue: {
+    reason: 'it holds a secret, and a plan with a secret cannot wait for a decision',
+    next: next(
+      'agent',
+      'call',
+      'Give the name of the secret instead: see cloudops://reference/{operation}. The person who runs this server sets CLOUDOPS_SECRETS_DIR.',
+    ),
+  },
+  Withdrawn: {
+    reason: 'its caller withdrew the plan',
+    next: next('nobody', 'none', 'Nothing else is needed.'),
+  },
+  PlanRefused: {
+    reason: 'its plan is not valid any more',
+    next: next(
+      'agent',
+      'call',
+      say`${callAgainFirst} for a new plan${forAgent(', and show it to the user')}.`,
+    ),
+  },
+} as const satisfies Readonly<Record<string, { readonly reason: string; readonly next: Next }>>;
+
+export type RefusalCode = keyof typeof refusals;
+
+/** Codes of faults of this server. */
+const ownFaults: readonly string[] = ['InternalError', 'SenderUnavailable'];
+
+/** True for the code of a refusal that is no fault of this server, such as for invalid arguments. */
+export const isRefusal = (code: string): boolean => Object.hasOwn(refusals, code) && !ownFaults.includes(code);
+export const refusalCodes: readonly string[] = Object.keys(refusals);

@@ -1,0 +1,130 @@
+import type { Question } from '../calls/outcome.js';
+import { Refusal } from '../calls/refusal.js';
+import { unlessStopped } from '../calls/waiting.js';
+import { type SafeText, say, upTo, words } from '../util/safe-text.js';
+import { addChange } from './add-change.js';
+import type { Change, Decision } from './change.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import type { Elicitor, FormResponse } from './elicitor.js';
+import type { PlannedChange } from './plan-change.js';
+import { againstAsking } from './refusals.js';
+
+/** The result of asking: a decision on the stored change, the question for a later call, or nobody was asked. */
+export type Asked =
+  | { readonly kind: 'decided'; readonly change: Change; readonly decision: Decision; readonly refusal?: Refusal }
+  | Question
+  | { readonly kind: 'notAsked'; readonly change: Change };
+
+/** The number of times that a person can type the name of the thing to delete in one call. */
+const maximumTries = 5;
+
+/** A response that comes sooner (milliseconds) counts as that of a program, because no person reads a question in this time. */
+export const shortestReadMs = 1000;
+
+/** Stores a planned change, and asks the client's user about it. */
+export async function askUser(
+  planned: PlannedChange,
+  elicitor: Elicitor,
+  replaced: Change | undefined,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Asked | Refusal> {
+  const { question, plan } = planned;
+  // The client may have cancelled the call while it waited for the response to another question.
+  if (context.signal.aborted || question === undefined)
+    return new Refusal('NobodyAsked', [say`the client cancelled the call before anybody was asked`]);
+  // Terminal users started the call themselves, so they are not rate-limited.
+  const refusal = elicitor.isDirect ? undefined : await againstAsking(context, dependencies);
+  if (refusal !== undefined) return refusal;
+
+  const options = { byForm: true, byClick: false, onPage: false, byConfirmation: false };
+  const added = await addChange(planned, { options, question, replaced }, context, dependencies);
+  if (added.kind === 'refused') return added;
+  elicitor.show?.(plan);
+  try {
+    return await askUntilAnswered(added, question, elicitor, context, dependencies);
+  } catch (error) {
+    // The server stops. Nobody will respond to this question any more.
+    await dependencies.store.decide(added.change.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Asks, and asks again after a wrong name, until the call has had `maximumTries` responses. */
+async function askUntilAnswered(
+  { change, proof }: { readonly change: Change; readonly proof: string },
+  question: SafeText,
+  elicitor: Elicitor,
+  { stop }: ChangeContext,
+  { now }: ChangeDependencies,
+): Promise<Asked> {
+  const askedAt = now().getTime();
+  let message = question;
+  for (let tries = 1; ; tries += 1) {
+    const response = await unlessStopped(stop, (signal) =>
+      elicitor.ask(message, change.accept, signal, change.typedName),
+    );
+    if (response === 'later') return questionOf(change, message, proof);
+    if (response.kind !== 'wrongName' || tries === maximumTries) {
+      const answeredAfterMs = elicitor.isDirect ? undefined : now().getTime() - askedAt;
+      return decisionOf(change, response, question, answeredAfterMs);
+    }
+    message = afterWrongName(question);
+  }
+}
+
+const afterWrongName = (question: SafeText): SafeText => say`That is not the name. ${question}`;
+
+const questionOf = ({ accept, typedName }: Change, message: SafeText, state: string): Question => ({
+  kind: 'inputRequired',
+  message,
+  answer: { accept, nameToType: typedName },
+  state,
+});
+
+/** Reads the response that a second call brings. Asks again after a wrong name. Nothing limits the number of such calls. */
+export function readResponse(
+  change: Change,
+  read: (accept: string, nameToType?: string) => FormResponse,
+  proof: string,
+): Asked {
+  const question = change.question ?? change.plan.summary;
+  const response = read(change.accept.text, change.typedName);
+  if (response.kind === 'wrongName') return questionOf(change, afterWrongName(question), proof);
+  return decisionOf(change, response, question, change.ageMs);
+}
+
+/** The decision of a response. What a program says is never consent, even if it agreed. */
+function decisionOf(
+  change: Change,
+  { kind, reason }: FormResponse,
+  question: SafeText,
+  answeredAfterMs: number | undefined,
+): Asked {
+  if (kind === 'notAsked') return { kind: 'notAsked', change };
+  // A wrong name is no refusal, even if a program sent the name. But nobody is asked about this plan any more.
+  if (kind === 'wrongName')
+    return { kind: 'decided', change, decision: { kind: 'withdrawn', way: 'withdrawn' }, refusal: new Refusal('WrongName') };
+  const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
+  if (kind !== 'unanswered' && answeredAfterMs !== undefined && answeredAfterMs < shortestReadMs) {
+    const problem = say`the client ${words(programResponses[kind])} it after ${answeredAfterMs} ms`;
+    const refusal = new Refusal('NobodyAsked', [problem, shownQuestion]);
+    return { kind: 'decided', change, decision: { kind: 'withdrawn', way: 'program', answeredAfterMs }, refusal };
+  }
+  if (kind === 'agreed') return { kind: 'decided', change, decision: { kind: 'approved', way: 'asked', answeredAfterMs } };
+  const isDismissed = kind !== 'declined';
+  return {
+    kind: 'decided',
+    change,
+    decision: { kind: 'declined', way: 'asked', answeredAfterMs, reason, ...(isDismissed && { isDismissed }) },
+    refusal: new Refusal('Declined', [words(responses[kind]), shownQuestion]),
+  };
+}
+
+const programResponses = { agreed: 'agreed to', declined: 'declined', cancelled: 'cancelled' } as const;
+
+const responses = {
+  declined: 'the user declined',
+  cancelled: 'the user closed the question without an answer',
+  unanswered: 'no answer came from the user',
+} as const;

@@ -1,0 +1,269 @@
+import { resolveAccount } from '../calls/account.js';
+import type { CallBudget } from '../calls/call-budget.js';
+import { keysRefusal, wireRequest } from '../calls/endpoint.js';
+import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
+import type { EndedOutcome, Failure } from '../calls/outcome.js';
+import { visibleCaller } from '../calls/policy.js';
+import { Refusal, refusalFailure } from '../calls/refusal.js';
+import { clientOptions, resolveCall, secretsIn } from '../calls/resolve-call.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
+import type { Operation } from '../tools/define-operation.js';
+import { type FinalReply, NotSent, type SignedClient } from '../transport/signed-client.js';
+import { digestOf } from '../util/digest.js';
+import { type Log, reasonOf } from '../util/log.js';
+import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import type { Begun, Change, EndState, Ending } from './change.js';
+import { budgetSpent } from './check-budget.js';
+import { type ChangeResult, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import { stepIfUnknown } from './follow-change.js';
+import { earlierOf, repeated } from './repeat.js';
+import { requestDigest } from './request-key.js';
+import { isWayOf } from './required-consent.js';
+
+/** This file has the verb `carryOut`: it sends an approved change, if it is still the change that was shown and may still be made. */
+
+/** Nothing is sent so long after the decision (milliseconds), because somebody may have sent the same change meanwhile, and `begin` no longer finds it. */
+const longestDelayMs = 10 * 60_000;
+
+/** The arguments of a change, which are in memory if they hold a secret. */
+export const argumentsOf = (
+  { id, args }: Change,
+  { heldArguments }: Pick<ChangeDependencies, 'heldArguments'>,
+): Change['args'] => heldArguments.get(id) ?? args;
+
+/**
+ * Carries out an approved change. Resolves its call again, so that policy, scopes and secrets are those of now, and sends only the request that
+ * was shown. Never rejects.
+ */
+export async function carryOut(
+  change: Change,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<EndedOutcome> {
+  const { heldArguments, pendingNotes } = dependencies;
+  const call = await resolveAgain(change, context, dependencies);
+  heldArguments.delete(change.id);
+  const outcome =
+    call.kind === 'refused'
+      ? await endUnsent(change, call, dependencies)
+      : await sendInFlight(change, call, context, dependencies);
+  const noted = withNotes(outcome, await pendingNotes(change.caller).catch(() => []));
+  return withChangeId(noted, change.id);
+}
+
+const withChangeId = (outcome: EndedOutcome, changeId: string): EndedOutcome =>
+  outcome.kind === 'failed'
+    ? { ...outcome, failure: { ...outcome.failure, changeId } }
+    : { ...outcome, success: { ...outcome.success, changeId } };
+
+/** Resolves the call of a change again. Returns a refusal if it may not be made any more, or would send another request than was shown. */
+async function resolveAgain(
+  change: Change,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<ResolvedChange | Refusal> {
+  const { operations, accounts, log, keys } = dependencies;
+  const operation = operations.find(({ name }) => name === change.tool);
+  if (operation === undefined) return new Refusal('NotAllowed', [say`the tool does not exist here any more`]);
+  try {
+    const resolution = resolveAccount(accounts, operation, argumentsOf(change, dependencies), context.principal);
+    const call = await resolveCall(operation, resolution, context, dependencies);
+    if (call.kind === 'read') return new Refusal('NotAllowed', [say`the tool changes nothing any more`]);
+    const { decision } = change;
+    if (decision === undefined || !isWayOf(call.account.confirm, decision.way))
+      return new Refusal('PlanRefused', [
+        say`CLOUDOPS_CONFIRM is ${own(call.account.confirm)} by now, and this decision does not count`,
+      ]);
+    const isShown = keys().some((key) => requestDigest(call, secretsIn(call), key) === change.requestDigest);
+    return isShown
+      ? call
+      : new Refusal('PlanRefused', [
+          say`the plan was shown for another endpoint, another account, another secret or other arguments`,
+        ]);
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : keysRefusal(error);
+    if (refusal === undefined) log('error', 'unexpected', faultFacts(operation, error));
+    return refusal ?? mistakeRefusal(error);
+  }
+}
+
+/** Ends an approved change that is refused before it began. */
+async function endUnsent(change: Change, refusal: Refusal, { store, log }: ChangeDependencies): Promise<EndedOutcome> {
+  const failure = { ...refusalFailure(change.tool, refusal, { isChange: true }), outcome: 'not sent' as const };
+  const outcome = { kind: 'failed', failure } as const;
+  const notes = await writeEnding(change, 'not sent', { code: refusal.code, outcome }, { store, log });
+  return withNotes(outcome, notes);
+}
+
+/** Sends a change. A process that shuts down waits for it. */
+const sendInFlight = (
+  change: Change,
+  call: ResolvedChange,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<EndedOutcome> =>
+  dependencies.inFlight.track(context.signal, async (signal) => {
+    using client = dependencies.openClient(call.endpoint, clientOptions(call, context, signal));
+    return await sendAndRecord(change, call, client, context, dependencies);
+  });
+
+/**
+ * Sends a change. The store has it as begun before the first byte is sent, and its ending before the caller gets the outcome. If the ending
+ * cannot be written, or not in time, the outcome says so in a note.
+ */
+async function sendAndRecord(
+  change: Change,
+  call: ResolvedChange,
+  client: SignedClient,
+  { principal }: ChangeContext,
+  { store, log, now }: ChangeDependencies,
+): Promise<EndedOutcome> {
+  const before = now();
+  const ifUnknown = stepIfUnknown(call, before.toISOString());
+  const ended = { code: 'ProcessEnded', outcome: { kind: 'failed', failure: interrupted(change, { ...call, ifUnknown }) } } as const;
+  const begun = await store.begin(change.id, { budget: call.budget.limit, ifUnknown: ended });
+  if (begun.kind === 'unwritable')
+    log('error', 'journal', { tool: change.tool, id: change.id, error: begun.reason.text });
+  if (begun.kind !== 'begun') {
+    const refusal = beginRefusal(begun, call, call.budget, visibleCaller(principal));
+    return { kind: 'failed', failure: { ...refusalFailure(change.tool, refusal, { isChange: true }), outcome: 'not sent' } };
+  }
+
+  // The process may have been suspended, also while `begin` wrote. `time` is taken after it.
+  const time = now();
+  const isTooLate = time.getTime() - (change.decidedAt ?? before.getTime()) > longestDelayMs;
+  const sentAt = time.toISOString();
+  const { result, keyId } = isTooLate ? tooLate(call) : await sendAndRead({ ...call, ifUnknown }, change, client, log);
+
+  const { state, ending } = endingOf(result);
+  const outcome = withOutcome(outcomeOf(result, { call, change: begun.change, sentAt }, log), state);
+  const notes = await writeEnding(change, state, { ...ending, keyId, outcome }, { store, log });
+  return withNotes(outcome, notes);
+}
+
+/** Adds the state with which a change ended to a failure. */
+const withOutcome = (outcome: EndedOutcome, state: EndState): EndedOutcome =>
+  outcome.kind === 'failed' && state !== 'accepted' && state !== 'partly'
+    ? { ...outcome, failure: { ...outcome.failure, outcome: state } }
+    : outcome;
+
+/** The failure of a change whose process went away while it was sent, which is written in advance. */
+const interrupted = ({ what, id }: Change, { ifUnknown }: Required<Pick<FailedCall, 'ifUnknown'>>): Failure => ({
+  summary: say`The server went away while it sent this, so nobody knows whether it was carried out: ${quoted(what, 500)}.`,
+  code: 'OutcomeUnknown',
+  outcome: 'unknown',
+  changeId: id,
+  problems: [],
+  mayHaveHappened: true,
+  next: ifUnknown,
+  requestIds: {},
+});
+
+/** A result with the ID of the access key that signed the request, if it was signed. */
+interface SendingResult {
+  readonly result: ChangeResult;
+  readonly keyId?: string | undefined;
+}
+
+/** The result of a change whose consent is older than `longestDelayMs`. */
+function tooLate({ operation }: ResolvedChange): SendingResult {
+  const problem = say`the consent was given more than ten minutes ago, and the same change may have been sent since`;
+  const refusal = new Refusal('PlanExpired', [problem]);
+  return { result: { kind: 'failed', failure: refusalFailure(operation.name, refusal, { isChange: true }) } };
+}
+
+/** Sends the request and reads the reply. Never rejects. */
+async function sendAndRead(
+  call: ResolvedChange & FailedCall,
+  change: Change,
+  client: SignedClient,
+  log: Log,
+): Promise<SendingResult> {
+  let reply: FinalReply;
+  try {
+    reply = await client.send(await requestToSend(call, change));
+  } catch (error) {
+    log('error', 'unexpected', faultFacts(call.operation, error));
+    return { result: { kind: 'failed', failure: sendingFault(call, error) } };
+  }
+  return { result: await readResult(call, reply, log), keyId: reply.keyId };
+}
+
+/**
+ * Returns the request, with an idempotency token if the operation takes such a token. The token differs for each change. So it is not a part of
+ * `request`, by whose digest a repetition is recognised.
+ * @throws NotSent
+ */
+async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, change: Change) {
+  if (operation.takesToken !== true) return request;
+  const firstPage = undefined;
+  try {
+    return wireRequest(operation, await operation.request(input, firstPage, tokenOf(change)), endpoint);
+  } catch (cause) {
+    throw new NotSent('the request could not be made', { cause });
+  }
+}
+
+/** Makes a UUID that is the same for each attempt of a change (version 8 of RFC 9562, with the bits of a digest). */
+function tokenOf({ tokenSource }: Change): string {
+  const digits = digestOf(['idempotency token', tokenSource]);
+  const version = `8${digits.slice(13, 16)}`;
+  const variant = `8${digits.slice(17, 20)}`;
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
+}
+
+/**
+ * The refusal of a change that the store did not let begin.
+ * @param viewer the caller, who learns the facts of its own changes; undefined if it may know the changes of all callers
+ */
+function beginRefusal(
+  hindrance: Exclude<Begun, { kind: 'begun' }>,
+  call: ResolvedChange,
+  { limit }: CallBudget,
+  viewer: string | undefined,
+): Refusal {
+  switch (hindrance.kind) {
+    case 'unwritable':
+      return new Refusal('JournalUnavailable', [hindrance.reason]);
+    case 'notApproved':
+      return new Refusal('PlanRefused', [say`the server that took the decision is gone, or the decision is too old`]);
+    case 'budgetSpent':
+      return budgetSpent(limit ?? hindrance.budget, hindrance.nextAt);
+    case 'duplicate':
+      return repeated(earlierOf(hindrance.earlier, viewer), call);
+  }
+}
+
+/** The failure of a change because of an unexpected error while it was sent. After `NotSent`, the change was certainly not made. */
+function sendingFault(call: FailedCall & { readonly operation: Operation }, error: unknown): Failure {
+  if (!(error instanceof NotSent)) return serverFault(call, error);
+  const refusal = keysRefusal(error) ?? mistakeRefusal(error);
+  return refusalFailure(call.operation.name, refusal, { isChange: true });
+}
+
+/** The longest time that the answer to a call waits until the ending is in the store (milliseconds). Writing continues after that. */
+const endingMs = 10_000;
+
+/** Writes the ending of a change. Returns one note if that failed or takes longer than `endingMs`, and no note otherwise. */
+async function writeEnding(
+  { tool, id }: Change,
+  state: EndState,
+  ending: Ending,
+  { store, log }: Pick<ChangeDependencies, 'store' | 'log'>,
+): Promise<readonly SafeText[]> {
+  const notes = store.end(id, state, ending).then(
+    (): SafeText[] => [],
+    (error: unknown) => {
+      log('error', 'journal', { tool, id, outcome: state, error: reasonOf(error) });
+      return [words('The outcome could not be written into the journal, which will call it unknown.')];
+    },
+  );
+
+  const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
+  let timer: NodeJS.Timeout | undefined;
+  const notesIfLate = new Promise<SafeText[]>((resolve) => {
+    timer = setTimeout(resolve, endingMs, [lateNote]);
+  });
+  return Promise.race([notes, notesIfLate]).finally(() => clearTimeout(timer));
+}

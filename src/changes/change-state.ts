@@ -1,0 +1,191 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
+import { visibleCaller } from '../calls/policy.js';
+import { Refusal, refusedChange } from '../calls/refusal.js';
+import { waitForPerson } from '../calls/waiting.js';
+import { forAgent, next } from '../tools/next.js';
+import { reasonOf } from '../util/log.js';
+import { own, quoted, type SafeText, say, sentence, time, words } from '../util/safe-text.js';
+import type { Change, Decision } from './change.js';
+import { withNotes } from './conclude-change.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import { addressOf } from './decision-page.js';
+import { refusalOf, thingOf } from './decide.js';
+import { reasonText } from './decline-reason.js';
+import { whoDecides } from './required-consent.js';
+
+/** This file has the verb `state`: what became of a change, and what it waits for. */
+
+/** The states in which a change has not ended. */
+const isOpen = ({ state, isExpired }: Change) => ['waiting', 'approved', 'begun'].includes(state) && !isExpired;
+
+/** The time between two looks at a change (milliseconds). */
+const pollMs = 500;
+
+/**
+ * Waits until a change has ended, up to `statusWaitMs`. Does not wait if too many calls wait for people already.
+ * @returns the last state that could be read
+ */
+export async function awaitEnd(
+  change: Change,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Change> {
+  if (dependencies.statusWaitMs === 0 || !isOpen(change)) return change;
+  return waitForPerson(context, () => poll(change, context, dependencies)).catch((error: unknown) => {
+    if (error instanceof Refusal) return change;
+    throw error;
+  });
+}
+
+async function poll(
+  first: Change,
+  { signal, stop }: ChangeContext,
+  { store, statusWaitMs, log }: ChangeDependencies,
+): Promise<Change> {
+  let change = first;
+  for (let waitedMs = 0; waitedMs < statusWaitMs && isOpen(change); waitedMs += pollMs) {
+    if (signal.aborted || stop?.aborted === true) break;
+    await delay(pollMs);
+    // If the store cannot be read, the next look tries again.
+    change =
+      (await store.find(change.id).catch((error: unknown) => {
+        log('debug', 'journal', { id: change.id, error: reasonOf(error) });
+        return change;
+      })) ?? { ...change, isExpired: true };
+  }
+  return change;
+}
+
+/** The outcome of a change as its caller, or an auditor, learns it. */
+export function outcomeOfState(
+  change: Change,
+  context: Pick<ChangeContext, 'principal'>,
+  dependencies: Pick<ChangeDependencies, 'page'>,
+): EndedOutcome {
+  const { state, ending, tool, id } = change;
+  switch (state) {
+    case 'waiting':
+      if (change.isExpired) return refusedChange(tool, new Refusal('PlanExpired', [], { changeId: id }));
+      return { kind: 'succeeded', success: waitingAnswer(change, dependencies) };
+    case 'approved':
+    case 'begun':
+      return { kind: 'succeeded', success: underWayAnswer(change, context) };
+    case 'declined':
+    case 'withdrawn':
+      return withNotes(declinedOutcome(change), whoDecided(change, context));
+    default:
+      return withNotes(ending?.outcome ?? recordedOutcome(change), whoDecided(change, context));
+  }
+}
+
+/** The outcome of a call whose decision came after another one. */
+export const lateOutcome = (change: Change, context: Pick<ChangeContext, 'principal'>): EndedOutcome =>
+  withNotes(outcomeOfState(change, context, { page: undefined }), [
+    say`An earlier decision stands${change.decision === undefined ? words('') : say`: ${decisionText(change)}`}. This one changed nothing.`,
+  ]);
+
+/** The decision as a clause for people: `"bob" accepted this at 2026-11-20T10:04:00Z`. */
+export function decisionText({ decision, decidedAt, madeAt }: Pick<Change, 'decision' | 'decidedAt' | 'madeAt'>): SafeText {
+  const { kind = 'approved', person, way } = decision ?? {};
+  const byWhom = person === undefined ? words('somebody') : quoted(person, 100);
+  const who = kind === 'withdrawn' ? words(way === 'program' ? 'a program' : 'its caller') : byWhom;
+  return say`${who} ${words(deeds[kind])} this at ${time(new Date(decidedAt ?? madeAt).toISOString())}`;
+}
+
+const deeds = { approved: 'accepted', declined: 'declined', withdrawn: 'withdrew' } as const satisfies Record<
+  Decision['kind'],
+  string
+>;
+
+/** Ways in which a person other than the agent's user may have decided. */
+const isOnPage = ({ decision }: Change) => decision?.way === 'page';
+
+/** Notes for the agent about who decided: the name if the caller may see it, otherwise that it was a person on the page. */
+function whoDecided(change: Change, { principal }: Pick<ChangeContext, 'principal'>): readonly SafeText[] {
+  const { person } = change.decision ?? {};
+  if (!isOnPage(change)) return [];
+  const mayKnow = visibleCaller(principal) === undefined || person === principal?.name;
+  const who = mayKnow && person !== undefined ? quoted(person, 100) : words('A person on the page');
+  return [say`${who} decided on this plan.`];
+}
+
+function waitingAnswer(change: Change, { page }: Pick<ChangeDependencies, 'page'>): Success {
+  const { id, tool, options, mode, expiresAt } = change;
+  const address = options.onPage ? addressOf(id, page) : undefined;
+  const whom = whoDecides(mode, options, page?.kind ?? 'none');
+  const step = options.byConfirmation
+    ? say`If the user says yes to the plan, call confirm_change with this changeId and thing ${quoted(thingOf(change), 200)}.`
+    : say`Call get_change again later.`;
+  return {
+    summary: say`This plan of ${own(tool)} still waits for ${whom}.`,
+    outcome: 'waiting',
+    changeId: id,
+    planExpires: new Date(expiresAt).toISOString(),
+    ...(address !== undefined && { decideAt: address }),
+    next: next('user', 'decide', say`${step} To take the plan back, call withdraw_change.`),
+    warnings: [],
+    requestIds: {},
+  };
+}
+
+const underWayAnswer = (change: Change, context: Pick<ChangeContext, 'principal'>): Success => ({
+  summary: say`Somebody has decided on this plan of ${own(change.tool)}. The outcome is not known yet.`,
+  outcome: 'waiting',
+  changeId: change.id,
+  next: next('agent', 'wait', 'Call get_change again in a few seconds.'),
+  warnings: [],
+  notes: whoDecided(change, context),
+  requestIds: {},
+});
+
+function declinedOutcome(change: Change): EndedOutcome {
+  const { decision = { kind: 'withdrawn', way: 'withdrawn' } as const, state, tool, id } = change;
+  const refusal = refusalOf(change, decision);
+  const problems = [...refusal.problems];
+  if (decision.reason !== undefined) problems.push(reasonText(decision.reason));
+  const outcome = state === 'declined' ? 'declined' : 'withdrawn';
+  return refusedChange(tool, new Refusal(refusal.code, problems, { ...refusal.more, changeId: id, outcome }));
+}
+
+/** Makes the outcome of a change whose own outcome was too long to be kept. All texts of the row are quoted. */
+function recordedOutcome(change: Change): EndedOutcome {
+  const { id, what, state, ending = {}, begunAt } = change;
+  const { status, code, requestIds = {}, failed } = ending;
+  const description = quoted(what, 500);
+  const failure = (facts: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next' | 'outcome'>): EndedOutcome => ({
+    kind: 'failed',
+    failure: { ...facts, changeId: id, problems: code === undefined ? [] : [say`its code is ${quoted(code, 100)}`], status, requestIds },
+  });
+  const tell = next('nobody', 'none', forAgent('Tell the user the outcome, the code and the request IDs.'));
+  switch (state) {
+    case 'rejected':
+      return failure({ summary: say`The cloud refused this: ${description}.`, code: `Http${status ?? ''}`, mayHaveHappened: false, next: tell, outcome: 'rejected' });
+    case 'not sent':
+      return failure({ summary: say`This was not sent: ${description}.`, code: 'NotSent', mayHaveHappened: false, next: tell, outcome: 'not sent' });
+    case 'unknown':
+      return failure({
+        summary: say`Nobody knows whether this was carried out: ${description}.`,
+        code: 'OutcomeUnknown',
+        mayHaveHappened: true,
+        outcome: 'unknown',
+        next: next('user', 'check', 'Do not repeat it. Have the user look in the console whether it was carried out.'),
+      });
+    default: {
+      const inPart = failed === undefined ? words('') : say`, but ${failed.count} of its entries failed`;
+      return {
+        kind: 'succeeded',
+        success: {
+          summary: sentence(say`the cloud accepted this earlier${inPart}: ${description}.`),
+          outcome: failed === undefined ? 'accepted' : 'partly',
+          changeId: id,
+          ...(failed !== undefined && { failed: { count: failed.count, codes: failed.codes.map((each) => quoted(each, 100)), names: [] } }),
+          ...(begunAt !== undefined && { sentAt: new Date(begunAt).toISOString() }),
+          next: tell,
+          warnings: [say`The answer of the cloud was not kept.`],
+          requestIds,
+        },
+      };
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import { resolveAccount } from '../calls/account.js';
+import type { EndedOutcome } from '../calls/outcome.js';
+import { Refusal } from '../calls/refusal.js';
+import { next } from '../tools/next.js';
+import { own, say } from '../util/safe-text.js';
+import type { Change } from './change.js';
+import { awaitEnd, lateOutcome, outcomeOfState } from './change-state.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import { type Click, type Decided, decide, decisionOfClick, refusalOfClick, refusalOfConfirmation } from './decide.js';
+import { findChange } from './find-change.js';
+import { againstConfirming } from './refusals.js';
+import { idInProof, isProofOf } from './proof.js';
+import { isWayOf } from './required-consent.js';
+
+/** This file has what can be done with a change by its ID: read, withdraw and confirm it, and click on its plan. */
+
+type Result = EndedOutcome | Refusal;
+
+/** Reads a change of the caller, and waits for its end. Auditors read the changes of everybody. */
+export async function getChange(
+  id: string,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Result> {
+  const change = await findChange(id, context, dependencies, { mayBeOfOthers: true });
+  if (change instanceof Refusal) return change;
+  return outcomeOfState(await awaitEnd(change, context, dependencies), context, dependencies);
+}
+
+/** Withdraws a waiting change of the caller. */
+export async function withdrawChange(
+  id: string,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Result> {
+  const change = await findChange(id, context, dependencies);
+  if (change instanceof Refusal) return change;
+  const decided = await decide(change, { kind: 'withdrawn', way: 'withdrawn' }, context, dependencies);
+  if (decided.kind === 'refused') return decided;
+  // A repeated call finds what its first attempt has withdrawn.
+  const isWithdrawn = decided.kind === 'decided' || decided.change.state === 'withdrawn';
+  return isWithdrawn ? withdrawnOutcome(change) : lateOutcome(decided.change, context);
+}
+
+const withdrawnOutcome = ({ tool, id }: Change): EndedOutcome => ({
+  kind: 'succeeded',
+  success: {
+    summary: say`The plan of ${own(tool)} is withdrawn; nothing was sent.`,
+    outcome: 'withdrawn',
+    changeId: id,
+    next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
+    warnings: [],
+    requestIds: {},
+  },
+});
+
+/**
+ * Carries out a waiting change whose plan the agent has shown to the user, who said yes. Works in the modes that take the agent's word for it.
+ * @param thing the name that the plan shows, so that a general permission to call the tool is no consent to any change
+ */
+export async function confirmChange(
+  { id, thing }: { readonly id: string; readonly thing: string },
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Result> {
+  const change = await findChange(id, context, dependencies);
+  if (change instanceof Refusal) return change;
+  if (change.state !== 'waiting') return lateOutcome(change, context);
+  const refusal =
+    refusalOfConfirmation(change, thing, context.client) ??
+    (await againstConfirming(change, context, dependencies));
+  if (refusal !== undefined) return refusal;
+  const decided = await decide(change, { kind: 'approved', way: 'confirmed' }, context, dependencies);
+  return decided.kind === 'late' ? lateOutcome(decided.change, context) : outcomeOf(decided);
+}
+
+const outcomeOf = (decided: Exclude<Decided, { kind: 'late' }>): Result =>
+  decided.kind === 'decided' ? decided.outcome : decided;
+
+/** Finds the change that a proof of this server names, which a view brings back. */
+export async function findByProof(
+  proof: string,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Change | Refusal> {
+  const id = idInProof(proof);
+  const change = id === undefined ? undefined : await findChange(id, context, dependencies);
+  if (change === undefined) return new Refusal('ClickRefused');
+  if (change instanceof Refusal) return change.code === 'UnknownChange' ? new Refusal('PlanExpired') : change;
+  return isProofOf(change, proof) ? change : new Refusal('ClickRefused');
+}
+
+/** The outcome of a change as a view or a page shows it. Waits for the end of a change that is decided. */
+export async function stateForView(
+  change: Change,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<EndedOutcome> {
+  const last = change.state === 'waiting' ? change : await awaitEnd(change, context, dependencies);
+  return outcomeOfState(last, context, dependencies);
+}
+
+/**
+ * Decides on a change by a person's click. Whether the person may see the change is checked before.
+ * @param context the caller of the change, with its present scopes
+ */
+export async function clickOnChange(
+  change: Change,
+  click: Click,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Decided> {
+  if (change.state !== 'waiting') return { kind: 'late', change };
+  if (change.isExpired) return new Refusal('PlanExpired');
+  const refusal = refusalOfMode(change, click, context, dependencies) ?? refusalOfClick(change, click);
+  return refusal ?? decide(change, decisionOfClick(change, click), context, dependencies);
+}
+
+/** The setting may have changed since the plan was shown. */
+function refusalOfMode(
+  { tool, args }: Change,
+  { where }: Click,
+  { principal }: ChangeContext,
+  { accounts, operations }: ChangeDependencies,
+): Refusal | undefined {
+  const operation = operations.find(({ name }) => name === tool);
+  const resolution = operation && resolveAccount(accounts, operation, args, principal);
+  if (resolution?.kind !== 'found') return undefined;
+  const { confirm } = resolution.account;
+  return isWayOf(confirm, where === 'view' ? 'clicked' : 'page')
+    ? undefined
+    : new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${own(confirm)} by now, and this click does not count`]);
+}
+

@@ -1,0 +1,63 @@
+import type { Budget } from '../calls/account.js';
+import type { CallBudget } from '../calls/call-budget.js';
+import { Refusal } from '../calls/refusal.js';
+import { next } from '../tools/next.js';
+import { reasonOf } from '../util/log.js';
+import { counted, forReader, join, type SafeText, say, time } from '../util/safe-text.js';
+import type { BudgetState } from './change.js';
+import type { ChangeDependencies } from './context.js';
+
+/**
+ * Returns a sentence for the plan about the budget, if there is one: `This is change 2 of 5 that are possible within 1 hour.`
+ * @returns a refusal if the budget is spent or cannot be counted, except for a call that only wants the plan
+ */
+export async function checkBudget(
+  { key, limit }: CallBudget,
+  { tool, planOnly }: { readonly tool: string; readonly planOnly: boolean },
+  { store, log }: Pick<ChangeDependencies, 'store' | 'log'>,
+): Promise<SafeText | Refusal | undefined> {
+  if (limit === undefined) return undefined;
+  const state = await store.budgetState(key, limit).catch((error: unknown) => {
+    log('error', 'journal', { tool, error: reasonOf(error) });
+    return undefined;
+  });
+  if (state === undefined && planOnly) return undefined;
+  if (state === undefined) return new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
+
+  if (state.left > 0) {
+    const number = limit.mostChanges - state.left + 1;
+    return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
+  }
+
+  // With `planOnly`, the plan is shown even if the budget is spent, with the reason why the change cannot be sent.
+  const refusal = budgetSpent(limit, state.nextAt);
+  if (!planOnly) return refusal;
+  return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
+}
+
+/** The refusal of a change beyond its budget. Without `nextAt`, the budget is 0, so no change is ever possible. */
+export function budgetSpent(limit: Budget, nextAt: BudgetState['nextAt']): Refusal {
+  if (nextAt === undefined)
+    return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {
+      next: next(
+        'operator',
+        'configure',
+        forReader({
+          agent:
+            'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+          person: 'Only the person who runs this server can change the setting.',
+          // For the person who runs this server, at its command line.
+          operator: 'Call with --plan to see the plan.',
+        }),
+      ),
+    });
+  const possibleAt = new Date(nextAt).toISOString();
+  return new Refusal('BudgetSpent', [
+    say`CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${time(possibleAt)}`,
+  ]);
+}
+
+function spanOf({ windowMs }: Budget): SafeText {
+  const minutes = windowMs / 60_000;
+  return minutes % 60 === 0 ? counted(minutes / 60, 'hour') : counted(minutes, 'minute');
+}

@@ -1,0 +1,273 @@
+import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
+import { forAgent, type Next, next } from '../tools/next.js';
+import type { FinalReply } from '../transport/signed-client.js';
+import { sentences } from '../util/human.js';
+import type { Log } from '../util/log.js';
+import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import {
+  type FailedEntries,
+  failedEntries,
+  failedNames,
+  failedSentence,
+  isAll,
+  unmentionedEntries,
+} from '../calls/failed-entries.js';
+import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from '../calls/failure.js';
+import { stepAfterAccepted } from './follow-change.js';
+import { missingWarning, truncateRecord } from '../calls/read-record.js';
+import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from '../calls/read-reply.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
+import { type Change, type DecisionWay, decisionWays, type EndState, type Ending, noEarlierChange } from './change.js';
+
+/** The result of a change that was sent, or was about to be sent. */
+export type ChangeResult =
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | {
+      readonly kind: 'accepted';
+      readonly answer: Exclude<Answer, { kind: 'failed' }>;
+      /** The entries that failed, if some but not all entries of the change did. */
+      readonly failed?: FailedEntries | undefined;
+      /** Number of requested entries about which the answer says nothing. 0 for an answer that cannot be read. */
+      readonly unmentioned: number;
+    };
+
+/**
+ * Reads the reply to a change. Never rejects. An answer that cannot be read counts as accepted, unless it leaves open whether the API got the
+ * request.
+ */
+export async function readResult(call: SentCall, reply: FinalReply, log: Log): Promise<ChangeResult> {
+  try {
+    return resultOf(call, await readAnswer(call, reply));
+  } catch (error) {
+    log('error', 'unexpected', faultFacts(call.operation, error));
+    return resultOf(call, answerAfterFault(call, reply, error));
+  }
+}
+
+function resultOf(call: SentCall, answer: Answer): ChangeResult {
+  if (answer.kind === 'failed') return answer;
+  if (answer.kind === 'unusable')
+    return answer.mayHaveFailed
+      ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange) }
+      : { kind: 'accepted', answer, unmentioned: 0 };
+
+  const { operation, input } = call;
+  const { record, exchange } = answer;
+  const failed = failedEntries(operation, input, record);
+  if (failed !== undefined && isAll(failed)) return { kind: 'failed', failure: allFailed(call, failed, exchange) };
+  return { kind: 'accepted', answer, failed, unmentioned: unmentionedEntries(operation, input, record, failed) };
+}
+
+/** The answer to a change after a fault of the operation or of this server. The status still tells whether the cloud accepted the change. */
+function answerAfterFault(call: SentCall, reply: FinalReply, error: unknown): Answer {
+  const failed: Answer = { kind: 'failed', failure: serverFault(call, error) };
+  if (reply.kind === 'failed') return failed;
+  const { attempts, response } = reply;
+  const { status } = response;
+  const isAccepted = status >= 200 && status < 300 && !mayAnswerWithErrors(call.operation);
+  if (!isAccepted) return failed;
+  const exchange = { status, requestIds: {}, attempts };
+  return { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false };
+}
+
+/** The state and the ending of a result, as they are stored. */
+export function endingOf(result: ChangeResult): { readonly state: EndState; readonly ending: Ending } {
+  if (result.kind === 'accepted') {
+    const { answer, failed } = result;
+    const { status, requestIds } = answer.exchange;
+    if (failed === undefined) return { state: 'accepted', ending: { status, requestIds } };
+    return { state: 'partly', ending: { status, requestIds, failed: { count: failed.count, codes: failed.codes } } };
+  }
+
+  const { mayHaveHappened, status, serviceSays, requestIds } = result.failure;
+  const code = serviceSays?.code ?? result.failure.code;
+  // Without a status, the request did not reach the service.
+  const stateIfNotMade = status === undefined ? 'not sent' : 'rejected';
+  const state = mayHaveHappened === true ? 'unknown' : stateIfNotMade;
+  return { state, ending: { status, code, requestIds } };
+}
+
+/** A change that was sent. */
+interface SentChange {
+  readonly call: ResolvedChange;
+  readonly change: Change;
+  /** ISO 8601, UTC. */
+  readonly sentAt: string;
+}
+
+/** The result as the caller gets it. */
+export function outcomeOf(result: ChangeResult, sent: SentChange, log: Log): EndedOutcome {
+  if (result.kind === 'failed') return result;
+  const { answer } = result;
+  const { operation, change } = sent.call;
+  if (answer.kind === 'usable' && answer.missingFields.length > 0)
+    log('debug', 'answer', { tool: operation.name, lacks: answer.missingFields });
+  return {
+    kind: 'succeeded',
+    success: acceptedSuccess({ ...sent, ...result }, log),
+    view: { kind: 'ended', continues: change.continues, isSandbox: sent.change.plan.sandbox === true },
+  };
+}
+
+/** A change that the cloud accepted, with the cloud's answer. */
+interface AcceptedChange extends SentChange, Omit<Extract<ChangeResult, { kind: 'accepted' }>, 'kind'> {}
+
+/** Puts an accepted change into words. The change counts as accepted even if nothing of the answer can be read. */
+function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
+  const { answer } = accepted;
+  if (answer.kind === 'unusable') return withoutAnswer(accepted, answer.problem);
+  try {
+    return withAnswer(accepted, answer);
+  } catch (error) {
+    log('error', 'unexpected', faultFacts(accepted.call.operation, error));
+    return withoutAnswer(accepted, mistakeText(error));
+  }
+}
+
+const withoutAnswer = (accepted: AcceptedChange, problem: SafeText): Success => ({
+  summary: say`The cloud accepted this (HTTP status ${accepted.answer.exchange.status}): ${accepted.change.plan.summary}`,
+  ...circumstances(accepted),
+  next: nextOf(accepted),
+  ...exchangeFacts(accepted),
+  warnings: [...planWarnings(accepted), say`The answer cannot be read, because ${problem}.`],
+});
+
+/** Puts an accepted change with its answer into words. Failed entries and contradictions come first, because they need attention. */
+function withAnswer(
+  accepted: AcceptedChange,
+  { record, warnings, missingFields }: Extract<Answer, { kind: 'usable' }>,
+): Success {
+  const { call, failed, unmentioned } = accepted;
+  const { operation, change, input, endpoint } = call;
+
+  // For example `region "jp-east-1" instead of "jp-east-3"`.
+  const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
+  const isContradicted = contradictions.length > 0;
+  const contradictionText = join(contradictions, '; ');
+  const summary = sentences(
+    failed !== undefined && failedSentence(failed),
+    isContradicted &&
+      say`The change was accepted, but its answer contradicts what was asked for: ${contradictionText}.`,
+    operation.summarize(record, input),
+  );
+  const nextOfOperation = operation.next?.(record, input, call.isOffered);
+  const shown = truncateRecord(record, operation.exact);
+  return {
+    // The summary comes first because some hosts pass on only the beginning of the structure.
+    summary: join(summary, ' '),
+    ...circumstances(accepted),
+    next: nextOf(accepted, contradictions, nextOfOperation),
+    ...exchangeFacts(accepted),
+    warnings: [
+      ...sentences(isContradicted && say`The answer says ${contradictionText}.`),
+      ...sentences(unmentioned > 0 && say`The answer does not say what became of ${entriesText(unmentioned)}.`),
+      ...planWarnings(accepted),
+      ...missingWarning(missingFields, operation.tellIfMissing),
+      ...warnings,
+      ...shown.warnings,
+    ],
+    answer: shown.record,
+  };
+}
+
+/** The outcome of an accepted change, the consent to it, its time and place, and its effects. */
+function circumstances({
+  change: { plan, decision },
+  sentAt,
+  failed,
+}: AcceptedChange): Omit<Success, 'summary' | 'next' | 'requestIds' | 'warnings'> {
+  const codes = failed?.codes.map(quotedShort) ?? [];
+  const names = failed?.names.map(quotedShort) ?? [];
+  return {
+    outcome: failed === undefined ? 'accepted' : 'partly',
+    ...(failed !== undefined && { failed: { count: failed.count, codes, names } }),
+    ...(decision !== undefined && { consent: words(decisionWays[decision.way]) }),
+    sentAt,
+    where: plan.where,
+    effects: plan.consequences,
+  };
+}
+
+/** The request IDs of the service, and the attempts if there were several. */
+const exchangeFacts = ({ answer }: AcceptedChange) => {
+  const { requestIds, attempts } = answer.exchange;
+  return { requestIds, ...(attempts.length > 1 && { attempts }) };
+};
+
+const quotedShort = (text: string): SafeText => quoted(text, 200);
+
+/** Kinds of consent to a plan that an earlier call has returned to the caller. */
+const shownBefore: readonly DecisionWay[] = ['confirmed', 'clicked', 'page'];
+
+/** The warnings of the plan, unless the caller got them with the plan before. */
+const planWarnings = ({ change: { decision, plan } }: AcceptedChange) =>
+  decision !== undefined && shownBefore.includes(decision.way) ? [] : plan.warnings;
+
+const entriesText = (count: number): SafeText => say`${count} ${words(count === 1 ? 'entry' : 'entries')}`;
+
+/** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
+function nextOf(
+  { call, change: { repeats }, answer, failed, unmentioned }: AcceptedChange,
+  contradictions: readonly SafeText[] = [],
+  nextOfOperation?: Next,
+): Next {
+  if (contradictions.length > 0) return stepAfterContradiction;
+  if (isRepetition(repeats)) return stepAfterAllowedRepeat(call.verificationHint);
+  if (failed !== undefined) return stepAfterFailedEntries(failed, unmentioned);
+
+  const tellOutcome = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
+  if (nextOfOperation !== undefined) {
+    const { who, action, text } = nextOfOperation;
+    return next(who, action, join([tellOutcome, text], ' '));
+  }
+  return stepAfterAccepted(call, tellOutcome, answer.kind === 'usable' ? answer.record : undefined);
+}
+
+/** The step if the answer contradicts the request. */
+const stepAfterContradiction = next(
+  'user',
+  'check',
+  say`${forReader({
+    agent: 'Do not call again. Tell the user what was asked for and what the answer says, and have them look',
+    person: 'Look',
+  })} in the console which of the two is there: it may cost money, wanted or not.`,
+);
+
+/** True if `repeats` is the ID of an earlier change: see `NewChange.repeats` for the other values. */
+const isRepetition = (repeats: string | boolean) => typeof repeats === 'string' && repeats !== noEarlierChange;
+
+const stepAfterAllowedRepeat = (verificationHint: SafeText): Next =>
+  next(
+    'user',
+    'check',
+    forReader({
+      agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
+      person: say`The same change was sent before, so check in the console that there is only one: ${verificationHint}.`,
+    }),
+  );
+
+/** The step if some entries of the change failed, and the others were accepted. */
+function stepAfterFailedEntries(failed: FailedEntries, unmentioned: number): Next {
+  const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
+  const names = failedNames(failed) ?? entriesText(failed.count);
+  const callAgainForThese = forReader({
+    agent: 'Only if they want it, call again for these entries alone',
+    person: 'Try again only for these',
+  });
+  const others =
+    unmentioned === 0
+      ? words('the others are done')
+      : say`the answer does not say what became of ${entriesText(unmentioned)}`;
+  return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: ${others}.`);
+}
+
+/** Adds notes to an outcome: about other changes, about the person who decided, or about the journal entry of this change. */
+export function withNotes(outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome {
+  if (newNotes.length === 0) return outcome;
+  if (outcome.kind === 'failed') {
+    const { failure } = outcome;
+    return { ...outcome, failure: { ...failure, notes: [...(failure.notes ?? []), ...newNotes] } };
+  }
+  const { success } = outcome;
+  return { ...outcome, success: { ...success, notes: [...(success.notes ?? []), ...newNotes] } };
+}

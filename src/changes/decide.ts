@@ -1,0 +1,122 @@
+import type { EndedOutcome } from '../calls/outcome.js';
+import { declinedByAnother, Refusal, refusedChange } from '../calls/refusal.js';
+import { type SafeText, say, words } from '../util/safe-text.js';
+import { planInClientMs } from './add-change.js';
+import { shortestReadMs } from './ask-user.js';
+import { carryOut } from './carry-out.js';
+import type { Change, Decision } from './change.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import { reasonText } from './decline-reason.js';
+import { redactReason } from './redact-reason.js';
+import { isTyped } from './typed-name.js';
+
+/** This file has the verb `decide`, with which every decision on a waiting change ends: the first decision stands. */
+
+export type Decided =
+  /** This decision stands. `outcome` is what became of the change. */
+  | { readonly kind: 'decided'; readonly outcome: EndedOutcome }
+  /** An earlier decision stands. */
+  | { readonly kind: 'late'; readonly change: Change }
+  /** No decision was stored, and the change may still wait. */
+  | Refusal;
+
+/**
+ * Decides on a change and, if it is approved, carries it out.
+ * @param refusal the error with which a call ends after a decision against its change
+ * @param context the caller of the change, with its present scopes
+ */
+export async function decide(
+  change: Change,
+  decision: Decision,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+  refusal: Refusal = refusalOf(change, decision),
+): Promise<Decided> {
+  const { store, heldArguments, log } = dependencies;
+  const reason = await redactReason(decision.reason, change, context, dependencies);
+  const decided = await store.decide(change.id, { ...decision, reason });
+  if (decided.kind === 'gone') return new Refusal('UnknownChange');
+  if (decided.kind === 'late') return decided;
+  if (decided.kind === 'unwritable') {
+    log('error', 'journal', { tool: change.tool, id: change.id, error: decided.reason.text });
+    return new Refusal('StateUnavailable', [decided.reason], { changeId: change.id });
+  }
+  if (decision.kind === 'approved')
+    return { kind: 'decided', outcome: await carryOut(decided.change, context, dependencies) };
+
+  heldArguments.delete(change.id);
+  const problems = [...refusal.problems];
+  if (reason !== undefined) problems.push(reasonText(reason));
+  if (decided.isUnwritten === true && decision.kind === 'declined') problems.push(unwrittenNote);
+  const outcomes = { declined: 'declined', withdrawn: 'withdrawn' } as const;
+  const shown = { ...refusal.more, changeId: change.id, outcome: outcomes[decision.kind] };
+  return { kind: 'decided', outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
+}
+
+const unwrittenNote = words(
+  'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
+);
+
+/** The refusal that tells of a decision against a change. */
+export function refusalOf({ mode }: Pick<Change, 'mode'>, { kind, way }: Decision): Refusal {
+  if (way === 'program') return new Refusal('NobodyAsked');
+  if (kind === 'withdrawn') return new Refusal('Withdrawn');
+  const problems = [declines[way] ?? words('this plan was declined')];
+  // With `approval`, the person who decides is never the user.
+  return mode === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
+}
+
+const declines: Readonly<Partial<Record<Decision['way'], SafeText>>> = {
+  asked: words('the user declined'),
+  clicked: words('the user clicked "Do nothing"'),
+  page: words('a person on the page clicked "Do nothing"'),
+};
+
+/** A click on a plan, in a view or on the page. */
+export interface Click {
+  readonly decision: 'accept' | 'decline';
+  readonly where: 'view' | 'page';
+  /** Name of the signed-in person at the page. */
+  readonly person?: string | undefined;
+  /** The person's reason for declining. */
+  readonly reason?: string | undefined;
+  /** The name that the person typed to confirm a deletion. */
+  readonly typedName?: string | undefined;
+}
+
+/** Returns the refusal of a click that does not count, so that the change still waits; undefined if it counts. */
+export function refusalOfClick({ options, ageMs, typedName }: Change, click: Click): Refusal | undefined {
+  const isInView = click.where === 'view';
+  if (isInView ? !options.byClick : !options.onPage) return new Refusal('ClickRefused');
+  if (isInView && ageMs > planInClientMs) return new Refusal('PlanExpired');
+  // No person reads a plan in less than `shortestReadMs`, so a program has clicked.
+  if (ageMs < shortestReadMs) return new Refusal('NobodyAsked', [say`the click came after ${ageMs} ms`]);
+  if (click.decision === 'accept' && !isTyped(typedName, click.typedName)) return new Refusal('WrongName');
+  return undefined;
+}
+
+/** The decision of a click that counts. */
+export function decisionOfClick({ ageMs }: Change, { decision, where, person, reason }: Click): Decision {
+  const way = where === 'view' ? 'clicked' : 'page';
+  const record = { way, answeredAfterMs: ageMs, person } as const;
+  return decision === 'accept' ? { kind: 'approved', ...record } : { kind: 'declined', ...record, reason };
+}
+
+/** Returns the refusal of a confirmation by the agent that does not count; undefined if it counts. `thing` is the name that the plan shows. */
+export function refusalOfConfirmation(
+  { options, ageMs, client: planningClient, subject, tool }: Change,
+  thing: string,
+  client: string,
+): Refusal | undefined {
+  if (!options.byConfirmation) return new Refusal('NotConfirmable');
+  if (ageMs > planInClientMs) return new Refusal('PlanExpired');
+  if (client !== planningClient)
+    return new Refusal('NotConfirmable', [say`the plan was made for another client of this caller`]);
+  if (thing.trim() !== thingOf({ subject, tool }).trim())
+    return new Refusal('WrongName', [say`thing is not the name that the plan shows`]);
+  return undefined;
+}
+
+/** The name that `confirm_change` takes: of the thing that would change, or of the tool if the operation names no thing. */
+export const thingOf = ({ subject, tool }: Pick<Change, 'subject' | 'tool'>): string => subject?.name ?? tool;
+

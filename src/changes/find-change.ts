@@ -1,0 +1,30 @@
+import { auditScope, type Principal } from '../calls/policy.js';
+import { Refusal } from '../calls/refusal.js';
+import { reasonOf, shownReason } from '../util/log.js';
+import { say } from '../util/safe-text.js';
+import type { Change } from './change.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+
+/** Finds a change of the caller, or of anybody for a caller who may read all changes and only reads. */
+export async function findChange(
+  id: string,
+  { principal }: Pick<ChangeContext, 'principal'>,
+  { store, log }: Pick<ChangeDependencies, 'store' | 'log'>,
+  { mayBeOfOthers = false } = {},
+): Promise<Change | Refusal> {
+  let change: Change | undefined;
+  try {
+    change = await store.find(id);
+  } catch (error) {
+    log('error', 'journal', { id, error: reasonOf(error) });
+    return stateUnavailable(id, error);
+  }
+  if (change === undefined) return new Refusal('UnknownChange');
+  return change.caller === principal?.name || (mayBeOfOthers && isAuditor(principal)) ? change : new Refusal('UnknownChange');
+}
+
+const isAuditor = (principal: Principal | undefined) => principal?.scopes.includes(auditScope) === true;
+
+/** The refusal if the store cannot be read, so that the caller can ask for the state again. */
+export const stateUnavailable = (changeId: string, error: unknown): Refusal =>
+  new Refusal('StateUnavailable', [say`${shownReason(error)}`], { changeId });

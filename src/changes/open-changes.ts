@@ -1,0 +1,84 @@
+import type { ResolvedChange } from '../calls/resolved-call.js';
+import type { Operation } from '../tools/define-operation.js';
+import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
+import { digestOf } from '../util/digest.js';
+import { leavesOf, textsAt, valueAt } from '../util/objects.js';
+import { defined, duration, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import type { Change, State, Subject } from './change.js';
+
+/** This file describes other changes of a caller that matter to a plan: of the same thing, or by the same operation a moment ago. */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns the thing that a change is about; undefined if the operation does not declare which arguments identify it. */
+export function subjectOf({ name: tool, change }: Operation, account: string, input: Fields): Subject | undefined {
+  const values = (change?.identifies ?? []).map((path) =>
+    path.includes('[]') ? textsAt(input, path) : valueAt(input, path),
+  );
+  // The last identifying argument is the name of the thing.
+  const name = values.at(-1);
+  return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;
+}
+
+const deeds: Readonly<Record<State, SafeText>> = {
+  waiting: words('waits'),
+  approved: words('was approved'),
+  begun: words('is being sent'),
+  accepted: words('was accepted'),
+  partly: words('was accepted in part'),
+  rejected: words('was rejected'),
+  'not sent': words('was not sent'),
+  unknown: words('ended unknown'),
+  declined: words('was declined'),
+  withdrawn: words('was withdrawn'),
+};
+
+/**
+ * Describes another change beside the plan of `call`: `Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.` If it is of another thing:
+ * `create_bucket of "orders" ended unknown 2 min ago; this would be another one, "orders-eu".`
+ */
+export function openChangeText(
+  other: Pick<Change, 'tool' | 'args' | 'subject' | 'state' | 'madeAt' | 'decidedAt' | 'endedAt'>,
+  call: Pick<ResolvedChange, 'operation' | 'endpoint' | 'input' | 'args'>,
+  now: Date,
+): SafeText {
+  const subject = subjectOf(call.operation, call.endpoint.account, call.input);
+  return otherChangeText(other, { args: call.args, subject }, call.operation, now);
+}
+
+/** As `openChangeText`, beside a plan that is stored. */
+export function otherChangeText(
+  { args, subject, state, madeAt, decidedAt, endedAt }: Parameters<typeof openChangeText>[0],
+  plan: { readonly args: Fields; readonly subject?: Subject | undefined },
+  operation: Pick<Operation, 'input'> | undefined,
+  now: Date,
+): SafeText {
+  const at = state === 'waiting' ? madeAt : (endedAt ?? decidedAt ?? madeAt);
+  const age = duration(Math.max(0, (now.getTime() - at) / 1000));
+  const deed = deeds[state];
+  const name = quoted(subject?.name ?? '', 100);
+  if (subject?.digest === plan.subject?.digest)
+    return say`Another plan for ${name} ${deed} (${differencesOf(args, plan.args, operation)}), ${age} ago.`;
+  const another = plan.subject === undefined ? words('another one') : say`another one, ${quoted(plan.subject.name, 100)}`;
+  return say`The same operation for ${name} ${deed} ${age} ago; this would be ${another}.`;
+}
+
+/** Maximum number of differences in a sentence. */
+const mostDifferences = 5;
+
+/** Describes how another plan differs, with its values of the differing arguments: `disk size 100 GB`. */
+function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, 'input'> | undefined): SafeText {
+  const values = new Map(leavesOf(args));
+  const otherValues = [...leavesOf(other)];
+  const differing = otherValues.filter(([path, value]) => values.get(path) !== value);
+  if (differing.length === 0)
+    return words(otherValues.length === values.size ? 'the same change' : 'with fewer arguments');
+  const schema = operation?.input();
+  const texts = differing.slice(0, mostDifferences).map(([path, value]) => {
+    const name = (schema && fieldInWords(schema, path)) ?? path;
+    const text = typeof value === 'string' ? quoted(value, 40) : defined(JSON.stringify(value));
+    const unit = schema && fieldUnit(schema, path);
+    return say`${defined(name)} ${text}${defined(unit === undefined ? '' : ` ${unit}`)}`;
+  });
+  return join(texts, ', ');
+}

@@ -1,0 +1,31 @@
+import { resolveAccount } from '../calls/account.js';
+import { resolveCall, secretsIn } from '../calls/resolve-call.js';
+import { createRedactor } from '../transport/redact.js';
+import type { Change } from './change.js';
+import { argumentsOf } from './carry-out.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import { boundedReason } from './decline-reason.js';
+
+/**
+ * Shortens a person's reason for declining, and removes the secrets of the change from it. Without the operation, or if its call cannot be made
+ * any more, a reason is kept only if the operation takes no secrets.
+ */
+export async function redactReason(
+  reason: string | undefined,
+  change: Change,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<string | undefined> {
+  const text = boundedReason(reason);
+  const operation = dependencies.operations.find(({ name }) => name === change.tool);
+  if (text === undefined || operation === undefined) return undefined;
+  try {
+    const args = argumentsOf(change, dependencies);
+    const resolution = resolveAccount(dependencies.accounts, operation, args, context.principal);
+    const call = await resolveCall(operation, resolution, context, dependencies);
+    const keys = await call.endpoint.keys.current().catch(() => undefined);
+    return createRedactor([...secretsIn(call), keys?.secretAccessKey, keys?.sessionToken]).clean(text);
+  } catch {
+    return operation.secrets === undefined ? text : undefined;
+  }
+}

@@ -1,0 +1,84 @@
+import type { EarlierCall } from '../calls/outcome.js';
+import { Refusal } from '../calls/refusal.js';
+import type { Effect } from '../tools/define-operation.js';
+import { callAgain, type Next, next } from '../tools/next.js';
+import { forReader, type SafeText, say, time, words } from '../util/safe-text.js';
+import type { Change } from './change.js';
+import { type FollowedCall, stepToVerify } from './follow-change.js';
+import { isOfAnother } from './may-see.js';
+
+/** An earlier change. A caller learns the facts of its own changes, and of another caller's change only that it exists. */
+export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
+
+/** Reduces a change to the facts that `viewer` may know: the caller, or undefined if it may see the changes of all callers. */
+export function earlierOf(change: Change, viewer: string | undefined): Earlier {
+  if (isOfAnother(change, viewer)) return { kind: 'another' };
+  const { state, begunAt, madeAt, ending } = change;
+  const outcomes = { begun: 'not ended', unknown: 'unknown' } as const;
+  const outcome = state === 'begun' || state === 'unknown' ? outcomes[state] : 'accepted';
+  const sentAt = new Date(begunAt ?? madeAt).toISOString();
+  return { kind: 'own', call: { outcome, sentAt, requestIds: ending?.requestIds ?? {} } };
+}
+
+/** The earlier change as a clause. */
+function earlierClause(earlier: Earlier): SafeText {
+  if (earlier.kind === 'another') return words('another caller sent the same change before');
+  const clauses = {
+    accepted: 'the same call was accepted before',
+    unknown: 'the same call was sent before, and its outcome is unknown',
+    'not ended': 'the same call was sent before and has not ended',
+  } as const;
+  return words(clauses[earlier.call.outcome]);
+}
+
+/** The warning on a plan that would repeat an earlier change. */
+export function repeatWarning(earlier: Earlier): SafeText {
+  const sent = earlier.kind === 'own' ? say` It was sent at ${time(earlier.call.sentAt)}.` : words('');
+  return say`This is a repeat: ${earlierClause(earlier)}.${sent}`;
+}
+
+/** Descriptions of a repetition, which complete `Call again with allowRepeat: true only if, having heard that, they ask for`. */
+const repetitions = {
+  read: 'another call',
+  create: 'a second one',
+  alter: 'the same change once more',
+  delete: 'the same deletion once more',
+} as const satisfies Readonly<Record<Effect, string>>;
+
+/** The refusal of an unintended repetition. */
+export function repeated(earlier: Earlier, call: FollowedCall): Refusal {
+  return new Refusal('Repeated', [], {
+    reason: earlierClause(earlier),
+    next: stepAfterRepetition(earlier, call),
+    ...(earlier.kind === 'own' && { earlier: earlier.call }),
+  });
+}
+
+function stepAfterRepetition(earlier: Earlier, call: FollowedCall): Next {
+  // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
+  const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
+  // There is no case for a rejected or declined change, because it never counts as the earlier change.
+  switch (outcome) {
+    case 'not ended':
+      return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
+    case 'accepted': {
+      const { operation, change } = call;
+      const isBilled = operation.effect === 'create' && change.costsMoney;
+      const repetition = say`${words(repetitions[operation.effect])}${words(isBilled ? ', billed separately' : '')}`;
+      const text = forReader({
+        agent: say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${repetition}.`,
+        person: say`Try again with allowRepeat: true only for ${repetition}.`,
+      });
+      return next('user', 'decide', text);
+    }
+    case 'unknown': {
+      // A person reads: `When ten minutes have passed since then, look in the console for a server "wiki". Only if it is not there and you still want it, try
+      // again with allowRepeat: true.` The wait is for the cloud, which may list a new thing only minutes after the earlier call.
+      const { who, action, text } = stepToVerify(call, {
+        beforeLook: words('When ten minutes have passed since then,'),
+        howToRepeat: say`${callAgain} with allowRepeat: true`,
+      });
+      return next(who, action, say`Nobody knows whether the earlier call was carried out. ${text}`);
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import type { CallOutcome } from '../calls/outcome.js';
+import { Refusal } from '../calls/refusal.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
+import { waitForPerson } from '../calls/waiting.js';
+import { callAgain, next } from '../tools/next.js';
+import { forReader, say } from '../util/safe-text.js';
+import { addChange } from './add-change.js';
+import { type Asked, askUser, readResponse } from './ask-user.js';
+import { carryOut } from './carry-out.js';
+import type { Change } from './change.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import { decide } from './decide.js';
+import type { Brought } from './elicitor.js';
+import { findChange } from './find-change.js';
+import { ofCallerOrClient } from './may-see.js';
+import { type PlannedChange, planChange } from './plan-change.js';
+import { answerWithPlan } from './plan-result.js';
+import { runPreflight } from './preflight.js';
+import { idInProof, isProofOf } from './proof.js';
+import { type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
+import { lateOutcome } from './change-state.js';
+import { takeVisit } from './visit-page.js';
+
+/** This file has the verb `plan`: the call of a tool that changes something, up to its decision. */
+
+/**
+ * Runs the call of a change. Returns its outcome if there is consent, or else the plan or a question to the user.
+ * @param unasked the waiting change of an earlier question, which the client could not ask. The new plan replaces it
+ */
+export async function runChange(
+  call: ResolvedChange,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+  unasked?: Change,
+): Promise<CallOutcome | Refusal> {
+  const replaced = unasked ?? (await findReplaced(call, context, dependencies));
+  if (replaced instanceof Refusal) return replaced;
+  const prepared = showsPlan(call, context) ? await runPreflight(call, context, dependencies) : call;
+  if (prepared.kind !== 'change') return prepared;
+
+  const asking = { ...context, elicitor: unasked === undefined ? context.elicitor : undefined };
+  const attempt = await planInTurn(prepared, replaced, asking, dependencies);
+  switch (attempt.kind) {
+    case 'planned':
+      return answerWithPlan(attempt.step, attempt.planned, replaced, context, dependencies);
+    case 'notAsked':
+      return runChange(call, context, dependencies, attempt.change);
+    case 'decided':
+      return outcomeOfDecision(attempt, context, dependencies);
+    default:
+      return attempt;
+  }
+}
+
+/** True if the call ends with a plan or a question. False if the change needs no further consent. */
+const showsPlan = ({ account: { confirm }, control: { planOnly } }: ResolvedChange, { agreed }: ChangeContext) =>
+  planOnly || (agreed !== true && confirm !== 'off');
+
+type Attempt =
+  | Exclude<CallOutcome, { kind: 'inputRequired' }>
+  | Asked
+  | { readonly kind: 'planned'; readonly planned: PlannedChange; readonly step: Extract<ConsentStep, { kind: 'plan' }> }
+  | Refusal;
+
+/**
+ * Plans a change, and asks the user if that is the way to consent. A new question waits for its turn until the caller's earlier questions are
+ * answered, because their answers may change its plan.
+ */
+async function planInTurn(
+  call: ResolvedChange,
+  replaced: Change | undefined,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Attempt> {
+  const { account, control } = call;
+  const mayAsk = context.elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
+  if (!mayAsk) return planAndAsk(call, replaced, context, dependencies);
+  // While the call waits for a person, it frees its place among the concurrent calls.
+  return waitForPerson(context, async () => {
+    using _turn = await dependencies.questions.enter(context.principal?.name);
+    return await planAndAsk(call, replaced, context, dependencies);
+  });
+}
+
+async function planAndAsk(
+  call: ResolvedChange,
+  replaced: Change | undefined,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Attempt> {
+  const planned = await planChange(call, replaced, context, dependencies);
+  if (planned instanceof Refusal) return planned;
+  const step = await consentStep(planned, context, dependencies);
+  dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: context.principal?.name });
+  switch (step.kind) {
+    case 'refuse':
+      return new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
+    case 'given': {
+      const options = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
+      const approved = { kind: 'approved', way: step.way } as const;
+      const added = await addChange(planned, { options, approved, replaced }, context, dependencies);
+      return added.kind === 'refused' ? added : carryOut(added.change, context, dependencies);
+    }
+    case 'ask':
+      return context.elicitor === undefined
+        ? new Refusal('NeedsHuman')
+        : askUser(planned, context.elicitor, replaced, context, dependencies);
+    case 'plan':
+      return { kind: 'planned', planned, step };
+  }
+}
+
+const reconnect = next(
+  'user',
+  'configure',
+  say`This server does not know what the client can do: its session is missing, or was not made by this server. ${forReader({ agent: 'Have the user reconnect', person: 'Reconnect' })} the client to this server, then ${callAgain}.`,
+);
+
+/** Chooses the next step towards consent to a plan, from the facts about the account, the call and the client. */
+async function consentStep(
+  { call: { account, control }, question }: PlannedChange,
+  context: ChangeContext,
+  { page, store }: ChangeDependencies,
+): Promise<ConsentStep> {
+  const { elicitor, hasView = false, agreed = false, isUnknownClient = false } = context;
+  // A plan that is too long has no question. A program that has answered in place of this client's user before would answer again.
+  const canBeAsked =
+    question !== undefined && !(await store.isAnsweredByProgram(ofCallerOrClient(context)).catch(() => true));
+  const questionIfClientAsks = canBeAsked ? 'fits' : 'unfit';
+  const questionOtherwise = isUnknownClient ? 'unknown' : 'none';
+  return decideConsent({
+    mode: account.confirm,
+    planOnly: control.planOnly,
+    question: elicitor === undefined ? questionOtherwise : questionIfClientAsks,
+    hasView,
+    page: page?.kind ?? 'none',
+    agreed,
+  });
+}
+
+/**
+ * Finds the waiting change that the argument `replaces` names. Returns undefined if the argument is absent, or if that change has been decided or
+ * has expired, because the call is then simply a new plan.
+ */
+async function findReplaced(
+  { operation, args, control: { replaces, planOnly } }: ResolvedChange,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<Change | undefined | Refusal> {
+  if (replaces === undefined) return undefined;
+  // A call with `planOnly` does not carry out its own plan, so the other plan has to stay.
+  if (planOnly) return notReplaced(say`replaces: does nothing together with planOnly`);
+  const change = await findChange(replaces, context, dependencies);
+  if (change instanceof Refusal)
+    return change.code === 'UnknownChange' ? notReplaced(say`replaces: there is no such change of this caller`) : change;
+  if (change.tool !== operation.name || change.args.account !== args.account)
+    return notReplaced(say`replaces: that change is of another tool or account`);
+  return change.state === 'waiting' && !change.isExpired ? change : undefined;
+}
+
+const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
+  new Refusal('InvalidArguments', [problem], {
+    next: next('agent', 'call', 'Call without replaces, or with the changeId of the other plan exactly as it was given. No plan was withdrawn.'),
+  });
+
+/** Decides on a change by the response of a person, and returns the outcome of the call. */
+async function outcomeOfDecision(
+  { change, decision, refusal }: Extract<Asked, { kind: 'decided' }>,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<CallOutcome | Refusal> {
+  const decided = await decide(change, decision, context, dependencies, refusal);
+  if (decided.kind === 'decided') return decided.outcome;
+  return decided.kind === 'late' ? lateOutcome(decided.change, context) : decided;
+}
+
+/**
+ * Takes what a call brings back from the person whom an earlier call asked.
+ * @returns the change itself if the client could not ask, so that the call plans again
+ */
+export async function takeBrought(
+  brought: Exclude<Brought, { kind: 'nothing' }>,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<CallOutcome | Refusal | { readonly kind: 'notAsked'; readonly change: Change }> {
+  const { proof } = brought;
+  const id = idInProof(proof);
+  const change = id === undefined ? new Refusal('UnknownChange') : await findChange(id, context, dependencies);
+  if (change instanceof Refusal) return change;
+  if (!isProofOf(change, proof)) return new Refusal('UnknownChange');
+  if (!change.options.byForm) return takeVisit(change, brought.visit, context, dependencies);
+  if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, context);
+
+  const asked = readResponse(change, brought.responseTo, proof);
+  return asked.kind === 'decided' ? outcomeOfDecision(asked, context, dependencies) : asked;
+}

@@ -1,0 +1,73 @@
+import type { CallOutcome, EndedOutcome } from '../calls/outcome.js';
+import { Refusal } from '../calls/refusal.js';
+import { unlessStopped, waitForPerson } from '../calls/waiting.js';
+import { errorName } from '../util/log.js';
+import { join, type SafeText, say } from '../util/safe-text.js';
+import { shortestReadMs } from './ask-user.js';
+import type { Change } from './change.js';
+import { awaitEnd, lateOutcome, outcomeOfState } from './change-state.js';
+import type { ChangeContext, ChangeDependencies } from './context.js';
+import { decide } from './decide.js';
+import type { Guide, Visit } from './elicitor.js';
+
+/** This file sends the client's user to the page with a plan. Opening the page is never consent. */
+
+const aboutPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
+
+/**
+ * Sends the user to the page, and waits for the decision there.
+ * @param lines the first lines of the plan
+ * @param answer the answer with the plan, if there is no decision
+ */
+export async function visitPage(
+  change: Change,
+  { proof, address, lines, answer }: { readonly proof: string; readonly address: string; readonly lines: readonly SafeText[]; readonly answer: EndedOutcome },
+  guide: Guide,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<CallOutcome | Refusal> {
+  const message = join([...lines, aboutPage], '\n');
+  const askedAt = dependencies.now().getTime();
+  const visit = await send(message, address, guide, change.tool, context, dependencies);
+  if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, state: proof };
+  const answeredAfterMs = dependencies.now().getTime() - askedAt;
+  const outcome = await takeVisit({ ...change, ageMs: answeredAfterMs }, visit, context, dependencies);
+  return outcome.kind === 'succeeded' && outcome.success.outcome === 'waiting' ? answer : outcome;
+}
+
+/** Asks the user to open the page. An error counts as `cancelled`: the agent then gives the user the link. */
+async function send(
+  message: SafeText,
+  address: string,
+  guide: Guide,
+  tool: string,
+  context: ChangeContext,
+  { log }: ChangeDependencies,
+): Promise<Visit | 'later'> {
+  const ask = () => unlessStopped(context.stop, (signal) => guide.send(message, address, signal));
+  try {
+    return await waitForPerson(context, ask);
+  } catch (error) {
+    // A refusal is expected, on shutdown or if too many calls wait for people, so it is not logged.
+    if (!(error instanceof Refusal)) log('error', 'unexpected', { tool, error: errorName(error) });
+    return 'cancelled';
+  }
+}
+
+/** Takes the user's response to the request to open the page. A user who has opened the page decides there, so the call waits for that. */
+export async function takeVisit(
+  change: Change,
+  visit: Visit,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+): Promise<EndedOutcome | Refusal> {
+  // A response that came so early that a program sent it does not count.
+  if (visit === 'declined' && change.ageMs >= shortestReadMs && change.state === 'waiting') {
+    const refusal = new Refusal('Declined', [say`the user declined to open the page`]);
+    const decided = await decide(change, { kind: 'declined', way: 'asked' }, context, dependencies, refusal);
+    if (decided.kind === 'decided') return decided.outcome;
+    return decided.kind === 'late' ? lateOutcome(decided.change, context) : decided;
+  }
+  const last = visit === 'opened' ? await awaitEnd(change, context, dependencies) : change;
+  return outcomeOfState(last, context, dependencies);
+}

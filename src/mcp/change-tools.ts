@@ -1,0 +1,101 @@
+import * as z from 'zod';
+import type { Accounts } from '../calls/account.js';
+import type { EndedOutcome } from '../calls/outcome.js';
+import { Refusal, refusedChange } from '../calls/refusal.js';
+import type { ChangeTools } from '../call-stack.js';
+import type { ChangeContext } from '../changes/context.js';
+import { mayConfirm } from '../changes/required-consent.js';
+import type { Operation } from '../tools/define-operation.js';
+import { lazy } from '../util/objects.js';
+import { quoted, say } from '../util/safe-text.js';
+
+/** This file has the tools that take the ID of a change: to read it, to withdraw it, and to confirm its plan. */
+
+const changeId = { type: 'string' as const, description: 'From the plan.' };
+
+const getChange = {
+  name: 'get_change',
+  title: 'Read a change',
+  description: 'What became of a change, or whom it waits for. Waits up to 25 s for its end.',
+  inputSchema: {
+    type: 'object' as const,
+    properties: { changeId },
+    required: ['changeId'],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+};
+
+const withdrawChange = {
+  ...getChange,
+  name: 'withdraw_change',
+  title: 'Withdraw a change',
+  description: 'Takes a waiting plan back, if the user no longer wants it.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+};
+
+const confirmChange = {
+  name: 'confirm_change',
+  title: 'Confirm a change',
+  description: 'Carries a plan out, only after the user has seen it and said yes, and if its "next" names this tool.',
+  inputSchema: {
+    type: 'object' as const,
+    properties: { changeId, thing: { type: 'string' as const, description: 'The name that "next" gives.' } },
+    required: ['changeId', 'thing'],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+};
+
+type ChangeTool = typeof getChange | typeof confirmChange;
+
+/** All tools of this file. No other tool may have one of their names. */
+export const changeToolNames: readonly string[] = [getChange.name, withdrawChange.name, confirmChange.name];
+
+/**
+ * The tools of changes for a caller. A caller who may not change anything, because its accounts only read, can still read earlier changes.
+ * @param offered the operations that the caller may use
+ * @param all all operations of this server
+ */
+export function changeToolsFor(offered: readonly Operation[], all: readonly Operation[], accounts: Accounts): readonly ChangeTool[] {
+  const isChange = ({ effect }: Operation) => effect !== 'read';
+  if (!offered.some(isChange)) {
+    const onlyReads = accounts.all.some(({ policy }) => policy.readOnly) && all.some(isChange);
+    return onlyReads ? [getChange] : [];
+  }
+  const isConfirmable = accounts.all.some(({ policy, confirm }) => !policy.readOnly && mayConfirm(confirm));
+  return isConfirmable ? [getChange, withdrawChange, confirmChange] : [getChange, withdrawChange];
+}
+
+const argumentSchemas = lazy(() => ({
+  id: z.strictObject({ changeId: z.string().max(100) }),
+  confirmation: z.strictObject({ changeId: z.string().max(100), thing: z.string().max(2_000) }),
+}));
+
+/** Calls one of the tools of changes. */
+export async function callChangeTool(
+  name: string,
+  args: unknown,
+  changes: ChangeTools,
+  context: ChangeContext,
+): Promise<EndedOutcome> {
+  if (name === confirmChange.name) {
+    const { data, error } = argumentSchemas().confirmation.safeParse(args);
+    return data === undefined
+      ? invalid(name, error)
+      : changes.confirm({ id: data.changeId, thing: data.thing }, context);
+  }
+  const { data, error } = argumentSchemas().id.safeParse(args);
+  if (data === undefined) return invalid(name, error);
+  return name === withdrawChange.name ? changes.withdraw(data.changeId, context) : changes.get(data.changeId, context);
+}
+
+const invalid = (name: string, error: z.ZodError | undefined): EndedOutcome =>
+  refusedChange(
+    name,
+    new Refusal(
+      'InvalidArguments',
+      (error?.issues ?? []).map(({ path, message }) => say`${quoted(path.join('.') || 'arguments', 60)}: ${quoted(message, 200)}`),
+    ),
+  );
+
