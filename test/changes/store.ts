@@ -58,7 +58,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
   };
   const begin = async (changes: Partial<NewChange> = {}, by = store) => {
     const id = await approve(changes, by);
-    return { id, begun: await by.begin(id, {}) };
+    return { id, begun: await by.begin(id, { ifUnknown: {} }) };
   };
   /** A change that was sent, with its end. */
   const carryOut = async (state: EndState, changes: Partial<NewChange> = {}, by = store) => {
@@ -101,7 +101,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       const decision: Decision = { ...yes, person: odd, reason: odd, answeredAfterMs: 12, isDismissed: false };
       await store.decide(change.id, decision);
       time += 1000;
-      await store.begin(change.id, {});
+      await store.begin(change.id, { ifUnknown: {} });
       time += 1000;
       const ending = {
         status: 200,
@@ -135,7 +135,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
         await add({ id: 'a' });
         expect(await store.find(id)).toBeUndefined();
         expect(await store.decide(id, yes)).toEqual({ kind: 'gone' });
-        expect(await store.begin(id, {})).toEqual({ kind: 'notApproved' });
+        expect(await store.begin(id, { ifUnknown: {} })).toEqual({ kind: 'notApproved' });
       },
     );
 
@@ -187,9 +187,9 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       const id = await add();
       const other = open();
       await other.decide(id, yes);
-      expect(await store.begin(id, {})).toEqual({ kind: 'notApproved' });
+      expect(await store.begin(id, { ifUnknown: {} })).toEqual({ kind: 'notApproved' });
       expect(await stateOf(id)).toBe('approved');
-      const begun = await Promise.all([other.begin(id, {}), other.begin(id, {})]);
+      const begun = await Promise.all([other.begin(id, { ifUnknown: {} }), other.begin(id, { ifUnknown: {} })]);
       expect(begun.map(({ kind }) => kind).sort()).toEqual(['begun', 'notApproved']);
     });
 
@@ -197,7 +197,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       const id = await add();
       if (state === 'declined') await store.decide(id, no);
       if (state === 'withdrawn') await store.decide(id, { kind: 'withdrawn', way: 'withdrawn' });
-      expect(await store.begin(id, {})).toEqual({ kind: 'notApproved' });
+      expect(await store.begin(id, { ifUnknown: {} })).toEqual({ kind: 'notApproved' });
       expect(await stateOf(id)).toBe(state);
     });
 
@@ -206,7 +206,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       const off: Decision = { kind: 'approved', way: 'off' };
       const added = await store.add(change, { lifetimeMs, approved: off });
       expect(added).toMatchObject({ kind: 'added', change: { state: 'approved', decision: off }, replaced: false });
-      expect((await store.begin(change.id, {})).kind).toBe('begun');
+      expect((await store.begin(change.id, { ifUnknown: {} })).kind).toBe('begun');
     });
 
     test('is too late for an expired plan, which is erased an hour later', async () => {
@@ -339,7 +339,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       const { id } = await begin();
       expect(await store.find(id)).toMatchObject({ state: 'not sent', ending: { code: 'duplicate' } });
       expect((await store.duplicateOf('same'))?.id).toBe(first);
-      expect(await store.begin(id, {})).toEqual({ kind: 'notApproved' });
+      expect(await store.begin(id, { ifUnknown: {} })).toEqual({ kind: 'notApproved' });
     });
 
     test('may repeat the change that its plan named, or any, but no later one', async () => {
@@ -357,7 +357,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
     test('of many at once in several processes, one begins', async () => {
       const stores = Array.from({ length: 8 }, () => open());
       const all = await Promise.all(stores.map(async (each) => ({ each, id: await approve({}, each) })));
-      const kinds = await Promise.all(all.map(async ({ each, id }) => (await each.begin(id, {})).kind));
+      const kinds = await Promise.all(all.map(async ({ each, id }) => (await each.begin(id, { ifUnknown: {} })).kind));
       expect(kinds.sort()).toEqual(['begun', ...Array(7).fill('duplicate')]);
     });
   });
@@ -366,7 +366,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
     const budget = { mostChanges: 2, windowMs: 60 * minute };
     const spend = async (changes: Partial<NewChange> = {}, by = store) => {
       const id = await approve({ requestKey: newChange().id, ...changes }, by);
-      return { id, begun: await by.begin(id, { budget }) };
+      return { id, begun: await by.begin(id, { budget, ifUnknown: {} }) };
     };
 
     test('of two changes lets a third begin when one was rejected, or when one left the window', async () => {
@@ -600,7 +600,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       expect(await stateOf(waiting)).toBe('waiting');
       expect(await store.recover()).toEqual([]);
       // The process had only seemed to be gone.
-      expect(await gone.begin(approved, {})).toEqual({ kind: 'notApproved' });
+      expect(await gone.begin(approved, { ifUnknown: {} })).toEqual({ kind: 'notApproved' });
       await gone.end(begun.id, 'accepted', {});
       expect(await stateOf(begun.id)).toBe('accepted');
     });
