@@ -27,6 +27,11 @@ export interface Agent {
 export interface Principal {
   /** At most 255 characters. */
   readonly name: string;
+  /**
+   * Identifies the person behind the caller. The same in all clients of that person, unlike the name, which some issuers choose for each client.
+   * Undefined if the token lacks the claim.
+   */
+  readonly personId?: string | undefined;
   readonly scopes: readonly string[];
   readonly agent?: Agent | undefined;
 }

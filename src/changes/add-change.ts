@@ -84,6 +84,7 @@ function rowOf(
   return {
     id,
     caller: principal?.name,
+    personId: principal?.personId,
     scopes: principal?.scopes,
     agent: principal?.agent,
     client,

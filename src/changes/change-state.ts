@@ -57,12 +57,15 @@ async function poll(
   return change;
 }
 
-/** The outcome of a change as its caller, or an auditor, learns it. */
-export function outcomeOfState(
+/** The outcome of a change as its caller, or an auditor, learns it: with a note about who decided. */
+export const outcomeOfState = (
   change: Change,
   context: Pick<ChangeContext, 'principal'>,
   dependencies: Pick<ChangeDependencies, 'page'>,
-): EndedOutcome {
+): EndedOutcome => withNotes(stateOf(change, dependencies), whoDecided(change, context));
+
+/** What became of a change, or what it waits for. */
+export function stateOf(change: Change, dependencies: Pick<ChangeDependencies, 'page'>): EndedOutcome {
   const { state, ending, tool, id } = change;
   switch (state) {
     case 'waiting':
@@ -70,12 +73,12 @@ export function outcomeOfState(
       return { kind: 'succeeded', success: waitingAnswer(change, dependencies) };
     case 'approved':
     case 'begun':
-      return { kind: 'succeeded', success: underWayAnswer(change, context) };
+      return { kind: 'succeeded', success: underWayAnswer(change) };
     case 'declined':
     case 'withdrawn':
-      return withNotes(declinedOutcome(change), whoDecided(change, context));
+      return declinedOutcome(change);
     default:
-      return withNotes(ending?.outcome ?? recordedOutcome(change), whoDecided(change, context));
+      return ending?.outcome ?? recordedOutcome(change);
   }
 }
 
@@ -129,13 +132,12 @@ function waitingAnswer(change: Change, { page }: Pick<ChangeDependencies, 'page'
   };
 }
 
-const underWayAnswer = (change: Change, context: Pick<ChangeContext, 'principal'>): Success => ({
-  summary: say`Somebody has decided on this plan of ${own(change.tool)}. The outcome is not known yet.`,
+const underWayAnswer = ({ tool, id }: Change): Success => ({
+  summary: say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
   outcome: 'waiting',
-  changeId: change.id,
+  changeId: id,
   next: next('agent', 'wait', 'Call get_change again in a few seconds.'),
   warnings: [],
-  notes: whoDecided(change, context),
   requestIds: {},
 });
 

@@ -101,6 +101,8 @@ export interface NewChange {
   readonly id: string;
   /** Name of the caller, if callers are authenticated. */
   readonly caller: string | undefined;
+  /** See `Principal.personId`. */
+  readonly personId?: string | undefined;
   /** The caller's scopes when the plan was made. */
   readonly scopes?: readonly string[] | undefined;
   readonly agent?: Agent | undefined;

@@ -5,11 +5,11 @@ export type DecisionPage =
   /** A page with a sign-in. Anyone may see the address of a plan, because it allows nothing without signing in. */
   | {
       readonly kind: 'signIn';
-      readonly addressOf: (nonce: string) => string;
+      readonly addressOf: (id: string) => string;
       readonly announce: (announcement: Announcement) => void;
     }
   /** A page in the browser on this machine. Its address stays secret, because anyone who has the address can decide. */
-  | { readonly kind: 'local'; readonly show: () => void };
+  | { readonly kind: 'local'; readonly show: (id: string) => void };
 
 /** The message that a plan waits for a decision. */
 export interface Announcement {
@@ -22,5 +22,5 @@ export interface Announcement {
 }
 
 /** The address of a plan on the sign-in page. Undefined for the local page, whose address is secret, and if there is no page. */
-export const addressOf = (nonce: string, page: DecisionPage | undefined): string | undefined =>
-  page?.kind === 'signIn' ? page.addressOf(nonce) : undefined;
+export const addressOf = (id: string, page: DecisionPage | undefined): string | undefined =>
+  page?.kind === 'signIn' ? page.addressOf(id) : undefined;

@@ -93,8 +93,8 @@ async function openOptions(
 }
 
 /** Opens the page in the browser of this machine, or announces the change to the people who sign in to the page. */
-function announce({ tool, caller, plan }: Change, pageUrl: string | undefined, page: DecisionPage | undefined): void {
-  if (page?.kind === 'local') page.show();
+function announce({ id, tool, caller, plan }: Change, pageUrl: string | undefined, page: DecisionPage | undefined): void {
+  if (page?.kind === 'local') page.show(id);
   else if (pageUrl !== undefined)
     page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt: pageUrl });
 }

@@ -1,6 +1,6 @@
 import { type ConsentMode, consentModes } from '../calls/account.js';
 import { type SafeText, type Wording, words } from '../util/safe-text.js';
-import type { DecisionOptions, DecisionWay } from './change.js';
+import type { Change, DecisionOptions, DecisionWay } from './change.js';
 import type { DecisionPage } from './decision-page.js';
 
 /** This file decides who may agree to a change, in each mode of CLOUDOPS_CONFIRM. */
@@ -145,27 +145,39 @@ function optionsOf({ mode, planOnly, question, hasView, page }: ConsentRequest):
   };
 }
 
-/** The facts about a plan, and about the person who would decide on it on the page. */
-interface PageDecision {
-  /** The mode of the plan's account. */
-  readonly mode: ConsentMode;
-  /** The person for whom the change is, by whom callers and people are compared. Undefined if callers are not authenticated. */
-  readonly caller: string | undefined;
+/** The caller of a change. Both fields are undefined if callers are not authenticated. */
+type Caller = Pick<Change, 'caller' | 'personId'>;
+
+/** A person who would decide on the page. */
+interface Decider {
   /** Name of the signed-in person. Undefined for the person at this machine. */
   readonly person: string | undefined;
+  /** See `Principal.personId`. */
+  readonly personId: string | undefined;
   /** Set if the person has the scope `cloudops:approve`. */
   readonly mayApprove: boolean;
 }
 
-/** Returns the reason why a person may not decide on a plan on the page; undefined if the person may. */
-export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: PageDecision): SafeText | undefined {
-  const isOwnChange = caller === person;
+/** True if a person is the caller of a change. Names may differ between the clients of one person, so IDs are compared if both are known. */
+export const isOwnChange = ({ caller, personId }: Caller, person: Omit<Decider, 'mayApprove'>): boolean =>
+  personId === undefined || person.personId === undefined ? caller === person.person : personId === person.personId;
+
+/**
+ * Returns the reason why a person may not decide on a change on the page; undefined if the person may.
+ * @param mode the present mode of the change's account
+ */
+export function reasonAgainstDeciding(mode: ConsentMode, change: Caller, person: Decider): SafeText | undefined {
+  const isOwn = isOwnChange(change, person);
   switch (rules[mode].decidedBy) {
     case 'other':
-      if (!mayApprove) return words('Only somebody with the scope cloudops:approve decides here.');
-      return isOwnChange ? words('Your own changes are for somebody else to decide on.') : undefined;
+      if (!person.mayApprove) return words('Only somebody with the scope cloudops:approve decides here.');
+      if (change.caller !== undefined && (change.personId === undefined || person.personId === undefined))
+        return words(
+          'A token lacks the claim CLOUDOPS_HTTP_PERSON_CLAIM, so this server cannot tell whether the change is your own.',
+        );
+      return isOwn ? words('Your own changes are for somebody else to decide on.') : undefined;
     case 'user':
-      return isOwnChange || mayApprove ? undefined : words('This change was asked for by somebody else.');
+      return isOwn || person.mayApprove ? undefined : words('This change was asked for by somebody else.');
     case 'agent':
     case 'nobody':
       return words('This server does not leave decisions to this page.');

@@ -1,46 +1,44 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import { attemptsText } from '../calls/result-text.js';
+import { attemptsText, resultText } from '../calls/result-text.js';
 import type { Config } from '../config/load-config.js';
-import type { Elicitor, UserReply } from '../changes/elicitor.js';
+import type { Elicitor, FormResponse } from '../changes/elicitor.js';
 import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
-import { createConsentTokens } from '../consent/tokens.js';
-import { type Runtime, startRuntime } from '../runtime.js';
+import { callChangeTool, changeToolNames } from '../mcp/change-tools.js';
+import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
-import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
   type Command,
   type Invocation,
   layoutOf,
   notOneOf,
-  progressBar,
   type Terminal,
   UsageError,
   validConfig,
 } from './command.js';
 import { printLine, widthOf } from './layout.js';
+import { planForQuestion } from './plan-for-question.js';
 import { createSpinner, type Spinner } from './spinner.js';
 import { commandLog } from './terminal-log.js';
 
 /** `cloudops-mcp call` calls a tool without an MCP client. */
 export const callCommand: Command = {
-  usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--all] [--json]',
+  usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--json]',
   about: 'call a tool',
   details:
-    '--all shows every field of the answer, --json prints it for programs. ' +
+    '--json prints the data of the result in place of its text. ' +
     'Exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost, 6 done in part.',
   forChanges: {
     usage: ' [--plan] [--yes]',
     details: '--plan only shows the plan of a change, --yes agrees to it beforehand.',
   },
-  subjects: (operations) => operations.map(({ name }) => name),
   positionals: 2,
-  options: { account: 'value', plan: 'switch', yes: 'switch', all: 'switch', json: 'switch' },
+  options: { account: 'value', plan: 'switch', yes: 'switch', json: 'switch' },
   run: async (invocation) => {
     const { options, terminal } = invocation;
     const [tool = ''] = invocation.positionals;
@@ -60,23 +58,26 @@ export const callCommand: Command = {
   },
 };
 
-/** Prints a failure in words to stderr or, with `--json`, as JSON to stdout. Returns the exit code. */
+/** Prints the text of a failure to stderr or, with `--json`, its data to stdout. Returns the exit code. */
 function printFailure(tool: string, failure: Failure, { options, terminal }: Invocation): number {
   const { stdout, stderr } = terminal;
-  if (options.json === undefined) stderr.write(failureText(failure, layoutOf(terminal, 'stderr')));
+  // This person has just read the plan and declined it. With an HTTP status, the code "Declined" would be one of the cloud's own.
+  const isOwnDecline = failure.code === 'Declined' && failure.status === undefined;
+  const text = isOwnDecline ? 'Nothing was sent: you did not agree to it.' : resultText(failure);
+  if (options.json === undefined) stderr.write(`${text}\n`);
   else stdout.write(`${escapeJson(JSON.stringify({ ok: false, tool, failure }))}\n`);
   return failureCode(failure);
 }
 
 /**
- * Prints a success in words or, with `--json`, as JSON. Returns the exit code.
+ * Prints the text of a success or, with `--json`, its data. Returns the exit code.
  * @param isPlanOnly true if the call asked only for a plan
  */
 function printSuccess(
   tool: string,
   success: Success,
   { isPlanOnly }: { readonly isPlanOnly: boolean },
-  { options, operations, terminal }: Invocation,
+  { options, terminal }: Invocation,
 ): number {
   const { stdout, stderr } = terminal;
   const lacksConsent = outcomesWithoutConsent.includes(success.outcome) && !isPlanOnly;
@@ -87,8 +88,7 @@ function printSuccess(
     stdout.write(`${escapeJson(JSON.stringify({ ok: code === 0, tool, answer: success }))}\n`);
     return code;
   }
-  const operation = operations.find(({ name }) => name === tool);
-  stdout.write(successText(success, operation, layoutOf(terminal, 'stdout'), options.all !== undefined));
+  stdout.write(`${resultText(success)}\n`);
   // The change was wanted, so a note says why it was not sent. A plan with the outcome `waiting` needs no note: its text says where to decide.
   if (lacksConsent && success.outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
@@ -96,14 +96,14 @@ function printSuccess(
 }
 
 /** The exit code of a change without consent. */
-export const noConsentCode = 3;
+const noConsentCode = 3;
 /** Outcomes of a change without consent. With `planned`, nobody was asked. With `waiting`, a person can still decide. */
 const outcomesWithoutConsent: readonly (string | undefined)[] = ['planned', 'waiting'];
 
 /** The exit code of a call that neither failed nor lacks consent: 6 for a change that was done in part, and otherwise 0. */
-export const successCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
+const successCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
 
-export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
+function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
   // With an HTTP status, the code is the service's, which may have the same name as a code of this server.
   if (status !== undefined) return 1;
@@ -122,8 +122,10 @@ const consentCodes = [
   'PlanRefused',
 ];
 
-export interface Call {
-  readonly operation: Operation;
+interface Call {
+  /** Undefined for a tool of changes, such as `get_change`. */
+  readonly operation: Operation | undefined;
+  readonly tool: string;
   readonly args: unknown;
   readonly config: Config;
 }
@@ -133,13 +135,13 @@ export interface Call {
  * checks the arguments.
  * @throws UsageError
  */
-export async function readCall(invocation: Invocation): Promise<Call> {
+async function readCall(invocation: Invocation): Promise<Call> {
   const { positionals, options, operations, terminal } = invocation;
   const [tool = '', argument = '{}'] = positionals;
   // Problems of the configuration come first, because they may be the reason why the tool is unknown.
   const config = validConfig(invocation);
   const operation = operations.find(({ name }) => name === tool);
-  if (operation === undefined) {
+  if (operation === undefined && !changeToolNames.includes(tool)) {
     const tools = operations.map(({ name }) => name);
     throw new UsageError(notOneOf('tool', tool, tools));
   }
@@ -154,10 +156,10 @@ export async function readCall(invocation: Invocation): Promise<Call> {
 
   // JSON that is no object, such as `[1]`, gets no account, because the call refuses it anyway.
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
-  if (options.plan === undefined) return { operation, args, config };
-  if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
+  if (options.plan === undefined) return { tool, operation, args, config };
+  if (operation?.change === undefined) throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
   // `Object` accepts even JSON that is no object, so that every call with `--plan` has `planOnly` and cannot send a change.
-  return { operation, args: { ...Object(args), planOnly: true }, config };
+  return { tool, operation, args: { ...Object(args), planOnly: true }, config };
 }
 
 /** Reads the arguments from the command line, a file or stdin. Errors do not quote them, because they may hold a secret. */
@@ -181,7 +183,11 @@ async function readArguments(argument: string, stdin: Terminal['stdin']): Promis
 const graceMs = 1000;
 
 /** Makes the call, shows its progress, and asks for consent at the terminal, unless the user agreed beforehand with `--yes` (`agreed`). */
-async function execute({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
+async function execute(
+  { tool: name, operation, args, config }: Call,
+  agreed: boolean,
+  terminal: Terminal,
+): Promise<EndedOutcome> {
   const log = commandLog(config, terminal);
   const runtime = await startRuntime(config, terminal.version, log, terminal.now);
   const signal = terminal.abortOnSignal();
@@ -190,20 +196,17 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   // shown.
   const onUncaught = (error: unknown) => {
     log('error', 'crash', crashFacts(error));
-    const name = own(errorName(error));
-    printLine(terminal.stderr, say`warning: an error that nothing caught (${name}); the call goes on.`);
+    const kind = own(errorName(error));
+    printLine(terminal.stderr, say`warning: an error that nothing caught (${kind}); the call goes on.`);
   };
   process.on('uncaughtException', onUncaught);
 
   const spinner = createSpinner(terminal.stderr);
-  const tool = own(operation.name);
+  const tool = own(name);
   try {
-    // `stateKeys` sign tokens and, without CLOUDOPS_STATE_KEY, exist only in this process. `planKeys`, if defined, sign the planIds instead, so
-    // that later processes accept them.
-    const { stateKeys, planKeys } = runtime.server;
-    const noCaller = '';
-    const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);
     spinner.say(tool);
+    const client = `cloudops-mcp call ${terminal.version}`;
+    if (operation === undefined) return await callChangeTool(name, args, runtime.changes, { signal, client });
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
@@ -215,33 +218,16 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
         const failures = attemptsText(failedAttempts) ?? words('');
         spinner.say(say`${tool}: attempt ${failedAttempts.length + 1}; ${failures}`);
       },
-      tokens,
-      client: `cloudops-mcp call ${terminal.version}`,
+      client,
     });
     // Never happens: this outcome is for clients that send the user's answer with a second request, and the terminal answers at once.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
-    if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
-      warnIfPlanIdEndsWithProcess(config, runtime.server, terminal.stderr);
     return outcome;
   } finally {
     spinner.stop();
     await runtime.close(graceMs);
     process.off('uncaughtException', onUncaught);
   }
-}
-
-/** Warns if the planId is valid only in this process. */
-function warnIfPlanIdEndsWithProcess(
-  config: Config,
-  { stateKeys, planKeys = stateKeys }: Runtime['server'],
-  stderr: Terminal['stderr'],
-): void {
-  const { sandbox } = config;
-  // Without CLOUDOPS_STATE_KEY, `stateKeys` exist only in this process. They also sign planIds if the file with the key for planIds cannot be used.
-  const isSignedByProcess = config.stateKeys === undefined && planKeys() === stateKeys();
-  if (!sandbox && !isSignedByProcess) return;
-  const hint = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
-  printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${hint}`);
 }
 
 /** Shows whole plans and asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because nobody could answer. */
@@ -278,7 +264,7 @@ async function askForConsent(
   nameToType: string | undefined,
   terminal: Terminal,
   signal: AbortSignal,
-): Promise<UserReply> {
+): Promise<FormResponse> {
   const { stdin, stderr } = terminal;
   // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
   const lines = createInterface({ input: stdin, terminal: false, signal });
@@ -325,4 +311,11 @@ function pageText(tool: SafeText, args: unknown, pages: number, entries: number)
   if (expected > 0)
     return say`${exact(progressBar(entries / expected))} ${entries} of ${expected} parts, page ${pages}`;
   return say`${tool}: ${entries} entries, page ${pages}`;
+}
+
+/** A progress bar such as `██████░░░░`. `share` is 1 if all is done. */
+function progressBar(share: number): string {
+  const width = 30;
+  const full = Math.round(Math.min(1, Math.max(0, share)) * width);
+  return '█'.repeat(full) + '░'.repeat(width - full);
 }

@@ -1,10 +1,10 @@
 import { html, raw } from 'hono/html';
-import type { Risk } from '../changes/plan.js';
-import type { FoundPlan } from '../consent/plans.js';
-import { relatedPlans } from '../changes/open-changes.js';
+import type { Risk } from '../calls/outcome.js';
+import type { Change, State } from '../changes/change.js';
 import { countText, humanDuration } from '../util/human.js';
 import { textAt } from '../util/objects.js';
 import { counted, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
+import { relatedChanges } from './change-on-page.js';
 import { decisionPage, listScript, nameHtml, pageTop } from './decision-pages.js';
 import type { DecisionSession } from './decision-session.js';
 import type { Html } from './pages.js';
@@ -16,18 +16,18 @@ interface ListFilter {
   readonly group: 'caller' | 'account' | '';
 }
 
-interface PlanListOptions {
-  /** The plans that the person may see, oldest first. */
-  readonly plans: readonly FoundPlan[];
+interface ListOptions {
+  /** The changes that the person may see, oldest first. */
+  readonly changes: readonly Change[];
   /** True if accounts have names, which the list then shows. */
   readonly accountsAreNamed: boolean;
   readonly filter: ListFilter;
   readonly now: Date;
 }
 
-/** Maximum number of waiting plans on the page. */
+/** Maximum number of waiting changes on the page. */
 const longestList = 200;
-/** Maximum number of decided plans on the page. */
+/** Maximum number of decided changes on the page. */
 const longestHistory = 50;
 
 /** Reads the filter from the query of the page's address. Unknown groupings count as none. */
@@ -37,10 +37,9 @@ export const filterIn = (query: (name: string) => string | undefined): ListFilte
   group: (['caller', 'account'] as const).find((group) => group === query('group')) ?? '',
 });
 
-/** A plan with the values by which it is filtered and grouped. */
-interface ListedPlan {
-  /** The record in the store. Its field `plan` is the content that people read. */
-  readonly stored: FoundPlan;
+/** A change with the values by which it is filtered and grouped. */
+interface ListedChange {
+  readonly change: Change;
   /** Empty if callers are not authenticated. */
   readonly caller: string;
   /** Empty if accounts have no names. */
@@ -48,22 +47,22 @@ interface ListedPlan {
 }
 
 /** The page of changes. Waiting changes come first, by age, with all changes of the same thing together. Decided changes follow, newest first. */
-export function listPage(session: DecisionSession, { plans, accountsAreNamed, filter, now }: PlanListOptions): Html {
-  const all = plans.map((stored) => ({
-    stored,
-    caller: stored.caller ?? '',
-    account: (accountsAreNamed && textAt(stored.args, 'account')) || '',
+export function listPage(session: DecisionSession, { changes, accountsAreNamed, filter, now }: ListOptions): Html {
+  const all = changes.map((change) => ({
+    change,
+    caller: change.caller ?? '',
+    account: (accountsAreNamed && textAt(change.args, 'account')) || '',
   }));
   const filtered = all.filter((listed) => matches(listed, filter));
-  // `plans` is in the order of the requests, oldest first.
-  const waiting = togetherBySubject(filtered.filter(({ stored }) => stored.state === 'waiting'));
-  const decided = filtered.filter(({ stored }) => stored.state === 'decided').reverse();
+  // `changes` is in the order of the requests, oldest first.
+  const waiting = togetherBySubject(filtered.filter(({ change }) => change.state === 'waiting'));
+  const decided = filtered.filter(({ change }) => change.state !== 'waiting').reverse();
 
   // If all changes go to the sandbox, the page has one banner in place of a mark at each change.
-  const isAllSandbox = filtered.length > 0 && filtered.every(({ stored }) => stored.plan.sandbox === true);
+  const isAllSandbox = filtered.length > 0 && filtered.every(({ change }) => change.plan.sandbox === true);
   const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
-  const itemOf = (listed: ListedPlan) =>
-    planItem(listed, { related: relatedMarks(listed.stored, plans), marksSandbox: !isAllSandbox, now });
+  const itemOf = (listed: ListedChange) =>
+    listItem(listed, { related: relatedMarks(listed.change, changes), marksSandbox: !isAllSandbox, now });
 
   const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
   const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, filter.group, itemOf)}${decidedList(decided, itemOf)}`;
@@ -74,9 +73,9 @@ export function listPage(session: DecisionSession, { plans, accountsAreNamed, fi
 }
 
 function waitingList(
-  waiting: readonly ListedPlan[],
+  waiting: readonly ListedChange[],
   group: ListFilter['group'],
-  itemOf: (plan: ListedPlan) => Html,
+  itemOf: (listed: ListedChange) => Html,
 ): Html {
   const groups = groupsOf(waiting.slice(0, longestList), group).map(
     ({ name, members }) =>
@@ -85,34 +84,34 @@ function waitingList(
   return html`${groups}${hiddenCount(waiting.length, longestList)}`;
 }
 
-const decidedList = (decided: readonly ListedPlan[], itemOf: (plan: ListedPlan) => Html): Html | false =>
+const decidedList = (decided: readonly ListedChange[], itemOf: (listed: ListedChange) => Html): Html | false =>
   decided.length > 0 &&
   html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${hiddenCount(decided.length, longestHistory)}`;
 
-/** Orders plans so that all plans for the same thing follow directly after the first such plan. */
-function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] {
-  const keyOf = ({ stored }: ListedPlan) => stored.subject?.digest ?? stored.nonce;
-  const bySubject = new Map<string, ListedPlan[]>();
-  for (const listed of plans) bySubject.set(keyOf(listed), [...(bySubject.get(keyOf(listed)) ?? []), listed]);
+/** Orders changes so that all changes of the same thing follow directly after the first of them. */
+function togetherBySubject(changes: readonly ListedChange[]): readonly ListedChange[] {
+  const keyOf = ({ change }: ListedChange) => change.subject?.digest ?? change.id;
+  const bySubject = new Map<string, ListedChange[]>();
+  for (const listed of changes) bySubject.set(keyOf(listed), [...(bySubject.get(keyOf(listed)) ?? []), listed]);
   return [...bySubject.values()].flat();
 }
 
 /** A short text in a coloured frame, such as `Costs money`. */
 type Mark = readonly [cssClass: string, text: string];
 
-/** The marks that warn of other plans for the same thing. Only waiting plans get marks. */
-function relatedMarks(plan: FoundPlan, plans: readonly FoundPlan[]): readonly Mark[] {
-  if (plan.state !== 'waiting') return [];
-  const others = relatedPlans(plans, plan);
-  const isOlder = others.some(({ state, issuedAt }) => state === 'waiting' && issuedAt > plan.issuedAt);
-  const isOtherAccepted = others.some(({ state }) => state === 'decided');
+/** The marks that warn of other changes of the same thing. Only waiting changes get marks. */
+function relatedMarks(change: Change, changes: readonly Change[]): readonly Mark[] {
+  if (change.state !== 'waiting') return [];
+  const others = relatedChanges(change, changes);
+  const isOlder = others.some(({ state, madeAt }) => state === 'waiting' && madeAt > change.madeAt);
+  const isOtherAccepted = others.some(({ state }) => state !== 'waiting');
   const marks: Mark[] = [];
   if (isOlder) marks.push(['unknown', 'Older: a newer plan waits']);
   if (isOtherAccepted) marks.push(['unknown', 'Another plan was accepted']);
   return marks;
 }
 
-const matches = ({ caller, account }: ListedPlan, filter: ListFilter) =>
+const matches = ({ caller, account }: ListedChange, filter: ListFilter) =>
   (filter.caller === '' || filter.caller === caller) && (filter.account === '' || filter.account === account);
 
 /** Says how many changes the page leaves out, if there are more than `limit`. */
@@ -120,20 +119,20 @@ const hiddenCount = (count: number, limit: number) =>
   count > limit &&
   html`<p class="quiet">${countText(count - limit, 'other change')}, which this page does not show.</p>`;
 
-/** Groups plans by caller or account. Without a grouping, all plans are in one group without a name. */
-function groupsOf(plans: readonly ListedPlan[], group: ListFilter['group']) {
-  if (group === '') return plans.length === 0 ? [] : [{ name: undefined, members: plans }];
-  const names = [...new Set(plans.map((plan) => plan[group]))].sort();
+/** Groups changes by caller or account. Without a grouping, all changes are in one group without a name. */
+function groupsOf(changes: readonly ListedChange[], group: ListFilter['group']) {
+  if (group === '') return changes.length === 0 ? [] : [{ name: undefined, members: changes }];
+  const names = [...new Set(changes.map((listed) => listed[group]))].sort();
   return names.map((name) => ({
     name: name === '' ? 'Without a name' : nameHtml(name),
-    members: plans.filter((plan) => plan[group] === name),
+    members: changes.filter((listed) => listed[group] === name),
   }));
 }
 
 /** The form with the filters. A filter is offered if there are several callers or accounts, or if it is in use. */
-function filterForm(all: readonly ListedPlan[], filter: ListFilter): Html | false {
+function filterForm(all: readonly ListedChange[], filter: ListFilter): Html | false {
   const fields = (['caller', 'account'] as const).flatMap((name) => {
-    const values = [...new Set(all.map((plan) => plan[name]))].filter((value) => value !== '').sort();
+    const values = [...new Set(all.map((listed) => listed[name]))].filter((value) => value !== '').sort();
     return values.length > 1 || filter[name] !== '' ? [{ name, values }] : [];
   });
   if (fields.length === 0) return false;
@@ -162,31 +161,46 @@ const riskMarks: Readonly<Record<Risk, Mark>> = {
   'no way back': ['one-way', 'No way back'],
 };
 
+const underWay: Mark = ['', 'No outcome yet'];
+
+/** The marks of changes that were decided. */
+const stateMarks: Readonly<Record<Exclude<State, 'waiting'>, Mark>> = {
+  approved: underWay,
+  begun: underWay,
+  accepted: ['accepted', 'Accepted'],
+  partly: ['unknown', 'Done in part'],
+  rejected: ['rejected', 'Rejected by the cloud'],
+  'not sent': ['', 'Not sent'],
+  unknown: ['unknown', 'Outcome unknown'],
+  declined: ['', 'Declined'],
+  withdrawn: ['', 'Withdrawn'],
+};
+
 interface ItemOptions {
-  /** The marks that warn of other plans for the same thing. */
+  /** The marks that warn of other changes of the same thing. */
   readonly related: readonly Mark[];
   /** True if a change in the sandbox gets a mark of its own. */
   readonly marksSandbox: boolean;
   readonly now: Date;
 }
 
-/** The list item of a plan: the change as a link, its marks, and its facts. */
-function planItem({ stored, caller, account }: ListedPlan, { related, marksSandbox, now }: ItemOptions): Html {
-  const { nonce, plan: content, decision, issuedAt, expiresAt, state } = stored;
+/** The list item of a change: its plan as a link, its marks, and its facts. */
+function listItem({ change, caller, account }: ListedChange, { related, marksSandbox, now }: ItemOptions): Html {
+  const { id, plan, decision, madeAt, expiresAt, decidedAt, state } = change;
   const isWaiting = state === 'waiting';
 
   const marks: Mark[] = [...related];
-  if (isWaiting) marks.push(...content.risks.map((risk) => riskMarks[risk]));
-  else marks.push(statusMark(stored.outcome));
-  if (marksSandbox && content.sandbox === true) marks.push(['in-sandbox', 'Sandbox']);
+  if (isWaiting) marks.push(...plan.risks.map((risk) => riskMarks[risk]));
+  else marks.push(stateMarks[state]);
+  if (marksSandbox && plan.sandbox === true) marks.push(['in-sandbox', 'Sandbox']);
   const markElements = marks.map(([cssClass, text]) => html`<span class="${cssClass}">${text}</span> `);
 
   const inAccount = account !== '' && html`<span class="account">account ${nameHtml(account)}</span>`;
-  const asked = html`Asked for${caller !== '' && html` by ${nameHtml(caller)}`} ${ago(issuedAt, now)}`;
+  const asked = html`Asked for${caller !== '' && html` by ${nameHtml(caller)}`} ${ago(madeAt, now)}`;
   const expiry = isWaiting && html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`;
   const byPerson = decision?.person !== undefined && html` by ${nameHtml(decision.person)}`;
-  const decided = !isWaiting && decision !== undefined && html` · decided${byPerson} ${ago(decision.at, now)}`;
-  return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(content.summary))}</a><p class="facts">${markElements}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
+  const decided = decidedAt !== undefined && html` · decided${byPerson} ${ago(decidedAt, now)}`;
+  return html`<li class="plan"><a dir="auto" href="/decisions/${id}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${markElements}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
 }
 
 /** A text with each quoted value in a `<bdi>` element, so that a value in a right-to-left script cannot reorder our words. */
@@ -209,15 +223,4 @@ function timeLeft(expiresAt: number, now: Date): string {
 function timeText(time: number, text: string): Html {
   const iso = new Date(time).toISOString();
   return html`<time datetime="${iso}" title="${iso.slice(0, 16).replace('T', ' ')} UTC">${text}</time>`;
-}
-
-/** The mark that shows the outcome of a decided plan. `outcome` is undefined while the change is under way, and if its server was killed. */
-function statusMark(outcome: FoundPlan['outcome']): Mark {
-  if (outcome === undefined) return ['', 'No outcome yet'];
-  if (outcome.kind === 'succeeded')
-    return outcome.success.outcome === 'partly' ? ['unknown', 'Done in part'] : ['accepted', 'Accepted'];
-  const { mayHaveHappened, status, code } = outcome.failure;
-  if (mayHaveHappened === true) return ['unknown', 'Outcome unknown'];
-  if (status !== undefined) return ['rejected', 'Rejected by the cloud'];
-  return ['', code === 'Declined' || code === 'Withdrawn' ? code : 'Not sent'];
 }

@@ -129,9 +129,9 @@ export const nameHtml = (name: string): Html => html`<bdi>${shortNames(quoted(na
 export const pageTop = ({ person, csrf }: DecisionSession, links: Html | '' = ''): Html =>
   html`<header>${links}<div><span>Signed in as ${nameHtml(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></div></header>`;
 
-/** The links on the page of one plan. The next plan is found only when its link is followed, because plans come and go. */
-export const planLinks = (nonce: string): Html =>
-  html`<nav><a href="/decisions">All changes</a> <a href="/decisions/${nonce}/next">Next change</a></nav>`;
+/** The links on the page of one change. The next one is found only when its link is followed, because changes come and go. */
+export const changeLinks = (id: string): Html =>
+  html`<nav><a href="/decisions">All changes</a> <a href="/decisions/${id}/next">Next change</a></nav>`;
 
 /** The sign-in page. `form` is the form or the link with which people sign in, and `problem` tells why the last attempt failed. */
 export const signInPage = (form: Html, problem?: SafeText): Html =>

@@ -7,6 +7,8 @@ import { createSealedCookie } from './sealed-cookie.js';
 /** The session of a signed-in person, as the session cookie holds it. */
 export interface DecisionSession {
   readonly person: string;
+  /** See `Principal.personId`. */
+  readonly personId?: string | undefined;
   /** Set if the person has the scope `cloudops:approve`. */
   readonly mayApprove: boolean;
   /** The person's scopes that name accounts. */
@@ -25,6 +27,7 @@ export const sessionMs = 8 * 60 * 60 * 1000;
 const schema = lazy(() =>
   z.object({
     person: z.string(),
+    personId: z.string().optional(),
     mayApprove: z.boolean(),
     scopes: z.array(z.string()),
     expiresAt: z.number(),

@@ -1,23 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
-import type { FoundPlan } from '../consent/plans.js';
+import type { Change } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { reasonOf } from '../util/log.js';
 import { words } from '../util/safe-text.js';
+import type { SealingKeys } from '../util/seal.js';
 import {
-  accountOfPlan,
   answerClick,
-  type DecisionDependencies,
+  isVisible,
   noteOf,
+  type PageDependencies,
   readClick,
   reasonAgainst,
-  relatedTexts,
-  shownPlan,
+  shownChange,
   undecidedClick,
-} from './decide-on-plan.js';
+} from './change-on-page.js';
 import { filterIn, listPage } from './decision-list.js';
-import { decisionPageHeaders, pageTop, planLinks, problemPage, signInPage } from './decision-pages.js';
+import { changeLinks, decisionPageHeaders, pageTop, problemPage, signInPage } from './decision-pages.js';
 import { createSessionCookie, type DecisionSession, isOwnPage, withNewProof } from './decision-session.js';
 import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
 import { createLimitedLog } from './limits-by-address.js';
@@ -31,12 +31,14 @@ import {
   servePages,
   viewHeaders,
 } from './pages.js';
-import { planInQuery, type Reception, type SignIn } from './sign-in.js';
+import { changeInQuery, type Reception, type SignIn } from './sign-in.js';
 
-export interface DecisionsOptions extends DecisionDependencies {
+export interface DecisionsOptions extends PageDependencies {
   /** The origin at which people's browsers reach this server. */
   readonly publicUrl: string;
   readonly signIn: SignIn;
+  /** Keys for the cookies. */
+  readonly stateKeys: SealingKeys;
 }
 
 /** Size limit of the body of a click, and of all clicks together that are being received, in bytes. */
@@ -49,10 +51,10 @@ export const isDecisionsPath = (path: string) => path === '/decisions' || path.s
 interface DecisionsEnv extends PageEnv {
   readonly Variables: {
     session: DecisionSession;
-    /** The plan that the path names. */
-    plan: FoundPlan;
-    /** All plans that the person may see. */
-    visiblePlans: readonly FoundPlan[];
+    /** The change that the path names. */
+    change: Change;
+    /** All changes that the person may see. */
+    visibleChanges: readonly Change[];
   };
 }
 
@@ -72,7 +74,7 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
   pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
   addSignInRoutes(pages, options, sessionCookie, readForm);
   // The view needs no session, because it holds no secrets, and the browser sends no cookies from its sandboxed frame.
-  pages.get(`${planPath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
+  pages.get(`${changePath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
 
   // All handlers below need a session.
   pages.use(requireSession(options, sessionCookie, noteRefusal));
@@ -83,9 +85,9 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
     return context.redirect('/decisions', 303);
   });
   addListRoute(pages, options);
-  // Hono's `/*` also matches the path without a slash at its end, which `addPlanRoutes` redirects.
-  pages.use(`${planPath}/*`, requirePlan(options));
-  addPlanRoutes(pages, options);
+  // Hono's `/*` also matches the path without a slash at its end, which `addChangeRoutes` redirects.
+  pages.use(`${changePath}/*`, requireChange(options));
+  addChangeRoutes(pages, options);
 
   return (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     servePages(pages, publicUrl, request, response);
@@ -118,7 +120,7 @@ const requireSession =
     // also gets this error, but the person is signed out already.
     if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
     sessionCookie.clear(context);
-    return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
+    return context.redirect(`/decisions/sign-in${queryOf(changeInPath(context.req.path))}`, 303);
   };
 
 /** The answer if the person's rights cannot be verified now. @throws HttpError if the request is neither a click nor for a page */
@@ -135,31 +137,39 @@ function unverifiedAnswer(
 
 const isClick = ({ req }: Pick<Context, 'req'>) => req.method === 'POST' && req.path.endsWith('/tool');
 
-/** Creates middleware that requires that the plan in the path exists and that the person may see it. Sets `plan`. */
-const requirePlan =
+/** Creates middleware that requires that the change in the path exists and that the person may see it. Sets `change`. */
+const requireChange =
   (options: DecisionsOptions): Middleware =>
   async (context, next) => {
-    let plan: FoundPlan | undefined;
+    const { store, accounts } = options;
+    let change: Change | undefined;
     try {
-      plan = await options.plans.find(context.req.param('nonce') ?? '');
+      change = await store.find(context.req.param('id') ?? '');
     } catch (error) {
       return unreadableAnswer(context, error, options);
     }
-    // A plan that does not exist and a plan that the person may not see get the same answer, so that nobody learns which plans others have.
-    if (plan === undefined || !isVisible(plan, context.var.session, options))
+    // A change that does not exist and one that the person may not see get the same answer, so that nobody learns which changes others have.
+    if (change === undefined || !isVisible(change, context.var.session, accounts))
       return context.html(problemPage(words('No such plan'), goneText), 404);
-    context.set('plan', plan);
+    context.set('change', change);
     return next();
   };
 
-/** Creates middleware that sets `visiblePlans`, the plans that the person may see. */
-const setVisiblePlans =
+/** Maximum number of changes, decided or not, that are read for the list of decided changes. */
+const mostRead = 200;
+
+/** Creates middleware that sets `visibleChanges`, the changes that the person may see: decided ones and waiting ones, each oldest first. */
+const setVisibleChanges =
   (options: DecisionsOptions): Middleware =>
   async (context, next) => {
+    const { store, accounts } = options;
     try {
-      const all = await options.plans.list();
-      const visible = all.filter((plan) => isVisible(plan, context.var.session, options));
-      context.set('visiblePlans', visible);
+      const newest = await store.newest({ limit: mostRead });
+      // The waiting changes are read later, so that no change is among both.
+      const waiting = await store.waiting({});
+      const all = [...newest.filter(({ state }) => state !== 'waiting').reverse(), ...waiting];
+      const visible = all.filter((change) => isVisible(change, context.var.session, accounts));
+      context.set('visibleChanges', visible);
     } catch (error) {
       return unreadableAnswer(context, error, options);
     }
@@ -178,87 +188,82 @@ function addSignInRoutes(
   const reception: Reception = {
     stateKeys,
     readForm,
-    refuse(context, { status, text, logReason }, planNonce) {
+    refuse(context, { status, text, logReason }, changeId) {
       logRefusal(context.env.incoming, logReason);
-      return context.html(signInPage(signInMethod.form(queryOf(planNonce)), text), status);
+      return context.html(signInPage(signInMethod.form(queryOf(changeId)), text), status);
     },
-    admit(context, signedIn, planNonce) {
+    admit(context, signedIn, changeId) {
       sessionCookie.write(context, withNewProof(signedIn));
       log('info', 'sign-in', { person: signedIn.person });
-      return context.redirect(planNonce === undefined ? '/decisions' : `/decisions/${planNonce}/`, 303);
+      return context.redirect(changeId === undefined ? '/decisions' : `/decisions/${changeId}/`, 303);
     },
   };
 
   pages.route('/', signInMethod.routes(reception));
   pages.get('/decisions/sign-in', (context) =>
-    context.html(signInPage(signInMethod.form(queryOf(planInQuery(context))))),
+    context.html(signInPage(signInMethod.form(queryOf(changeInQuery(context))))),
   );
 }
 
 function addListRoute(pages: Pages, options: DecisionsOptions): void {
   const { accounts, now } = options;
-  pages.on('GET', ['/decisions', '/decisions/'], setVisiblePlans(options), (context) => {
-    const { session, visiblePlans: plans } = context.var;
+  pages.on('GET', ['/decisions', '/decisions/'], setVisibleChanges(options), (context) => {
+    const { session, visibleChanges: changes } = context.var;
     const filter = filterIn((name) => context.req.query(name));
-    return context.html(listPage(session, { plans, accountsAreNamed: accounts.areNamed, filter, now: now() }));
+    return context.html(listPage(session, { changes, accountsAreNamed: accounts.areNamed, filter, now: now() }));
   });
 }
 
 /**
- * Adds the page of a plan, the link to the next plan (`/next`), and the requests of the page: for the plan (`/call`), and for a click (`/tool`).
- * All need the plan that `requirePlan` sets.
+ * Adds the page of a change, the link to the next waiting change (`/next`), and the requests of the page: for the change (`/call`), and for a
+ * click (`/tool`). All need the change that `requireChange` sets.
  */
-function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
+function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   const { accounts, publicUrl } = options;
   const readBody = createBodyReader(maximumBody, maximumBodies);
 
-  pages.get(planPath, (context) => context.redirect(`/decisions/${context.var.plan.nonce}/`, 303));
+  pages.get(changePath, (context) => context.redirect(`/decisions/${context.var.change.id}/`, 303));
 
   const requireRightToDecide: Middleware = async (context, next) => {
-    const { session, plan } = context.var;
-    const reason = reasonAgainst(plan, session, accounts);
-    // A decided plan only shows its outcome, so everybody who may see the plan may open it.
-    if (reason === undefined || plan.state !== 'waiting') return next();
+    const { session, change } = context.var;
+    const reason = reasonAgainst(change, session, accounts);
+    // A decided change only shows its outcome, so everybody who may see the change may open it.
+    if (reason === undefined || change.state !== 'waiting') return next();
     return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
   };
-  pages.get(`${planPath}/`, requireRightToDecide, hostHeaders('same-origin'), async (context) =>
-    context.html(withSession(await readView('page'), context.var.session, context.var.plan)),
+  pages.get(`${changePath}/`, requireRightToDecide, hostHeaders('same-origin'), async (context) =>
+    context.html(withSession(await readView('page'), context.var.session, context.var.change)),
   );
-  pages.get(`${planPath}/next`, setVisiblePlans(options), (context) => {
-    const { session, plan, visiblePlans } = context.var;
-    const position = visiblePlans.findIndex(({ nonce }) => nonce === plan.nonce);
-    // First the newer plans, and then the older plans, from the oldest on.
-    const others = [...visiblePlans.slice(position + 1), ...visiblePlans.slice(0, position)];
+  pages.get(`${changePath}/next`, setVisibleChanges(options), (context) => {
+    const { session, change, visibleChanges } = context.var;
+    const position = visibleChanges.findIndex(({ id }) => id === change.id);
+    // First the newer changes, and then the older changes, from the oldest on.
+    const others = [...visibleChanges.slice(position + 1), ...visibleChanges.slice(0, Math.max(position, 0))];
     const next = others.find(
       (other) => other.state === 'waiting' && reasonAgainst(other, session, accounts) === undefined,
     );
-    return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.nonce}/`, 303);
+    return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.id}/`, 303);
   });
 
-  pages.post(`${planPath}/*`, requireJson, async (context, next) => {
+  pages.post(`${changePath}/*`, requireJson, async (context, next) => {
     // Hono's `csrf` does not check the origin of JSON requests.
     if (context.req.header('origin') !== publicUrl) throw otherSite();
     checkProof(context.var.session, context.req.header('x-csrf-token'));
     await next();
   });
   // The content of the page: the note above the view, and the tool result that the view shows.
-  pages.post(`${planPath}/call`, setVisiblePlans(options), async (context) => {
-    const { session, plan, visiblePlans } = context.var;
-    const related = relatedTexts(plan, visiblePlans, options);
-    return context.json({ note: noteOf(plan), result: await shownPlan(plan, session, options, related) });
+  pages.post(`${changePath}/call`, setVisibleChanges(options), async (context) => {
+    const { session, change, visibleChanges } = context.var;
+    return context.json({ note: noteOf(change), result: shownChange(change, session, options, visibleChanges) });
   });
-  // The view may only send a click on this plan. `answerClick` refuses a person who may not decide.
-  pages.post(`${planPath}/tool`, async (context) => {
-    const { session, plan } = context.var;
+  // The view may only send a click on this change. `answerClick` refuses a person who may not decide.
+  pages.post(`${changePath}/tool`, async (context) => {
+    const { session, change } = context.var;
     const click = readClick(parsedJson(await readBody(context.env.incoming)));
-    if (click?.ticket !== plan.nonce) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
-    return context.json(await answerClick(plan, click, session, options));
+    if (click?.ticket !== change.id) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
+    return context.json(await answerClick(change, click, session, options));
   });
 }
-
-/** True if a person may use the account of a plan, and has the scope `cloudops:approve` or asked for the plan. */
-const isVisible = (plan: FoundPlan, session: DecisionSession, { accounts }: DecisionsOptions): boolean =>
-  (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
 
 /** Logs why plans cannot be read. Returns the answer to the person. */
 function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOptions) {
@@ -267,9 +272,9 @@ function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOp
   return context.html(problemPage(words('The plans cannot be read'), unreadableText), 503, { 'retry-after': '2' });
 }
 
-const planPath = '/decisions/:nonce{[0-9a-f]{16}}';
-const planInPath = (path: string) => /^\/decisions\/([0-9a-f]{16})(?:\/|$)/.exec(path)?.[1];
-const queryOf = (planNonce: string | undefined) => (planNonce === undefined ? '' : `?plan=${planNonce}`);
+const changePath = '/decisions/:id{[\\w-]{22}}';
+const changeInPath = (path: string) => /^\/decisions\/([\w-]{22})(?:\/|$)/.exec(path)?.[1];
+const queryOf = (changeId: string | undefined) => (changeId === undefined ? '' : `?change=${changeId}`);
 const retryText = words('Load this page again in a few seconds.');
 const unreadableText = words('They and their outcomes are kept. Load this page again in a few seconds.');
 const goneText = words(
@@ -281,10 +286,10 @@ function checkProof(session: DecisionSession, proof: string | undefined): void {
 }
 
 /** Adds the `csrf` proof for the page's requests, and the top with the person and the links, to the page around the view. */
-const withSession = (html: string, session: DecisionSession, { nonce }: FoundPlan): string =>
+const withSession = (html: string, session: DecisionSession, { id }: Change): string =>
   html
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${session.csrf}"><meta name="viewport"`)
-    .replace('<body>', () => `<body>${pageTop(session, planLinks(nonce))}`);
+    .replace('<body>', () => `<body>${pageTop(session, changeLinks(id))}`);
 
 /** Returns undefined if the text is not valid JSON. */
 function parsedJson(body: Buffer): unknown {

@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
-import type { CallOutcome, CallTool } from '../calls/context.js';
+import type { CallTool } from '../call-stack.js';
+import type { CallOutcome } from '../calls/outcome.js';
 import type { Principal } from '../calls/policy.js';
-import type { Wait } from '../changes/elicitor.js';
+import type { Wait } from '../calls/waiting.js';
 import { createToolCatalog } from '../mcp/tool-catalog.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
+import type { SealingKeys } from '../util/seal.js';
 import { createTurns } from '../util/turns.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
 import { type ClientReply, type Correspondent, createInbox, maximumReply, replyIn } from './client-replies.js';
@@ -27,6 +29,8 @@ export interface McpEndpointOptions {
   /** Requests per second of each caller. */
   readonly rate: number;
   readonly server: ServerDependencies;
+  /** Keys for sessions and for replies of clients. */
+  readonly stateKeys: SealingKeys;
   /** Messages between replicas. Undefined if there are no other replicas. */
   readonly shared?: SharedMessages | undefined;
   /** Checks the journal at once. Undefined if this server needs no journal. */
@@ -56,7 +60,7 @@ interface Exchange {
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, newId, log, now } = options;
-  const { stateKeys } = options.server;
+  const { stateKeys } = options;
   const onFailedLogin = createLimitedLog(now, log, 'login failed');
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);

@@ -12,7 +12,7 @@ import { type NewSession, sessionMs } from './decision-session.js';
 import { createCounter } from './limits.js';
 import { notFound, type PageEnv } from './pages.js';
 import { createSealedCookie } from './sealed-cookie.js';
-import { namesAccount, planInQuery, type Reception, type SignIn } from './sign-in.js';
+import { namesAccount, changeInQuery, type Reception, type SignIn } from './sign-in.js';
 
 /** This file is loaded only if people sign in at an issuer, because openid-client is large. */
 
@@ -43,9 +43,9 @@ const mostUsedStates = 10_000;
 /** The scopes for people. `cloudops:audit` is left out, because strict issuers refuse a request for a scope that the client may not have. */
 const requestedScopes = ['openid', readScope, writeScope, approveScope];
 
-/** The cookie of a sign-in while the person is at the issuer. `nonce` names the plan to show afterwards. */
+/** The cookie of a sign-in while the person is at the issuer. `changeId` names the change to show afterwards. */
 const pendingSchema = lazy(() =>
-  z.object({ state: z.string(), verifier: z.string(), nonce: z.string().optional(), expiresAt: z.number() }),
+  z.object({ state: z.string(), verifier: z.string(), changeId: z.string().optional(), expiresAt: z.number() }),
 );
 
 type Pending = z.output<ReturnType<typeof pendingSchema>>;
@@ -79,24 +79,23 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     context: Context<PageEnv>,
     text: SafeText,
     logReason: string,
-    planNonce: string | undefined,
+    changeId: string | undefined,
   ) => {
     context.header('retry-after', String(networkSeconds));
-    return refuse(context, { status: 503, text, logReason }, planNonce);
+    return refuse(context, { status: 503, text, logReason }, changeId);
   };
 
   const pages = new Hono<PageEnv>();
   pages.get('/decisions/start', async (context) => {
-    const planNonce = planInQuery(context);
+    const changeId = changeInQuery(context);
     const leave = enterStep('start');
-    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
+    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', changeId);
     try {
       const { url, state, verifier } = await issuer.start();
-      // In the cookie, `nonce` names the plan. It is not the nonce of OpenID Connect, which is not used.
-      pendingCookie.write(context, { state, verifier, nonce: planNonce, expiresAt: now().getTime() + signInMs });
+      pendingCookie.write(context, { state, verifier, changeId, expiresAt: now().getTime() + signInMs });
       return context.redirect(url, 303);
     } catch (error) {
-      return refuseForNow(context, words('The issuer does not answer now.'), reasonForLog(error), planNonce);
+      return refuseForNow(context, words('The issuer does not answer now.'), reasonForLog(error), changeId);
     } finally {
       leave();
     }
@@ -106,10 +105,10 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     const pending = pendingCookie.read(context);
     // The sign-in did not begin in this browser, has ended before, or took longer than `signInMs`.
     if (pending === undefined) throw notFound();
-    const { nonce: planNonce } = pending;
+    const { changeId } = pending;
     const leave = enterStep('callback');
     // The cookie is not cleared yet, so that the browser can try again.
-    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
+    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', changeId);
 
     pendingCookie.clear(context);
     const { search } = new URL(context.req.url);
@@ -118,11 +117,11 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
       session = await issuer.finish(pending, search);
     } catch (error) {
       const text = words('Signing in did not work, or you may not decide here.');
-      return refuse(context, { status: 401, text, logReason: reasonForLog(error) }, planNonce);
+      return refuse(context, { status: 401, text, logReason: reasonForLog(error) }, changeId);
     } finally {
       leave();
     }
-    return admit(context, session, planNonce);
+    return admit(context, session, changeId);
   });
   return pages;
 }
@@ -187,12 +186,12 @@ async function sessionOf(
   const authentication = await authenticate(token);
   if (authentication.kind !== 'authenticated') throw new Error(authentication.reason);
   const { principal, expiresAt = 0 } = authentication;
-  const { name, scopes } = principal;
+  const { name, personId, scopes } = principal;
   const mayApprove = scopes.includes(approveScope);
   if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) throw new Error('scope');
   // The session ends at the token's `exp` at the latest. `expires_in` in the answer is unsigned and often missing.
   const end = Math.min(now().getTime() + sessionMs, expiresAt);
-  return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
+  return { person: name, personId, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
 }
 
 /** Returns a function that reads the issuer's metadata. Caches the metadata, or the failure, for `metadataMs`. */

@@ -12,7 +12,7 @@ import { decidesOnly } from './tokens-file.js';
 
 /** A way to sign in to the pages for decisions: by a token, or at an issuer. */
 export interface SignIn {
-  /** The form or link on the sign-in page. `query` is empty, or `?plan=` with the plan that the person wants to see. */
+  /** The form or link on the sign-in page. `query` is empty, or `?change=` with the change that the person wants to see. */
   form(query: string): Html;
   /** The handlers of the requests that the form or link sends. */
   routes(reception: Reception): Hono<PageEnv>;
@@ -25,22 +25,22 @@ export interface SignIn {
 
 /** Functions of the pages for decisions that every way to sign in needs. */
 export interface Reception {
-  /** Signs the person in. Redirects to the plan that the person wants to see, or to the list. */
-  admit(context: Context<PageEnv>, signedIn: NewSession, planNonce: string | undefined): Response;
+  /** Signs the person in. Redirects to the change that the person wants to see, or to the list. */
+  admit(context: Context<PageEnv>, signedIn: NewSession, changeId: string | undefined): Response;
   /** Shows the sign-in page again with `text`, and logs `logReason`: a fixed word, or the code of an error. */
   refuse(
     context: Context<PageEnv>,
     refusal: { readonly status: 401 | 503; readonly text: SafeText; readonly logReason: string },
-    planNonce: string | undefined,
+    changeId: string | undefined,
   ): Response | Promise<Response>;
   /** Reads the fields of a form. @throws HttpError if the form is too large */
   readForm(request: IncomingMessage): Promise<URLSearchParams>;
   readonly stateKeys: SealingKeys;
 }
 
-/** The nonce of the plan that the query of a request names; undefined if the query names none. */
-export const planInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =>
-  /^[0-9a-f]{16}$/.exec(req.query('plan') ?? '')?.[0];
+/** The ID of the change that the query of a request names; undefined if the query names none. */
+export const changeInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =>
+  /^[\w-]{22}$/.exec(req.query('change') ?? '')?.[0];
 
 /**
  * True for a scope that names an account. Unlike `isAccountScope`, also true for a name that no account can have, because a person without any
@@ -64,8 +64,9 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
     if (authentication.kind === 'unavailable')
       return unavailable(authentication.reason, notVerified.text, { retryAfterSeconds: 5 });
     if (authentication.kind === 'invalid') return undefined;
-    const { name, scopes } = authentication.principal;
-    return decidesOnly(scopes) ? { person: name, mayApprove: true, scopes: scopes.filter(namesAccount) } : undefined;
+    const { name, personId, scopes } = authentication.principal;
+    if (!decidesOnly(scopes)) return undefined;
+    return { person: name, personId, mayApprove: true, scopes: scopes.filter(namesAccount) };
   };
 
   return {
@@ -73,20 +74,20 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
       html`<form method="post" action="/decisions/sign-in${query}"><label for="token">Token with the scope cloudops:approve</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.</p><button>Sign in</button></form>`,
     routes: ({ admit, refuse, readForm }) =>
       new Hono<PageEnv>().post('/decisions/sign-in', requireForm, async (context) => {
-        const planNonce = planInQuery(context);
+        const changeId = changeInQuery(context);
         const form = await readForm(context.env.incoming);
         const token = form.get('token') ?? '';
         const rights = await rightsOf(token);
 
         if (rights instanceof HttpError) {
           for (const [name, value] of Object.entries(rights.headers)) context.header(name, value);
-          return refuse(context, { status: 503, text: notVerified, logReason: rights.reason }, planNonce);
+          return refuse(context, { status: 503, text: notVerified, logReason: rights.reason }, changeId);
         }
         if (rights === undefined) {
           const text = words('This token cannot decide here.');
-          return refuse(context, { status: 401, text, logReason: 'token' }, planNonce);
+          return refuse(context, { status: 401, text, logReason: 'token' }, changeId);
         }
-        return admit(context, { ...rights, token, expiresAt: now().getTime() + sessionMs }, planNonce);
+        return admit(context, { ...rights, token, expiresAt: now().getTime() + sessionMs }, changeId);
       }),
     async renew(session) {
       // A session without a token began at an issuer.
