@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../config/load-config.js';
 import { longestReason } from '../changes/decline-reason.js';
+import type { Config } from '../config/load-config.js';
 import { outcomes, type RecordedChange } from '../journal/entry.js';
 import { nothingYet, shownAgent, shownTool } from '../journal/journal.js';
 import { openStore } from '../journal/open-store.js';
