@@ -48,7 +48,19 @@ export function newRow(
   const { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, question, accept, typedName } =
     change;
   const facts = { caller, agent, client, account, keyId, mode, subject, what, target };
-  const details = { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, question, accept, typedName };
+  const details = {
+    scopes,
+    args,
+    requestDigest,
+    repeats,
+    tokenSource,
+    options,
+    proof,
+    plan,
+    question,
+    accept,
+    typedName,
+  };
   const row: Record<string, Value> = {
     id,
     state,
