@@ -153,7 +153,7 @@ interface Decider {
   /** Name of the signed-in person. Undefined for the person at this machine. */
   readonly person: string | undefined;
   /** See `Principal.personId`. */
-  readonly personId: string | undefined;
+  readonly personId?: string | undefined;
   /** Set if the person has the scope `cloudops:approve`. */
   readonly mayApprove: boolean;
 }

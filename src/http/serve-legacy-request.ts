@@ -7,7 +7,7 @@ import type {
   Server,
   Transport,
 } from '@modelcontextprotocol/server';
-import type { Wait } from '../changes/elicitor.js';
+import type { Wait } from '../calls/waiting.js';
 import { type Client, describeClient } from '../mcp/client.js';
 import { cancelledIn, type ExpectReply } from './client-replies.js';
 import { sendJson, webHeaders, webRequest, whenClosed } from './http-helpers.js';

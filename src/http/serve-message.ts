@@ -8,7 +8,7 @@ import {
   type Server,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import type { Wait } from '../changes/elicitor.js';
+import type { Wait } from '../calls/waiting.js';
 import { correctHeaders } from '../mcp/client-quirks.js';
 import type { Log } from '../util/log.js';
 import { webHeaders, webRequest, whenClosed } from './http-helpers.js';

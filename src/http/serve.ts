@@ -62,11 +62,9 @@ export async function serveHttp(options: HttpOptions) {
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
   const serveMcp = createMcpEndpoint(options, metrics, concurrency);
   const noteRefusal = createRefusalNotes(metrics, options);
-  // The calls that clicks make are reported like the calls of `/mcp`.
-  const decisions = options.decisions && {
-    ...options.decisions,
-    call: reportCalls(options.decisions.call, metrics, options),
-  };
+  // Clicks are reported like the calls of `/mcp`.
+  const { changes } = reportCalls(options.server, metrics, options);
+  const decisions = options.decisions && { ...options.decisions, changes };
   const route = createRouter({ ...options, decisions }, serveMcp, handleProbe, () => isStopping, noteRefusal);
   const answerError = createErrorAnswer(noteRefusal, log);
 
