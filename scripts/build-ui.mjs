@@ -43,7 +43,7 @@ export async function buildViews(outdir = beside('../dist/ui')) {
   );
 }
 
-/** The page of `cloudops-mcp view` runs only its own script and reaches only its own server. */
+/** The page for decisions runs only its own script and reaches only its own server. */
 const hostPolicy = (script, style) =>
   [
     "default-src 'none'",

@@ -8,20 +8,11 @@ import { skillDocument } from './skill-doc.mjs';
 import { importSource } from './source.mjs';
 import { toolsDocument } from './tools-doc.mjs';
 
-const {
-  accountsFileSchema,
-  toJSONSchema,
-  operations,
-  prompts,
-  promptText,
-  sandboxOperations,
-  situations,
-  markdownTable,
-} = await importSource(`
+const { accountsFileSchema, toJSONSchema, operations, sandboxOperations, situations, markdownTable } =
+  await importSource(`
   export { toJSONSchema } from 'zod';
   export { accountsFileSchema } from './src/config/accounts-file.js';
   export { operations } from './src/tools/index.js';
-  export { prompts, promptText } from './src/mcp/prompts.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
   export { situations } from './eval/situations.js';
   export { markdownTable } from './src/util/human.js';`);
@@ -61,11 +52,6 @@ const withParts = (file) =>
 
 const manifest = JSON.parse(read('manifest.json'));
 manifest.tools = operations.map(({ name, title }) => ({ name, description: title }));
-manifest.prompts = prompts.map((prompt) => {
-  const names = Object.keys(prompt.args);
-  const text = promptText(prompt, Object.fromEntries(names.map((name) => [name, `\${arguments.${name}}`])));
-  return { name: prompt.name, description: prompt.description, arguments: names, text };
-});
 
 // Only package.json states the owner's choices, and only its `repository` states the project's address.
 const packageJson = JSON.parse(read('package.json'));

@@ -1,11 +1,10 @@
-// Makes skills/cloudops/SKILL.md, for hosts that load skills (https://agentskills.io), from the prompts and the instructions of a
-// server with default settings.
+// Makes skills/cloudops/SKILL.md, for hosts that load skills (https://agentskills.io), from the instructions of a server
+// with default settings.
 import { readFileSync } from 'node:fs';
 import { importSource } from './source.mjs';
 
-const { operations, prompts, confirmFirst, instructionsFor, listText } = await importSource(`
+const { operations, instructionsFor, listText } = await importSource(`
   export { operations } from './src/tools/index.js';
-  export { prompts, confirmFirst } from './src/mcp/prompts.js';
   export { instructionsFor } from './src/mcp/instructions.js';
   export { listText } from './src/util/human.js';`);
 
@@ -17,7 +16,6 @@ const [about, reading, changing, ...rules] = instructionsFor(operations, { all: 
 const lowerCase = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 const changes = operations.filter(({ change }) => change !== undefined);
 const finder = operations.find(({ name }) => name === 'list_multipart_uploads');
-const check = prompts.find(({ tool }) => tool === 'list_parts');
 
 const description =
   'Reports how far multipart uploads to object storage are, and plans changes of a cloud and carries them out with the consent of the ' +
@@ -26,8 +24,6 @@ const description =
     changes.map(({ title }) => lowerCase(title)),
     'or',
   )}.`;
-
-const numbered = (steps) => steps.map((step, index) => `${index + 1}. ${step}`).join('\n');
 
 /** Returns the skill. The values of its frontmatter are quoted as JSON, which is also YAML. */
 export function skillDocument() {
@@ -49,19 +45,26 @@ ${about} A server has the tools that its settings allow. Its own instructions co
 
 ${reading} If the upload ID is not known, call \`${finder.name}\`: it ${lowerCase(finder.description.split(/[.:] /)[0])}.
 
-The arguments of \`${check.tool}\`:
+The arguments of \`list_parts\`:
 
-${Object.entries(check.args)
-  .map(([name, { description, required }]) => `- \`${name}\`: ${description}${required ? '' : ', if known'}`)
-  .join('\n')}
+- \`bucket\`: Bucket
+- \`object\`: Object key
+- \`uploadId\`: Upload ID
+- \`expectedBytes\`: Size of the whole object in bytes, if known
+- \`expectedParts\`: Number of parts of the whole object, if known
 
-${numbered(check.steps)}
+1. Call the tool with these arguments and the view "summary".
+2. Report in a few sentences how far the upload is, what is missing, how fast it goes and when it will be done.
+3. Say so if it has stopped, if parts are too small to complete it, or if numbers are missing.
 
 ## Carry out a change
 
 ${changing}
 
-${numbered(confirmFirst)}
+1. Ask for everything that is missing and that you cannot know; never guess names, IDs, versions or keys.
+2. Call the tool with planOnly: true, and show its plan: what will happen, the request, the defaults and the warnings.
+3. Carry it out only after a clear yes to exactly that plan.
+4. Afterwards report the outcome and the request IDs. If the outcome is unknown, do not call again.
 
 ## Always
 

@@ -1,41 +1,38 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { devNull, hostname } from 'node:os';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CallingDependencies, CallStack, CallStackOptions, CallTool, ChangeTools } from './call-stack.js';
 import type { Accounts } from './calls/account.js';
-import type { CallingDependencies, CallStack, CallStackOptions } from './call-stack.js';
-import type { CallDependencies, CallTool } from './calls/context.js';
+import { Refusal, refusalFailure } from './calls/refusal.js';
+import type { Changes } from './changes/change.js';
+import type { ChangeDependencies } from './changes/context.js';
+import type { DecisionPage } from './changes/decision-page.js';
 import { createInFlightCalls, type InFlightCalls } from './changes/in-flight.js';
+import { journalText } from './changes/journal-text.js';
+import { createNotices } from './changes/notices.js';
+import { openStore, type Store } from './changes/open-store.js';
+import { createQuestionQueue, type QuestionQueue } from './changes/question-queue.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
-import type { DecisionPage } from './changes/decision-page.js';
-import { keptPlanKey } from './consent/plan-key.js';
-import { createPlans, type Plans } from './consent/plans.js';
-import { createQuestionQueue, type QuestionQueue } from './changes/question-queue.js';
-import { Refusal, refusalFailure } from './calls/refusal.js';
-import { createRefusals } from './consent/refusals.js';
-import { newNonce, tokenLifetimeMs } from './consent/tokens.js';
 import type { SharedMessages } from './http/replica-messages.js';
-import { type Journal, journalText } from './journal/journal.js';
-import { openStore, type Store } from './journal/open-store.js';
-import { createMemoryPlanStore } from './journal/plan-store.js';
-import { createNotices, type RecoveryOptions, recoverInterrupted } from './journal/recovery.js';
 import { questionLimits } from './mcp/client-quirks.js';
 import type { ServerDependencies } from './server.js';
 import { type Log, reasonOf } from './util/log.js';
 import { lazy } from './util/objects.js';
-import { say } from './util/safe-text.js';
+import { words } from './util/safe-text.js';
 import type { KeyRing, SealingKeys } from './util/seal.js';
 
 /** Everything needed to run calls, built from the configuration. */
 export interface Runtime {
   readonly call: CallTool;
+  readonly changes: ChangeTools;
   readonly accounts: Accounts;
   readonly inFlight: InFlightCalls;
   readonly questions: QuestionQueue;
-  readonly store: Store;
-  readonly journal: Journal;
-  /** Plans that wait for a person. */
-  readonly plans: Plans;
+  /** Keys for tokens that clients send back. */
+  readonly stateKeys: SealingKeys;
+  readonly place: Store;
+  /** The table of all changes. */
+  readonly store: Changes;
   /** Number of changes, by tool, that this process has ended as `unknown` because their own processes are gone. */
   interruptedChanges(): ReadonlyMap<string, number>;
   /** For `createServer`, which makes one MCP server per connection. */
@@ -50,39 +47,13 @@ export async function openSharedMessages({ openDatabase }: Store): Promise<Share
   return (await import('./http/replica-messages.js')).createPostgresMessages(await openDatabase());
 }
 
-/**
- * Opens the page on which people decide on plans, if there is one. With a public URL, also opens the stored plans. Otherwise, `wireCalls` keeps
- * plans in memory for the returned `planLifetimeMs`.
- * @param localPage the page in the browser of this machine, if there is one. Never given together with a public URL
- */
-async function openPageAndPlans(
-  config: Config,
-  store: Store,
-  now: () => Date,
-  log: Log,
-  localPage: DecisionPage | undefined,
-): Promise<Pick<RuntimeParts, 'page' | 'plans' | 'planLifetimeMs'>> {
-  const { publicUrl, stateKeys, planLifetimeMs } = config;
-  // With a public URL, people sign in on the page. A configuration with a public URL always has state keys, but the compiler does not know this.
-  if (publicUrl !== undefined && stateKeys !== undefined) {
-    const keys = () => stateKeys;
-    const plans = createPlans({ store: await store.openPlans(), keys, now, lifetimeMs: planLifetimeMs, log });
-    return { plans, page: await signInPage(config, now, log) };
-  }
-  if (localPage !== undefined) return { page: localPage, planLifetimeMs };
-  // Without any page, `wireCalls` keeps plans only as long as a planId, the token that names a plan, is valid.
-  return {};
-}
-
-/** Interval (milliseconds) at which expired plans are erased. Adding or listing plans also erases them. */
-const eraseMs = 10 * 60_000;
-/** Interval (milliseconds) at which the journal is searched for changes of processes that are gone. */
-const recoveryMs = 60_000;
+/** Interval (milliseconds) at which expired plans are erased, and the changes of processes that are gone are ended. */
+const upkeepMs = 60_000;
 
 /** The page on which people sign in to decide on plans, at the public URL of this server. */
 async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
   const { createAnnouncer } = await import('./changes/announcement.js');
-  const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
+  const addressOf = (id: string) => `${publicUrl}/decisions/${id}/`;
   const openClient = async () => (await import('./transport/http-client.js')).createHttpClient(proxies);
   return { kind: 'signIn', addressOf, announce: createAnnouncer({ webhook, openClient, now, log }) };
 }
@@ -111,12 +82,16 @@ export async function startRuntime(
     sandbox: sandbox?.cloud,
   });
 
-  const store = openStore(config.journal, now, { log, addressFile: config.journalFile });
-  const journal = await store.openJournal();
-  const pageAndPlans = await openPageAndPlans(config, store, now, log, localPage);
+  const place = openStore(config.journal, now, { log, addressFile: config.journalFile });
+  const store = await place.openChanges();
+  // With a public URL, people sign in on the page of this server.
+  const page = config.publicUrl === undefined ? localPage : await signInPage(config, now, log);
 
-  const thisProcess = { pid: process.pid, host: hostname() };
-  const { notices, recoveryTimer } = startRecovery({ journal, process: thisProcess, now, timeoutMs, log });
+  const notices = createNotices(store, log);
+  const upkeepTimer = setInterval(() => {
+    notices.recoverIfIdle();
+    void store.erase().catch(() => undefined);
+  }, upkeepMs).unref();
 
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
@@ -126,10 +101,10 @@ export async function startRuntime(
     log,
     now,
     accounts,
-    journal,
-    process: thisProcess,
+    store,
+    page,
+    planLifetimeMs: config.planLifetimeMs,
     pendingNotes: notices.take,
-    ...pageAndPlans,
     openCallStack: (callDependencies) =>
       openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
     // This text is for the operator. A server for callers over HTTP has another text.
@@ -137,30 +112,24 @@ export async function startRuntime(
     sandbox: sandbox?.describe,
     traced: telemetry?.traced,
   });
-  // Expired plans are erased even if no call comes.
-  const eraseTimer = setInterval(() => void wired.plans.erase().catch(() => undefined), eraseMs).unref();
 
-  const planKeys = planKeysOf(config, store, wired.server.stateKeys, log);
   return {
     ...wired,
-    server: { ...wired.server, viewsForAll: config.viewsForAll, planKeys },
+    server: { ...wired.server, viewsForAll: config.viewsForAll },
     accounts,
+    place,
     store,
-    journal,
     interruptedChanges: () => notices.endedByTool,
     close: async (graceMs) => {
       // Changes under way end first, because they need everything else.
       await wired.inFlight.finish(graceMs);
 
       keyPrograms.abort();
-      clearInterval(eraseTimer);
-      clearInterval(recoveryTimer);
+      clearInterval(upkeepTimer);
 
-      // The journal closes after the recovery and `refusals`, because both still write to it.
+      // The store closes after the recovery, which still writes to it.
       await notices.settled();
-      await wired.refusals.close();
-      await wired.plans.close();
-      await journal.close();
+      await store.close();
 
       // No change uses the connections any more.
       await wired.closeCallStack();
@@ -170,117 +139,125 @@ export async function startRuntime(
   };
 }
 
-/**
- * Starts the recovery in the background: in the journal, it ends the unfinished changes of processes that are gone. `notices.take` waits for the
- * recovery, and returns the notices about those changes for one caller.
- */
-function startRecovery(options: Pick<RecoveryOptions, 'journal' | 'process' | 'now' | 'timeoutMs' | 'log'>) {
-  const monotonicStart = performance.now();
-  const uptimeMs = () => performance.now() - monotonicStart;
-  // A change before `started` is of an earlier process, even if the process ID is the same.
-  const started = options.now();
-  const notices = createNotices((errorLevel) => recoverInterrupted({ ...options, started, uptimeMs, errorLevel }));
-  // A process on another host counts as gone only minutes after its change. No call may come by then, so a timer looks again.
-  const recoveryTimer = setInterval(notices.recoverIfIdle, recoveryMs).unref();
-  return { notices, recoveryTimer };
-}
-
 /** Waits. Resolves early, without an error, if the signal aborts. */
 const sleep = (milliseconds: number, signal: AbortSignal) =>
   delay(milliseconds, undefined, { signal }).catch(() => undefined);
 
-/** The path of the file with the key for planIds. Undefined if a state key is configured, or if the journal is not a file. */
-export const planKeyPath = ({ stateKeys }: Config, { path }: Store): string | undefined =>
-  stateKeys !== undefined || path === undefined || path === devNull ? undefined : `${path}.plan-key`;
-
-/**
- * The keys of planIds from their file, or the keys of this process if the file cannot be used. A planId is a token that names a plan. Undefined
- * if planIds have the same keys as other tokens.
- */
-function planKeysOf(config: Config, store: Store, processKeys: SealingKeys, log: Log): SealingKeys | undefined {
-  const path = planKeyPath(config, store);
-  if (path === undefined) return undefined;
-  const fileKeys = keptPlanKey(path, (problem) =>
-    log('warn', 'state key', {
-      message: say`${path} cannot be used (${problem}): a planId is valid only in this process`,
-    }),
-  );
-  return () => fileKeys() ?? processKeys();
-}
-
 /** The parts that `wireCalls` connects. Tests replace the parts that lead out of the process. */
 interface RuntimeParts
-  extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'pendingNotes' | 'log' | 'now'>,
-    Partial<Pick<CallDependencies, 'page' | 'statusWaitMs'>>,
+  extends Pick<ChangeDependencies, 'accounts' | 'store' | 'pendingNotes' | 'log' | 'now'>,
+    Partial<Pick<ChangeDependencies, 'page' | 'statusWaitMs' | 'planLifetimeMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
-  /** Plans that wait for a person. If absent, plans are kept in memory for `planLifetimeMs`. */
-  readonly plans?: Plans | undefined;
-  /** How long plans in memory are kept (milliseconds). Default: the lifetime of a planId. */
-  readonly planLifetimeMs?: number;
   readonly openCallStack: (callDependencies: CallingDependencies) => CallStack;
   /** Wraps the function that carries out calls. Undefined if calls are not traced. */
   readonly traced?: ((callTool: CallTool) => CallTool) | undefined;
 }
 
-/** The longest time that a status call waits for the decision on a plan (milliseconds). Clients give up after 30 to 60 seconds. */
+/** The longest time that a call waits for the decision on a plan (milliseconds). Clients give up after 30 to 60 seconds. */
 const defaultWaitMs = 25_000;
+/** How long a plan waits on the page by default (milliseconds). */
+const defaultPlanLifetimeMs = 10 * 60_000;
 
 /** Creates everything that runs calls. The field `server` has the dependencies of `createServer`. */
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
-  const { accounts, journal, log, now } = parts;
-  const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = defaultWaitMs } = parts;
-
-  // Without configured keys, the first token makes a random key, and tokens are valid only in this process.
+  const { accounts, store, log } = parts;
+  // Without configured keys, a random key is made when one is needed. Digests of requests with secrets are then valid only in this process.
   const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
-  const plans =
-    parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: planLifetimeMs });
   const questions = createQuestionQueue();
-  const refusals = createRefusals(journal, plans, now, randomUUID, log);
   const inFlight = createInFlightCalls();
-
-  const madeHere = { operations, newId: randomUUID, newNonce, questions, questionLimits, refusals, inFlight };
-  // `plans` and `statusWaitMs` come last, because `parts` may have them as undefined.
-  const callStack = parts.openCallStack({ ...parts, ...madeHere, plans, statusWaitMs });
+  const newId = () => randomBytes(16).toString('base64url');
+  const callStack = parts.openCallStack({
+    ...parts,
+    operations,
+    keys: stateKeys,
+    newId,
+    questions,
+    questionLimits,
+    inFlight,
+    planLifetimeMs: parts.planLifetimeMs ?? defaultPlanLifetimeMs,
+    statusWaitMs: parts.statusWaitMs ?? defaultWaitMs,
+  });
   const call = parts.traced?.(callStack.call) ?? callStack.call;
   return {
     call,
+    changes: callStack.changes,
     inFlight,
-    refusals,
     questions,
-    plans,
+    stateKeys,
     closeCallStack: callStack.close,
     server: {
       version: parts.version,
-      now,
       operations,
       accounts,
       call,
-      stateKeys,
+      changes: callStack.changes,
+      noteUnknownClient: noteOnce(log),
       configuration: parts.configuration,
       journal: (caller: string | undefined, ofAccounts: readonly string[] | undefined) =>
-        journalText(journal, caller, ofAccounts),
+        journalText(store, caller, ofAccounts),
       sandbox: parts.sandbox,
     },
   };
 }
 
+/** Logs once that a client's session is not known, so that its user cannot be asked. */
+function noteOnce(log: Log): () => void {
+  let isNoted = false;
+  return () => {
+    if (!isNoted) log('warn', 'refused', { reason: 'session', message: unknownClient });
+    isNoted = true;
+  };
+}
+
+const unknownClient = words(
+  'A client sends a session that is missing or not of this server, perhaps after a restart. Its user cannot be asked until it reconnects; CLOUDOPS_STATE_KEY keeps sessions valid.',
+);
+
 /** Returns a call stack that is loaded at the first call, because many clients start a server only for the list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
   const { start, close } = startLazily(async () => (await import('./call-stack.js')).createCallStack(options));
+  /** Usually, an update has removed files of this running server, so the refusal tells people to start the server again. */
+  const logUnavailable = (tool: string, error: unknown) => {
+    options.log('error', 'unavailable', { tool, error: reasonOf(error) });
+    return partUnavailable();
+  };
+  const load = (tool: string) => start().catch((error: unknown) => logUnavailable(tool, error));
+  const outcomeOf = (tool: string, refusal: Refusal, isChange = true) =>
+    ({ kind: 'failed', failure: refusalFailure(tool, refusal, { isChange }) }) as const;
   return {
     call: async (operation, args, context) => {
-      let callStack: CallStack;
-      try {
-        callStack = await start();
-      } catch (error) {
-        // Usually, an update has removed files of this running server, so the refusal tells people to start the server again.
-        const { name, effect } = operation;
-        options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
-        const isChange = effect !== 'read';
-        return { kind: 'failed', failure: refusalFailure(name, partUnavailable(), { isChange }) };
-      }
-      return callStack.call(operation, args, context);
+      const { name, effect } = operation;
+      const stack = await load(name);
+      return stack instanceof Refusal
+        ? outcomeOf(name, stack, effect !== 'read')
+        : stack.call(operation, args, context);
+    },
+    changes: {
+      get: async (...args) => {
+        const stack = await load('get_change');
+        return stack instanceof Refusal ? outcomeOf('get_change', stack) : stack.changes.get(...args);
+      },
+      withdraw: async (...args) => {
+        const stack = await load('withdraw_change');
+        return stack instanceof Refusal ? outcomeOf('withdraw_change', stack) : stack.changes.withdraw(...args);
+      },
+      confirm: async (...args) => {
+        const stack = await load('confirm_change');
+        return stack instanceof Refusal ? outcomeOf('confirm_change', stack) : stack.changes.confirm(...args);
+      },
+      click: async (change, ...args) => {
+        const stack = await load(change.tool);
+        return stack instanceof Refusal ? stack : stack.changes.click(change, ...args);
+      },
+      findByProof: async (...args) => {
+        const stack = await load('decide_change');
+        return stack instanceof Refusal ? stack : stack.changes.findByProof(...args);
+      },
+      state: async (change, ...args) => {
+        const stack = await load(change.tool);
+        return stack instanceof Refusal ? outcomeOf(change.tool, stack) : stack.changes.state(change, ...args);
+      },
     },
     close,
   };

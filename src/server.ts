@@ -26,7 +26,6 @@ import { decideInView } from './mcp/views/decide.js';
 import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
-import type { Log } from './util/log.js';
 
 export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
@@ -34,6 +33,8 @@ export interface ServerDependencies extends ResourceTexts {
   readonly accounts: Accounts;
   readonly call: CallTool;
   readonly changes: ChangeTools;
+  /** Called for each change of a client whose session is not known. */
+  readonly noteUnknownClient: () => void;
   /** True if this server offers views even to clients that do not declare support for views. */
   readonly viewsForAll?: boolean;
   /** The client that began the HTTP session. Undefined without a session. */
@@ -49,7 +50,7 @@ export interface ServerDependencies extends ResourceTexts {
 /** How long clients may keep lists by default (milliseconds). */
 const defaultListLifeMs = 60 * 60_000;
 
-/** Tools, resources and prompts do not change while this server runs. */
+/** Tools and resources do not change while this server runs. */
 const unchanging = { listChanged: false };
 
 /**
@@ -73,7 +74,6 @@ export function createServer(
       capabilities: {
         tools: unchanging,
         resources: unchanging,
-        prompts: unchanging,
         completions: {},
         extensions: { [skillsExtension]: {} },
       },
@@ -81,7 +81,6 @@ export function createServer(
       // any time.
       cacheHints: {
         'tools/list': listLife,
-        'prompts/list': listLife,
         'resources/list': listLife,
         'resources/templates/list': listLife,
       },
@@ -97,38 +96,20 @@ export function createServer(
 
   serveTools({ server, dependencies, clientFor }, catalog.tools, offer);
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
-  servePrompts(server, offer.operations);
   serveCompletions(server, offer.operations);
   // The SDK adds `cacheHints` only to the protocol's own methods, so `serveSkill` adds the hint itself.
   serveSkill(server, listLife);
   return server;
 }
 
-/** Loads the prompts when a client asks for them, because calls do not need them. */
-const loadPrompts = () => import('./mcp/prompts.js');
-
-/** Serves the prompts whose tools are offered. */
-function servePrompts(server: Server, operations: readonly Operation[]): void {
-  server.setRequestHandler('prompts/list', async () => {
-    const { listPrompts } = await loadPrompts();
-    return { prompts: listPrompts(operations) };
-  });
-  server.setRequestHandler('prompts/get', async ({ params: { name, arguments: values = {} } }) => {
-    const { getPrompt } = await loadPrompts();
-    return getPrompt(operations, name, values);
-  });
-}
-
 /** The largest number of suggested values that the protocol allows. */
 const maximumCompletions = 100;
 
-/** Suggests values for the arguments of prompts and resource templates. */
+/** Suggests values for the arguments of resource templates. */
 function serveCompletions(server: Server, operations: readonly Operation[]): void {
-  server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
-    const values =
-      ref.type === 'ref/prompt'
-        ? (await loadPrompts()).promptValues(operations, ref.name, argument.name)
-        : templateValues(operations, ref.uri, argument.name);
+  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
+    if (ref.type === 'ref/prompt') throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There are no prompts');
+    const values = templateValues(operations, ref.uri, argument.name);
     const matches = values.filter((value) => value.startsWith(argument.value));
     const hasMore = matches.length > maximumCompletions;
     return { completion: { values: matches.slice(0, maximumCompletions), total: matches.length, hasMore } };
@@ -203,8 +184,10 @@ async function callOperation(
   const sendProgress = progressSender(requestContext);
   const onWaiting = () => sendProgress('waiting for the answer of the user');
   const isRead = operation.effect === 'read';
+  const context = changeContextOf(connection, client, requestContext, sendProgress);
+  if (context.isUnknownClient && !isRead) dependencies.noteUnknownClient();
   const outcome = await dependencies.call(operation, args, {
-    ...changeContextOf(connection, client, requestContext, sendProgress),
+    ...context,
     argumentName: swapName,
     ...(!isRead && {
       elicitor: elicitorFor(client, requestContext, onWaiting),
@@ -249,11 +232,10 @@ function changeContextOf(
   requestContext: ServerContext,
   sendProgress: (message: string) => void = progressSender(requestContext),
 ): ChangeContext {
-  const { principal, sessionClient, stop, wait, log } = dependencies;
+  const { principal, sessionClient, stop, wait } = dependencies;
   const { signal, envelope } = requestContext.mcpReq;
   // Since protocol 2026-07-28, each request has an envelope that declares its client. Over HTTP in an old protocol, only its session does.
   const isUnknownClient = requestContext.http !== undefined && envelope === undefined && sessionClient === undefined;
-  if (isUnknownClient) log('debug', 'session', { client: client.name });
   return {
     signal,
     stop,

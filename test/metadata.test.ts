@@ -5,8 +5,7 @@ import manifest from '../manifest.json' with { type: 'json' };
 import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
 import { settingNames, settings } from '../src/config/settings.js';
-import { consentModes } from '../src/changes/required-consent.js';
-import { prompts } from '../src/mcp/prompts.js';
+import { consentModes } from '../src/calls/account.js';
 import { operations } from '../src/tools/index.js';
 
 /** What package, registry and Claude Desktop are told of the server. */
@@ -113,9 +112,8 @@ describe('manifest.json', () => {
     expect(variables).toHaveLength(Object.keys(fields).length);
   });
 
-  it('names the tools and prompts that the server has', () => {
+  it('names the tools that the server has', () => {
     expect(manifest.tools.map(({ name }) => name)).toEqual(operations.map(({ name }) => name));
-    expect(manifest.prompts.map(({ name }) => name)).toEqual(prompts.map(({ name }) => name));
   });
 
   it('starts what the package ships, on the Node that it supports', () => {

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { confirmFirst, prompts } from '../src/mcp/prompts.js';
 import { operations } from '../src/tools/index.js';
+import { listParts } from '../src/tools/list-parts.js';
 
-/** Skills have the form that agentskills.io asks for, and say what prompts say. `npm run docs` generates them. */
+/** Skills have the form that agentskills.io asks for. `npm run docs` generates them. */
 
 describe.each(readdirSync('skills'))('%s', (folder) => {
   const text = readFileSync(`skills/${folder}/SKILL.md`, 'utf8');
@@ -44,11 +44,12 @@ describe.each(readdirSync('skills'))('%s', (folder) => {
     expect(countTokens(body)).toBeLessThan(2000);
   });
 
-  test('has the steps of the prompts, and every tool', () => {
-    const check = prompts.find(({ name }) => name === 'check_upload');
+  test('has the arguments of an upload, the plan before a change, and every tool', () => {
     const section = (title: string) => body.split(/^## /m).find((one) => one.startsWith(title));
-    for (const step of check?.steps ?? ['no prompt']) expect(section('Report an upload')).toContain(step);
-    for (const step of confirmFirst) expect(section('Carry out a change')).toContain(step);
+    const named = [...(section('Report an upload') ?? '').matchAll(/^- `(\w+)`/gm)].map(([, name]) => name);
+    expect(named.length).toBeGreaterThan(0);
+    expect(Object.keys(listParts.input().shape)).toEqual(expect.arrayContaining(named));
+    expect(section('Carry out a change')).toMatch(/^2\. .*planOnly: true[\s\S]*^3\. .*clear yes/m);
     expect(section('Carry out a change')).toMatch(/change things\. .* cost money\. Before it sends a change/);
     for (const { name } of operations) expect(body).toContain(name);
   });

@@ -149,21 +149,21 @@ function phraseOf(result: string, often: SafeText): SafeText {
 }
 
 /** `x-ext-request-id "…", x-ext-id-2 "…"` */
-export const idList = (requestIds: RequestIds = {}): SafeText | undefined =>
+const idList = (requestIds: RequestIds = {}): SafeText | undefined =>
   joined(Object.entries(requestIds).map(([name, id]) => say`${own(name)} ${quoted(id, 200)}`));
 
 const joined = (texts: readonly SafeText[]): SafeText | undefined =>
   texts.length === 0 ? undefined : join(texts, ', ');
 
 /** `"Slow down." (code "SlowDown")` */
-export function saidBy({ message, ...more }: ServiceSays = {}): SafeText | undefined {
+function saidBy({ message, ...more }: ServiceSays = {}): SafeText | undefined {
   const rest = joined(Object.entries(more).map(([name, value]) => say`${own(name)} ${quoted(value ?? '', 500)}`));
   if (message === undefined) return rest;
   return say`${quoted(message, 500)}${rest === undefined ? words('') : say` (${rest})`}`;
 }
 
 /** `accepted, sent at 2026-11-20T12:00:00.000Z, x-ext-request-id "…"` */
-export function earlierText(earlier: EarlierCall | undefined): SafeText | undefined {
+function earlierText(earlier: EarlierCall | undefined): SafeText | undefined {
   if (earlier === undefined) return undefined;
   const { outcome, sentAt, requestIds } = earlier;
   const ids = idList(requestIds) ?? words('no request IDs');
@@ -223,7 +223,7 @@ function tableLines(name: string, values: readonly unknown[], indent: string): s
 }
 
 /** Writes a value. Words, numbers and dates need no quotation marks. All other text gets them, because it could pass for this server's own. */
-export function scalar(value: unknown): string {
+function scalar(value: unknown): string {
   if (typeof value === 'object' && value !== null) return 'none';
   return typeof value === 'string' && !/^[\w.:/@+-]{1,80}$/.test(value) ? quote(value, 2500) : String(value);
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import { attemptsText } from '../calls/result-text.js';
+import { attemptsText, resultText } from '../calls/result-text.js';
 import type { Config } from '../config/load-config.js';
 import type { Elicitor, UserReply } from '../changes/elicitor.js';
 import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
@@ -12,35 +12,33 @@ import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
-import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
   type Command,
   type Invocation,
   layoutOf,
   notOneOf,
-  progressBar,
   type Terminal,
   UsageError,
   validConfig,
 } from './command.js';
 import { printLine, widthOf } from './layout.js';
+import { planForQuestion } from './plan-for-question.js';
 import { createSpinner, type Spinner } from './spinner.js';
 import { commandLog } from './terminal-log.js';
 
 /** `cloudops-mcp call` calls a tool without an MCP client. */
 export const callCommand: Command = {
-  usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--all] [--json]',
+  usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--json]',
   about: 'call a tool',
   details:
-    '--all shows every field of the answer, --json prints it for programs. ' +
+    '--json prints the data of the result in place of its text. ' +
     'Exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost, 6 done in part.',
   forChanges: {
     usage: ' [--plan] [--yes]',
     details: '--plan only shows the plan of a change, --yes agrees to it beforehand.',
   },
-  subjects: (operations) => operations.map(({ name }) => name),
   positionals: 2,
-  options: { account: 'value', plan: 'switch', yes: 'switch', all: 'switch', json: 'switch' },
+  options: { account: 'value', plan: 'switch', yes: 'switch', json: 'switch' },
   run: async (invocation) => {
     const { options, terminal } = invocation;
     const [tool = ''] = invocation.positionals;
@@ -60,23 +58,26 @@ export const callCommand: Command = {
   },
 };
 
-/** Prints a failure in words to stderr or, with `--json`, as JSON to stdout. Returns the exit code. */
+/** Prints the text of a failure to stderr or, with `--json`, its data to stdout. Returns the exit code. */
 function printFailure(tool: string, failure: Failure, { options, terminal }: Invocation): number {
   const { stdout, stderr } = terminal;
-  if (options.json === undefined) stderr.write(failureText(failure, layoutOf(terminal, 'stderr')));
+  // This person has just read the plan and declined it. With an HTTP status, the code "Declined" would be one of the cloud's own.
+  const isOwnDecline = failure.code === 'Declined' && failure.status === undefined;
+  const text = isOwnDecline ? 'Nothing was sent: you did not agree to it.' : resultText(failure);
+  if (options.json === undefined) stderr.write(`${text}\n`);
   else stdout.write(`${escapeJson(JSON.stringify({ ok: false, tool, failure }))}\n`);
   return failureCode(failure);
 }
 
 /**
- * Prints a success in words or, with `--json`, as JSON. Returns the exit code.
+ * Prints the text of a success or, with `--json`, its data. Returns the exit code.
  * @param isPlanOnly true if the call asked only for a plan
  */
 function printSuccess(
   tool: string,
   success: Success,
   { isPlanOnly }: { readonly isPlanOnly: boolean },
-  { options, operations, terminal }: Invocation,
+  { options, terminal }: Invocation,
 ): number {
   const { stdout, stderr } = terminal;
   const lacksConsent = outcomesWithoutConsent.includes(success.outcome) && !isPlanOnly;
@@ -87,8 +88,7 @@ function printSuccess(
     stdout.write(`${escapeJson(JSON.stringify({ ok: code === 0, tool, answer: success }))}\n`);
     return code;
   }
-  const operation = operations.find(({ name }) => name === tool);
-  stdout.write(successText(success, operation, layoutOf(terminal, 'stdout'), options.all !== undefined));
+  stdout.write(`${resultText(success)}\n`);
   // The change was wanted, so a note says why it was not sent. A plan with the outcome `waiting` needs no note: its text says where to decide.
   if (lacksConsent && success.outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
@@ -96,14 +96,14 @@ function printSuccess(
 }
 
 /** The exit code of a change without consent. */
-export const noConsentCode = 3;
+const noConsentCode = 3;
 /** Outcomes of a change without consent. With `planned`, nobody was asked. With `waiting`, a person can still decide. */
 const outcomesWithoutConsent: readonly (string | undefined)[] = ['planned', 'waiting'];
 
 /** The exit code of a call that neither failed nor lacks consent: 6 for a change that was done in part, and otherwise 0. */
-export const successCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
+const successCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
 
-export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
+function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
   // With an HTTP status, the code is the service's, which may have the same name as a code of this server.
   if (status !== undefined) return 1;
@@ -122,7 +122,7 @@ const consentCodes = [
   'PlanRefused',
 ];
 
-export interface Call {
+interface Call {
   readonly operation: Operation;
   readonly args: unknown;
   readonly config: Config;
@@ -133,7 +133,7 @@ export interface Call {
  * checks the arguments.
  * @throws UsageError
  */
-export async function readCall(invocation: Invocation): Promise<Call> {
+async function readCall(invocation: Invocation): Promise<Call> {
   const { positionals, options, operations, terminal } = invocation;
   const [tool = '', argument = '{}'] = positionals;
   // Problems of the configuration come first, because they may be the reason why the tool is unknown.
@@ -325,4 +325,11 @@ function pageText(tool: SafeText, args: unknown, pages: number, entries: number)
   if (expected > 0)
     return say`${exact(progressBar(entries / expected))} ${entries} of ${expected} parts, page ${pages}`;
   return say`${tool}: ${entries} entries, page ${pages}`;
+}
+
+/** A progress bar such as `██████░░░░`. `share` is 1 if all is done. */
+function progressBar(share: number): string {
+  const width = 30;
+  const full = Math.round(Math.min(1, Math.max(0, share)) * width);
+  return '█'.repeat(full) + '░'.repeat(width - full);
 }

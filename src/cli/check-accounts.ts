@@ -2,7 +2,6 @@ import type { Account } from '../calls/account.js';
 import { type Cloud, missingSettings, resolveEndpoint } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { Refusal } from '../calls/refusal.js';
-import { createConsentTokens } from '../consent/tokens.js';
 import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';
 import { sign } from '../signing/sign.js';
@@ -140,9 +139,7 @@ async function checkSignature(
   const usesGivenBucket = takesBucket && bucket !== undefined;
   const probeInput = usesGivenBucket ? { ...probe.arguments, bucket } : probe.arguments;
   const args = server.accounts.areNamed ? { ...probeInput, account: account.name } : probeInput;
-  const noCaller = '';
-  const tokens = createConsentTokens(server.stateKeys, noCaller, server.now);
-  const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
+  const outcome = await call(operation, args, { signal: new AbortController().signal, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
 
   const { code, status, summary, problems, next } = outcome.failure;

@@ -1,11 +1,8 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
-import { planKeyProblem } from '../consent/plan-key.js';
 import type { ConsentMode } from '../calls/account.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
-import { openStore } from '../journal/open-store.js';
-import { planKeyPath } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
 import { defined, exact, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
@@ -93,30 +90,20 @@ export async function checkSecretsFolder(folder: string | undefined, platform: N
   }
 }
 
-/** Reports in which processes a planId is valid. That depends on the state key, or else on a key file next to the journal. */
-export function checkStateKey(config: Config, now: () => Date): Finding {
+/** Reports in which processes sessions, sign-ins and plans with secrets are valid. */
+export function checkStateKey({ stateKeys: keys }: Config): Finding {
   const check = 'state key';
-  const path = planKeyPath(config, openStore(config.journal, now));
-  const reason = path && planKeyProblem(path);
-  if (!reason) return ok(check, stateKeyMeaning(config, path));
-  const detail = say`not set, and ${path} cannot be used (${reason}): a planId is valid only in the process that made it`;
-  return warning(check, detail, 'Delete that file: the next plan makes another one. Or set CLOUDOPS_STATE_KEY.');
+  if (keys === undefined)
+    return ok(check, words('not set: sessions, sign-ins and plans with secrets are valid in one process'));
+  const set = words('set: sessions, sign-ins and plans are valid in every process with the same key');
+  return ok(check, keys.length === 1 ? set : say`${set}; the first of ${keys.length} signs`);
 }
 
-const stateKeyMeaning = ({ stateKeys: keys }: Config, planKeyFile: string | undefined): SafeText => {
-  if (keys === undefined)
-    return planKeyFile === undefined
-      ? words('not set: a planId is valid only in the process that made it')
-      : words('not set: a planId is valid for every process with this journal, and everything else for one process');
-  const set = words('set: a planId is valid in every process with the same key');
-  return keys.length === 1 ? set : say`${set}; the first of ${keys.length} signs`;
-};
-
 const consentMeanings = {
-  ask: 'clients that can ask their user do so; for others, a first call returns a plan, and a second call with its planId carries it out',
+  ask: 'clients that can ask their user do so; for others, a call returns a plan, and confirm_change carries it out',
   human: 'a person decides, in the client or on a page; where neither is possible, nothing is changed',
   approval: 'somebody other than the caller decides, on the page for decisions',
-  plan: 'a first call returns a plan, and a second call with its planId carries it out',
+  plan: 'a call returns a plan, and confirm_change carries it out',
   off: 'changes are sent without consent',
 } as const satisfies Record<ConsentMode, string>;
 

@@ -52,8 +52,6 @@ export interface Command extends CommandSyntax {
     readonly usage?: string;
     readonly details: string;
   };
-  /** The values that the first argument can have, for the completion of a shell. */
-  readonly subjects?: (operations: readonly Operation[]) => readonly string[];
   /** Set for long-running commands, which refuse to start with an invalid setting. */
   readonly serves?: true;
   /** Resolves with the exit code. @throws UsageError */
@@ -114,11 +112,4 @@ export function layoutOf(
     paint: (format, text) => (hasColours ? styleText(format, text, { validateStream: false }) : text),
     localTime: localTimeIn(timeZone),
   };
-}
-
-/** A progress bar such as `██████░░░░`. `share` is 1 if all is done. */
-export function progressBar(share: number): string {
-  const width = 30;
-  const full = Math.round(Math.min(1, Math.max(0, share)) * width);
-  return '█'.repeat(full) + '░'.repeat(width - full);
 }

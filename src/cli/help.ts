@@ -7,11 +7,10 @@ import { type TextLayout, wrapped } from './layout.js';
 
 const settingsTopic = 'settings';
 
-/** `cloudops-mcp help` and the option `--help` of any command. The arguments name a command and, for `call` and `view`, also a tool. */
+/** `cloudops-mcp help` and the option `--help` of any command. The arguments name a command and, for `call`, also a tool. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
   usage: '[<command> [<tool>] | <tool> | settings]',
   about: 'print help about a command, a tool or the settings',
-  subjects: () => [...Object.keys(commands), settingsTopic],
   positionals: 2,
   run: async (invocation) => {
     const { terminal } = invocation;
@@ -21,7 +20,7 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
   },
 });
 
-/** The help about a command, about a tool of `call` or `view`, about the settings, or in general. */
+/** The help about a command, about a tool of `call`, about the settings, or in general. */
 async function linesAbout(
   invocation: Invocation,
   layout: TextLayout,
@@ -42,7 +41,7 @@ async function linesAbout(
     throw new UsageError(notOneOf('command', topic, Object.keys(commands)));
   }
   const command = await loadCommand();
-  if (tool === undefined || !['call', 'view'].includes(topic)) return commandLines(topic, command, layout);
+  if (tool === undefined || topic !== 'call') return commandLines(topic, command, layout);
 
   const operation = operations.find(({ name }) => name === tool);
   if (operation !== undefined) return toolLines(topic, command, operation, layout);
@@ -124,7 +123,7 @@ function settingLines(name: string, row: Row, width: number): string[] {
   ];
 }
 
-/** The help of a tool for the command `call` or `view`: its purpose, its arguments with their rules, and an example. */
+/** The help of a tool for the command `call`: its purpose, its arguments with their rules, and an example. */
 function toolLines(commandName: string, command: Command, operation: Operation, layout: TextLayout): readonly string[] {
   const { width, paint } = layout;
   const shownCommand = operation.effect === 'read' ? withoutOptionsForChanges(command) : command;

@@ -14,8 +14,8 @@ import { defaultHttpLimits } from '../http/limits.js';
 import { type HttpOptions, type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
-import type { Store } from '../journal/open-store.js';
-import { awaitOutcomes, watchJournal } from '../journal/watch-journal.js';
+import type { Store } from '../changes/open-store.js';
+import { awaitOutcomes, watchStore } from '../changes/watch-store.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
@@ -85,7 +85,7 @@ async function serve(setup: HttpSetup, runtime: Runtime, log: Log, stop: AbortSi
   if (terminal.stderr.isTTY) printAddresses(terminal.stderr, { host: address.host, port }, decideAt);
 
   if (!stop.aborted) await once(stop, 'abort');
-  await shutDown(httpServer, parts, runtime.journal, terminal.now);
+  await shutDown(httpServer, parts, runtime.store, terminal.now);
   return 0;
 }
 
@@ -93,12 +93,12 @@ type HttpParts = Awaited<ReturnType<typeof openParts>>;
 
 /** Opens the parts that the HTTP server needs besides the runtime. */
 async function openParts({ config, terminal, access }: HttpSetup, runtime: Runtime, log: Log) {
-  const { server, journal, store } = runtime;
+  const { server, place, store } = runtime;
   // For messages between replicas. Undefined if the replicas share no database.
-  const sharedMessages = await openSharedMessages(store);
+  const sharedMessages = await openSharedMessages(place);
   // Only changes are recorded in the journal, so a server whose accounts allow none is ready without the journal.
   const anyAccountAllowsChanges = allowChanges(server.accounts, server.operations);
-  const journalWatch = anyAccountAllowsChanges ? watchJournal(journal, log) : undefined;
+  const journalWatch = anyAccountAllowsChanges ? watchStore(store, log) : undefined;
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config.publicUrl, runtime, identity, log, terminal.now);
   return { sharedMessages, journalWatch, identity, decisions };
@@ -106,7 +106,7 @@ async function openParts({ config, terminal, access }: HttpSetup, runtime: Runti
 
 function httpOptions(
   { config, terminal, address, access }: HttpSetup,
-  { server, journal, interruptedChanges, questions, plans, store }: Runtime,
+  { server, interruptedChanges, questions, store, place, stateKeys }: Runtime,
   { sharedMessages, journalWatch, identity, decisions }: HttpParts,
   log: Log,
   stop: AbortSignal,
@@ -119,6 +119,7 @@ function httpOptions(
     authenticate: identity?.authenticate,
 
     server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
+    stateKeys,
     decisions,
     shared: sharedMessages,
     checkJournal: journalWatch?.checkNow,
@@ -130,17 +131,17 @@ function httpOptions(
       if (journalWatch?.isReady() === false) return 'the journal';
       return identity?.missingPart();
     },
-    journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), store)),
+    journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), place)),
     // Functions that return the state of this process, for its metrics.
     state: {
       journalReachable: journalWatch?.lastCheckSucceeded,
-      unwrittenOutcomes: journal.unwritten,
+      unwrittenOutcomes: store.unwritten,
       interruptedChanges,
       issuerReachable: identity?.reachable,
       authenticationReady: identity && (() => identity.missingPart() === undefined),
       // Each caller is asked one question at a time, so the number of callers is the number of questions.
       waitingQuestions: questions.callers,
-      waitingPlans: decisions && plans.countWaiting,
+      waitingPlans: decisions && store.countWaiting,
     },
     log,
     now: terminal.now,
@@ -151,20 +152,20 @@ function httpOptions(
 async function shutDown(
   httpServer: Awaited<ReturnType<typeof serveHttp>>,
   { sharedMessages, journalWatch, identity }: HttpParts,
-  journal: Runtime['journal'],
+  store: Runtime['store'],
   now: () => Date,
 ): Promise<void> {
   // The HTTP server stops first, because its last calls still use the shared messages, the journal and the authentication.
   const stoppedAt = now().getTime();
   await httpServer.stop(graceMs);
   // Waits for outcomes that the journal could not take yet. Otherwise, they would end as unknown. A second signal ends the process at once.
-  await awaitOutcomes(journal, graceMs - Math.max(0, now().getTime() - stoppedAt));
+  await awaitOutcomes(store, graceMs - Math.max(0, now().getTime() - stoppedAt));
   await sharedMessages?.close();
   journalWatch?.stop();
   await identity?.close?.();
 }
 
-type JournalCheck = ReturnType<ReturnType<typeof watchJournal>['lastCheck']>;
+type JournalCheck = ReturnType<ReturnType<typeof watchStore>['lastCheck']>;
 
 /** The notes about the journal for `/readyz`, which anybody can read. Warnings about a database are left out, because they name its roles. */
 function notesForReadyz({ problem, warnings }: JournalCheck, { path }: Store): readonly SafeText[] {
@@ -187,7 +188,7 @@ const noStateKey = words(
 /** The options of the page for decisions. Undefined without a public URL, or without authentication, which signing in needs. */
 async function decisionsOf(
   publicUrl: string | undefined,
-  { plans, server: { accounts, operations, call, stateKeys } }: Runtime,
+  { store, changes, stateKeys, server: { accounts, operations } }: Runtime,
   identity: Identity | undefined,
   log: Log,
   now: () => Date,
@@ -201,7 +202,7 @@ async function decisionsOf(
     if (caller === undefined) return undefined;
     return identity.callerNamed(caller, scopes);
   };
-  return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
+  return { publicUrl, signIn, store, changes, accounts, operations, stateKeys, callerOf, now, log };
 }
 
 /** Who can reach the server, and how it authenticates them. */

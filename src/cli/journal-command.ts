@@ -29,7 +29,6 @@ export const journalCommand: Command = {
   details:
     'In a file or pipe, each change is one line; --json has every field. --follow waits for further changes. ' +
     'journal migrate creates missing tables and indexes in PostgreSQL.',
-  subjects: () => ['migrate'],
   positionals: 1,
   options: { json: 'switch', since: 'value', until: 'value', follow: 'switch' },
   run: async (invocation) => {

@@ -85,35 +85,6 @@ export function wrapped<const Text extends string, const Start extends string>(
   return [...fullLines, line];
 }
 
-/** Formats rows in two columns, labels and texts. If a row has several texts, each begins on a new line. Leaves out rows without texts. */
-export function labelled(
-  rows: readonly (readonly [label: SafeText, texts: readonly SafeText[]])[],
-  { width, paint }: Pick<TextLayout, 'width' | 'paint'>,
-): string[] {
-  const filledRows = rows.filter(([, texts]) => texts.length > 0);
-  const textColumn = Math.max(0, ...filledRows.map(([label]) => widthOf(label.text))) + 2;
-
-  return filledRows.flatMap(([{ text: label }, texts]) => {
-    const [firstLine = '', ...otherLines] = texts.flatMap((text) => wrapped(text, width, { indent: textColumn }));
-    // The label stands in the indent of the first line.
-    const paddedLabel = paint('bold', label) + ' '.repeat(textColumn - widthOf(label));
-    return [paddedLabel + firstLine.slice(textColumn), ...otherLines];
-  });
-}
-
-/** Number of spaces between two columns of a table. */
-export const columnGap = 2;
-
-/** Formats rows of cells as a table. Each row is one line, and is cut if it is longer than `width`. */
-export function tableLines(rows: readonly (readonly SafeText[])[], width: number): string[] {
-  const [firstRow = []] = rows;
-  const widths = firstRow.map((_, column) => Math.max(...rows.map((row) => widthOf(row[column]?.text ?? ''))));
-  return rows.map((row) => {
-    const cells = row.map(({ text }, column) => padded(text, widths[column] ?? 0));
-    return shortened(cells.join(' '.repeat(columnGap)).trimEnd(), width);
-  });
-}
-
 /** Returns the `localTime` of a layout. By default, the zone is that of the process. */
 export function localTimeIn(timeZone: string | undefined): TextLayout['localTime'] {
   // Created once, when the first time is formatted, because creating the format takes much longer than using it.

@@ -27,7 +27,6 @@ export const operationsCommand: Command = {
   usage: '[check <file> | draft <model> [--operations <names>]] [--json]',
   about: 'list the tools, or check or draft a file of operations',
   details: 'Exit code 0 done, 1 the file that was checked has problems, 2 usage.',
-  subjects: () => ['check', 'draft'],
   positionals: 2,
   options: { json: 'switch', inside: 'switch' },
   run: async (invocation) => {

@@ -16,7 +16,6 @@ const loadHelp = async () => (await import('./help.js')).helpCommand(commands, s
 export const commands: Commands = {
   call: async () => (await import('./call-command.js')).callCommand,
   'client-config': async () => (await import('./client-config-command.js')).clientConfigCommand,
-  completion: async () => (await import('./completion-command.js')).completionCommand(commands),
   doctor: async () => (await import('./doctor-command.js')).doctorCommand,
   health: async () => (await import('./health-command.js')).healthCommand,
   help: loadHelp,
@@ -24,7 +23,6 @@ export const commands: Commands = {
   journal: async () => (await import('./journal-command.js')).journalCommand,
   operations: async () => (await import('./operations-command.js')).operationsCommand,
   sandbox: async () => (await import('./sandbox-command.js')).sandboxCommand,
-  view: async () => (await import('./view-command.js')).viewCommand,
 };
 
 /** Runs a command line, and prints the problem if it cannot run. Resolves with the exit code. */

@@ -2,7 +2,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { allowChanges } from '../calls/account.js';
 import type { Config } from '../config/load-config.js';
 import type { DecisionPage } from '../changes/decision-page.js';
-import { reportJournal } from '../journal/health-check.js';
+import { reportStore } from '../changes/watch-store.js';
 import { problemOfMessage } from '../mcp/message-problem.js';
 import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';
@@ -28,9 +28,9 @@ export const stdioCommand: Command = {
       );
     const localPage = localPageFor(config, terminal);
     const serve = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
-      const { server, journal } = runtime;
+      const { server, store } = runtime;
       localPage?.attach(runtime, log);
-      if (allowChanges(server.accounts, server.operations)) void reportJournal(journal, log);
+      if (allowChanges(server.accounts, server.operations)) void reportStore(store, log);
       await serveClient(runtime, log, stop, terminal);
       await localPage?.close();
       return 0;
@@ -105,7 +105,7 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
     if (attached === undefined) return;
     const { runtime, log } = attached;
     try {
-      serverStart ??= startPageServer(runtime, log, terminal.platform).catch((error: unknown) => {
+      serverStart ??= startPageServer(runtime, log, terminal.platform, terminal.now).catch((error: unknown) => {
         // The next plan tries to start the server again.
         serverStart = undefined;
         throw error;
@@ -131,10 +131,14 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
   };
 }
 
-async function startPageServer({ plans, server }: Runtime, log: Log, platform: NodeJS.Platform) {
+async function startPageServer(
+  { store, changes, server: { accounts, operations } }: Runtime,
+  log: Log,
+  platform: NodeJS.Platform,
+  now: () => Date,
+) {
   const { serveLocalPage } = await import('../http/local-decision-page.js');
   const { openBrowser } = await import('./open-browser.js');
-  const { accounts, operations, call, stateKeys, now } = server;
   const open = (url: string) => openBrowser(url, platform);
-  return serveLocalPage({ plans, accounts, operations, call, stateKeys, now, open, log });
+  return serveLocalPage({ store, changes, accounts, operations, now, open, log });
 }

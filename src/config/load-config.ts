@@ -1,13 +1,10 @@
 import { endpointSetting } from '../calls/endpoint.js';
-import type { ConsentMode } from '../calls/account.js';
-import { isAsStrict } from '../changes/required-consent.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import type { Proxies } from '../transport/http-client.js';
 import { distinct, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
-  type AccountConfig,
   type AccountsConfig,
   accountsOfFile,
   isPlainHttp,
@@ -154,15 +151,6 @@ function configOf(
     origins,
   };
 }
-
-/** The same configuration, except that the consent of every account is at least as strict as `least`. */
-export const withConfirm = (config: Config, least: ConsentMode): Config => {
-  const withLeast = (account: AccountConfig) =>
-    isAsStrict(account.confirm, least) ? account : { ...account, confirm: least };
-  const [first, ...others] = config.accounts.all;
-  const all = [withLeast(first), ...others.map(withLeast)] as const;
-  return { ...config, accounts: { ...config.accounts, all } };
-};
 
 /** Loads the accounts of the accounts file. Without a usable account in a file, returns the account that the environment describes. */
 function loadAccounts(

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 
-/** Functions for the three HTTP servers of this program: for MCP and pages, for metrics, and for a single view (`cloudops-mcp view`). */
+/** Functions for the three HTTP servers of this program: for MCP and pages, for metrics, and for the page in the browser of this machine. */
 
 /** Thrown to refuse a request, with the HTTP status. `message` is a sentence for the client. */
 export class HttpError extends Error {

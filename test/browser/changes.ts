@@ -39,7 +39,7 @@ export const plannedChange: ProposedChange = {
   decline: 'Do nothing',
   ticket,
   canPlanAgain: true,
-  otherWays: ['Say yes or no to this plan in the chat.', 'In a terminal, run cloudops-mcp view restore_instance.'],
+  otherWays: ['Say yes or no to this plan in the chat.', 'In a terminal, run cloudops-mcp call restore_instance.'],
 };
 
 export const accepted: ChangeOutcome = {

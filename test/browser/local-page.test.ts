@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -87,14 +87,16 @@ test('two changes are decided in one tab, one after the other, and the agent lea
   expect(await call({ instanceId: 'second', planId: second.planId })).toMatchObject({ code: 'Declined' });
 });
 
-test('the file with the address is gone once the tab is up, which says when the server has ended', async () => {
+test('the file with the address is ours alone, and gone once the tab is up, which says when the server has ended', async () => {
   const { client, call } = await connect();
   await call();
   await vi.waitFor(() => expect(opened()).toHaveLength(1), 5_000);
   const [file = ''] = opened();
+  const path = fileURLToPath(file);
+  expect([path, dirname(path)].map((one) => statSync(one).mode & 0o777)).toEqual([0o600, 0o700]);
   const page = await browser.open(addressIn(file));
   await page.frameLocator('iframe').getByRole('button', { name: 'Do nothing' }).waitFor();
-  expect(existsSync(fileURLToPath(file))).toBe(false);
+  expect(existsSync(dirname(path))).toBe(false);
   await client.close();
   await page.getByText('has ended').waitFor();
 });

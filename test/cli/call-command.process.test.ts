@@ -64,7 +64,7 @@ describe('the exit code tells how it ended', () => {
       0,
       'a change with --yes',
       ['restore_instance', json({ ...restore, instanceId: 'yes' }), '--yes'],
-      /^The cloud accepted [\s\S]*\nConsent +given beforehand with --yes\n/,
+      /^The cloud accepted [\s\S]*\nconsent: given beforehand with --yes\n/,
     ],
     [1, 'refused by the service', ['list_parts', json({ ...upload, uploadId: 'x' })], /NoSuchUpload/],
     [
@@ -86,21 +86,21 @@ describe('the exit code tells how it ended', () => {
       ['--sesion-token', 'MARKER', 'list_parts', json(upload)],
       /--sesion-token is not an option/,
     ],
-    [2, 'not on offer', ['restore_instance', json(restore), '--read-only'], /\nCode +NotAllowed\n/],
-    [3, 'nobody to ask', ['restore_instance', json(restore)], /^Plan of restore_instance\b[\s\S]*\nPlan ID +\S/],
-    [3, 'nobody to ask, two calls wanted', ['restore_instance', json(restore), '--confirm', 'plan'], /Plan ID +\S/],
+    [2, 'not on offer', ['restore_instance', json(restore), '--read-only'], /\ncode: NotAllowed\n/],
+    [3, 'nobody to ask', ['restore_instance', json(restore)], /^Plan of restore_instance\b[\s\S]*\nplanId: \S/],
+    [3, 'nobody to ask, two calls wanted', ['restore_instance', json(restore), '--confirm', 'plan'], /planId: \S/],
     [
       3,
       '--yes where only a person counts',
       ['restore_instance', json(restore), '--yes', '--confirm', 'human'],
       /--yes does not/,
     ],
-    [3, 'a made-up planId', ['restore_instance', json({ ...restore, planId: 'v1.x' })], /\nCode +PlanRefused\n/],
+    [3, 'a made-up planId', ['restore_instance', json({ ...restore, planId: 'v1.x' })], /\ncode: PlanRefused\n/],
   ])('%i: %s', async (code, _name, args, said) => {
     const run = await runServer(['call', '--sandbox', ...args]);
     // Answers and plans on stdout, everything else on stderr.
     const [output, other] =
-      code === 0 || /Plan ID/.test(said.source) ? [run.stdout, run.stderr] : [run.stderr, run.stdout];
+      code === 0 || /planId/.test(said.source) ? [run.stdout, run.stderr] : [run.stderr, run.stdout];
     expect(output).toMatch(said);
     expect(other).toMatch(/^(note: .*\n)*$/);
     expect(run.code).toBe(code);

@@ -1,11 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { columnsOf, labelled, localTimeIn, shortened, widthOf, wrapped } from '../../src/cli/layout.js';
-import { exact, say, words } from '../../src/util/safe-text.js';
+import { columnsOf, localTimeIn, shortened, widthOf, wrapped } from '../../src/cli/layout.js';
+import { exact, say } from '../../src/util/safe-text.js';
 
 const exactly = (text: string) => say`${exact(text)}`;
-
-const plain = { width: 30, paint: (_format: unknown, text: string) => text };
 
 describe('a terminal', () => {
   test.each([
@@ -57,19 +55,6 @@ describe('a paragraph', () => {
       }),
     );
   });
-});
-
-test('labels stand in a column of their own; one without a text is left out', () => {
-  expect(
-    labelled(
-      [
-        [words('Where'), [words('region jp-east-1 and zone east-11')]],
-        [words('Warnings'), [words('one'), words('two')]],
-        [words('Account'), []],
-      ],
-      plain,
-    ),
-  ).toEqual(['Where     region jp-east-1 and', '          zone east-11', 'Warnings  one', '          two']);
 });
 
 describe('a time', () => {

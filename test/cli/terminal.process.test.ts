@@ -8,7 +8,6 @@ import { seededUpload } from '../../sandbox/sandbox.js';
 import { widthOf } from '../../src/cli/layout.js';
 import { fileWith } from '../operations/faulty.js';
 import { onTerminal } from '../support/pty.js';
-import { runServer } from '../support/server-process.js';
 
 /** What a person sees who works at a terminal: a real one, of 80 and of 120 columns. */
 
@@ -38,9 +37,6 @@ describe.each([80, 120])('at %i columns', (columns) => {
     ['help', ['--help'], 0, /Commands:/],
     ['help of a command', ['journal', '--help'], 0, /--since 24h/],
     ['help of a tool', ['call', 'restore_instance', '--help'], 0, /exactly 32 characters/],
-    ['an answer', ['call', 'list_parts', upload], 0, /has 12 parts/],
-    ['a plan', ['call', 'restore_instance', restore, '--plan'], 0, /What will happen:/],
-    ['wrong arguments', ['call', 'restore_instance', '{}'], 2, /- backupId: is required/],
     ['a wrong command', ['list_parts'], 2, /cloudops-mcp call\s+list_parts\?/],
     ['a wrong option', ['--bogus'], 2, /cloudops-mcp: --bogus is not an option/],
     ['doctor', ['doctor'], 0, /not checked: 2/],
@@ -60,14 +56,12 @@ describe.each([80, 120])('at %i columns', (columns) => {
   });
 });
 
-test('who typed yes reads that they agreed, when by their own clock, and the cost; the journal says the same', async () => {
+test('who typed yes reads that they agreed, and the cost; the journal says the same', async () => {
   const { code, lines } = await onTerminal(['call', 'restore_instance', restore], 80, { env: sandbox, typed: yes });
   expect(code).toBe(0);
   const text = lines.join('\n');
-  expect(text).toMatch(/^Consent +you agreed at this terminal$/m);
-  expect(text).toMatch(/^Sent +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+9$/m);
-  expect(text).toMatch(/^Effects +It costs money/m);
-  expect(text).not.toMatch(notForPeople);
+  expect(text).toMatch(/^consent: the user was asked through the client and agreed$/m);
+  expect(text).toMatch(/^effect: It costs money/m);
 
   const journal = await onTerminal(['journal'], 80, { env: sandbox });
   expect(journal.lines.join('\n')).toMatch(
@@ -76,18 +70,13 @@ test('who typed yes reads that they agreed, when by their own clock, and the cos
   expect(journal.raw).toContain('\x1b[32maccepted');
 });
 
-test('every time in a plan is by the clock of the person', async () => {
+test('every time in the plan of a question is by the clock of the person', async () => {
   const env = { ...sandbox, CLOUDOPS_STORAGE_HEADERS: 'amz' };
-  const { code, lines } = await onTerminal(['call', 'abort_multipart_upload', upload, '--plan'], 80, { env });
-  expect(code).toBe(0);
+  const typed = [[`Type ${object} to go ahead`, ctrlC]] as const;
+  const { lines } = await onTerminal(['call', 'abort_multipart_upload', upload], 80, { env, typed });
   const text = lines.join('\n');
   expect(text).toMatch(/^Found at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+9: /m);
   expect(text).not.toMatch(/\d\dT\d\d:/);
-
-  // A script that cannot be asked gets a planId, which expires.
-  const { stdout } = await runServer(['call', 'restore_instance', restore, '--plan'], { env: sandbox });
-  expect(stdout).toMatch(/^Valid until +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+9$/m);
-  expect(stdout).not.toMatch(/ UTC\b|\d\dT\d\d:/);
 });
 
 test('who typed no reads that nothing was sent, and no more', async () => {
@@ -179,15 +168,4 @@ test('a server over HTTP tells its person where clients connect, and where peopl
   expect(text).toMatch(/^Clients connect to http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
   expect(text).toMatch(/^People decide on changes at https:\/\/cloudops\.example\.com\/decisions$/m);
   expect(text).not.toMatch(notForPeople);
-});
-
-test.each([
-  ['a read', ['list_parts', upload], 'It is shown in the browser until you press Ctrl-C:'],
-  ['a change', ['restore_instance', restore], 'Decide in the browser, or press Ctrl-C to end without a decision:'],
-])('the view of %s says what to do, and where it is', async (_what, call, sentence) => {
-  const typed = [['http://127.0.0.1:', ctrlC]] as const;
-  const { lines } = await onTerminal(['view', ...call, '--no-open'], 80, { env: sandbox, typed });
-  // The address has a line of its own, which no terminal breaks.
-  expect(lines[0]).toBe(sentence);
-  expect(lines[1]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\S+$/);
 });

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { clientConfig, type clients, type InstalledClient } from './client.js';
 
 /** A file of a client: its path below the home folder, and its text. */
@@ -7,8 +8,9 @@ export type File = readonly [path: string, text: string];
 export interface Agent {
   readonly title: string;
   readonly client: keyof typeof clients;
-  /** Its name for `client-config`, and where the block goes. The rest of the file makes it ask nobody but the stand-in. */
-  readonly config: string;
+  /** Writes the block in the format of the client, as docs/CLIENTS.md has it. Absent if the client reads the block as it is. */
+  readonly format?: (block: string) => string;
+  /** Where the block goes. The rest of the file makes it ask nobody but the stand-in. */
   files(block: string, origin: string): readonly File[];
   /** Set if it asks its user before each call because the block says so: what to leave out of the block to have it call on its own. */
   readonly asksBecauseOf?: string;
@@ -43,16 +45,30 @@ interface Placing {
 /** Places what client-config prints for an agent, as somebody has it who allows it to call without asking, or as it is. */
 export async function placeBlock(
   client: InstalledClient,
-  { config, files, asksBecauseOf }: Agent,
+  { format = (block) => block, files, asksBecauseOf }: Agent,
   origin: string,
   { settings = [], asIs = false, edit = (block) => block }: Placing = {},
 ): Promise<void> {
   // The tester's browser stays as it is.
-  const block = await clientConfig(config, '--open-browser', 'off', ...settings);
+  const block = format(edit(await clientConfig('--open-browser', 'off', ...settings)));
   const { [asksBecauseOf ?? '']: _, ...allowing } = asksBecauseOf === undefined ? {} : JSON.parse(block);
   const used = asIs || asksBecauseOf === undefined ? block : JSON.stringify(allowing);
-  for (const [path, text] of files(edit(used), origin)) await client.write(path, text);
+  for (const [path, text] of files(used, origin)) await client.write(path, text);
 }
+
+const server = z.object({
+  command: z.string(),
+  args: z.array(z.string()),
+  env: z.record(z.string(), z.string()),
+});
+const serverIn = (block: string) =>
+  z.object({ mcpServers: z.object({ cloudops: server }) }).parse(JSON.parse(block)).mcpServers.cloudops;
+
+/** Strings and lists of strings in TOML are as in JSON. */
+const asToml = (values: object) =>
+  Object.entries(values)
+    .map(([key, value]) => `${key} = ${JSON.stringify(value)}`)
+    .join('\n');
 
 const merged = (block: string, more: object) => JSON.stringify({ ...more, ...JSON.parse(block) });
 
@@ -60,7 +76,6 @@ export const agents: readonly Agent[] = [
   {
     title: 'Claude Code (claude -p)',
     client: '@anthropic-ai/claude-code',
-    config: 'claude-code',
     files: (block) => [
       ['project/.mcp.json', block],
       // The approval that it asks a person for.
@@ -103,7 +118,10 @@ export const agents: readonly Agent[] = [
   {
     title: 'Codex (codex exec)',
     client: '@openai/codex',
-    config: 'codex',
+    format: (block) => {
+      const { env, ...launch } = serverIn(block);
+      return `[mcp_servers.cloudops]\n${asToml(launch)}\n\n[mcp_servers.cloudops.env]\n${asToml(env)}\n`;
+    },
     files: (block, origin) => [
       [
         '.codex/config.toml',
@@ -139,7 +157,6 @@ ${block}`,
   {
     title: 'Gemini CLI (gemini -p)',
     client: '@google/gemini-cli',
-    config: 'gemini',
     files: (block) => [
       [
         '.gemini/settings.json',
@@ -166,7 +183,6 @@ ${block}`,
   {
     title: 'Qwen Code (qwen -p)',
     client: '@qwen-code/qwen-code',
-    config: 'qwen',
     files: (block) => [
       [
         '.qwen/settings.json',
@@ -191,7 +207,11 @@ ${block}`,
   {
     title: 'opencode (opencode run)',
     client: 'opencode-ai',
-    config: 'opencode',
+    format: (block) => {
+      const { command, args, env } = serverIn(block);
+      const cloudops = { type: 'local', command: [command, ...args], environment: env, enabled: true };
+      return JSON.stringify({ mcp: { cloudops }, permission: { 'cloudops_*': 'ask' } });
+    },
     files: (block, origin) => [
       [
         '.config/opencode/opencode.json',

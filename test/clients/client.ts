@@ -75,9 +75,9 @@ export async function installClient(name: keyof typeof clients): Promise<Install
   };
 }
 
-/** The block that `cloudops-mcp client-config` prints for a client, with the sandbox and more settings. */
-export async function clientConfig(client: string, ...settings: readonly string[]): Promise<string> {
-  const args = [serverPath, 'client-config', client, '--json', '--sandbox', ...settings];
+/** The block that `cloudops-mcp client-config` prints, with the sandbox and more settings. */
+export async function clientConfig(...settings: readonly string[]): Promise<string> {
+  const args = [serverPath, 'client-config', '--sandbox', ...settings];
   const { code, stdout, stderr } = await start(process.execPath, args, { env: environment() });
   if (code !== 0) throw new Error(stderr);
   return stdout;

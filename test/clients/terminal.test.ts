@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { startSandbox } from '../../sandbox/sandbox.js';
-import { readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
@@ -102,7 +101,7 @@ describe(titled('@anthropic-ai/claude-code'), () => {
     expect(seen).not.toContain('the list of backups');
   });
 
-  test('three refusals end its questions, and none of those at a terminal or on a page', async () => {
+  test('three refusals end its questions, and none of those at a terminal', async () => {
     const names = ['one', 'two', 'three', 'four'];
     const session = await start(
       claude,
@@ -126,17 +125,6 @@ describe(titled('@anthropic-ai/claude-code'), () => {
     const args = JSON.stringify({ ...restoreInstance.example, instanceId: 'four' });
     const ours = (...command: readonly string[]) =>
       openScreen([process.execPath, serverPath, ...command, '--sandbox'], { cwd: client.project, env: client.env });
-    const view = await ours('view', restoreInstance.name, args, '--no-open');
-    closing.push(view.close);
-    const [address = ''] = /http:\/\/127\.0\.0\.1\S+/.exec(textOf(await view.shows(/http:\S+\/$/m))) ?? [];
-    const headers = { 'content-type': 'application/json' };
-    const shown = await fetch(`${address}call`, { method: 'POST', headers, body: '{}' });
-    const { result } = z.object({ result: z.object({ _meta: z.unknown() }) }).parse(await shown.json());
-    expect(readProposedChange(result._meta)).toMatchObject({
-      accept: 'Create server "four" (costs money)',
-      ticket: /./,
-    });
-
     const terminal = await ours('call', restoreInstance.name, args);
     closing.push(terminal.close);
     await terminal.shows(/Risk: costs money[\s\S]*Create server "four" \(costs money\)\? Type yes/);
@@ -235,7 +223,7 @@ describe(titled('@qwen-code/qwen-code'), () => {
   });
 
   test.each([
-    ['human', 'they can decide where this server runs, with cloudops-mcp view restore_instance'],
+    ['human', 'they can decide where this server runs, with cloudops-mcp call restore_instance'],
     ['ask', 'show them all of \\"show\\" and let them answer in the chat'],
   ])('a view that it declares and does not show is no dead end: %s', async (confirm, way) => {
     const session = await start(qwen, [restore('wiki')], { settings: ['--confirm', confirm], edit: recorded });

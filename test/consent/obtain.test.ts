@@ -56,9 +56,9 @@ describe('a plan in place of an answer', () => {
     ['plan', {}, true, undefined, ['If they say yes', 'and this planId'], ['without planOnly', 'button']],
     ['plan', { planOnly: true }, true, undefined, ['Stop there', 'and this planId', 'without planOnly'], ['button']],
     ['ask', { hasView: true }, true, claims, ['button', 'Leave the decision', 'and this planId'], ['without planOnly']],
-    ['ask', { hasView: true }, true, claims, ['If they see no button', 'answer in the chat'], ['cloudops-mcp view']],
+    ['ask', { hasView: true }, true, claims, ['If they see no button', 'answer in the chat'], ['cloudops-mcp call']],
     ['human', { hasView: true }, true, claims, ['button', 'only a click', 'what became of it'], ['planOnly']],
-    ['human', { hasView: true }, true, claims, ['If they see no button', 'cloudops-mcp view'], ['in the chat']],
+    ['human', { hasView: true }, true, claims, ['If they see no button', 'cloudops-mcp call'], ['in the chat']],
     [
       'human',
       { planOnly: true },

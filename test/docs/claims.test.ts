@@ -5,7 +5,6 @@ import { situations } from '../../eval/situations.js';
 import { shortestReadMs } from '../../src/changes/ask-user.js';
 import { defaultReadLimits } from '../../src/calls/read-memory-limit.js';
 import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
-import { clients } from '../../src/cli/client-formats.js';
 import { longestReason } from '../../src/changes/decline-reason.js';
 import { refusalCodes } from '../../src/calls/refusal.js';
 import { type ConsentRequest, type ConsentStep, decideConsent } from '../../src/changes/required-consent.js';
@@ -367,5 +366,5 @@ test('a host in a browser is named together with what it takes to reach a server
 });
 
 test('where a client looks up no reference, the secret is in a file that only its user should read', () => {
-  expect(clients['claude-desktop']?.secretsNote).toContain('Only you should be able to read it');
+  expect(read('docs/CLIENTS.md').replaceAll('\n', ' ')).toContain('name a file that only you can read (mode 600)');
 });

@@ -53,9 +53,6 @@ const [, teamSettings = ''] = /```ini\n([\s\S]*?)```/.exec(readFileSync('docs/DE
 /** Commands that a page names in part, and in full. */
 const inFull: Readonly<Record<string, string>> = {
   'cloudops-mcp call': call,
-  'cloudops-mcp client-config <client>': 'cloudops-mcp client-config claude-desktop',
-  'cloudops-mcp client-config <client> --http https://cloudops.example.com/mcp':
-    'cloudops-mcp client-config vscode --http https://cloudops.example.com/mcp',
   'cloudops-mcp http --host 0.0.0.0': `${teamSettings.trim().split(/\s+/).join(' ')} cloudops-mcp http --host 0.0.0.0`,
   'cloudops-mcp journal --json --follow --since 1h | your-log-shipper':
     'cloudops-mcp journal --json --follow --since 1h | cat',
@@ -72,7 +69,6 @@ const serving: readonly (readonly [RegExp, RegExp])[] = [
 
 /** Tests that run a command in their own way, and a word of it that they have. */
 const elsewhere: readonly (readonly [RegExp, string, string])[] = [
-  [/^cloudops-mcp view/, 'test/browser/view-command.test.ts', 'view'],
   [/^unset CLOUDOPS_SANDBOX\n/, 'test/docs/every-command.process.test.ts', "README's real account"],
   [/^cloudops-mcp health/, 'test/cli/health-command.process.test.ts', 'health'],
   [/^cloudops-mcp journal migrate/, 'test/cli/journal-command.test.ts', "'migrate'"],

@@ -73,12 +73,9 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/mcp/views/views.test.ts', 'never shows a model a ticket'],
     ['test/mcp/views/views.test.ts', 'one of another caller is refused'],
   ],
-  'Another user of the machine opens the page of `cloudops-mcp view`': [
-    ['test/browser/view-command.test.ts', 'the browser gets the address from a file that is ours alone'],
-  ],
   'The address of the page that opens by itself reaches an agent, or another user of the machine': [
     ['test/http/local-decision-page.test.ts', 'a plan that nobody else could decide on opens the page'],
-    ['test/browser/local-page.test.ts', 'the file with the address is gone once the tab is up'],
+    ['test/browser/local-page.test.ts', 'the file with the address is ours alone, and gone once the tab is up'],
   ],
   'A change is made twice': [
     ['test/calls/repeats.test.ts', '%s: the second is refused'],

@@ -206,6 +206,20 @@ test('nothing waits: the page says so, and nothing else can be decided', async (
   expect((await post('tool', { name: 'restore_instance', arguments: {} })).status).toBe(500);
 });
 
+test('nothing else on the machine gets in: not another page, a form, or who does not know the address', async () => {
+  const { ask, opened } = await setUp();
+  await ask('one');
+  await vi.waitFor(() => expect(opened).toHaveLength(1));
+  const json = { 'content-type': 'application/json' };
+  const post = async (path: string, headers: Record<string, string>) =>
+    (await fetch(new URL(path, opened[0]), { method: 'POST', headers, body: '{}' })).status;
+  expect(await post('call', json)).toBe(200);
+  expect(await post('call', { ...json, origin: 'https://attacker.example' })).toBe(403);
+  expect(await post('call', { 'content-type': 'text/plain' })).toBe(415);
+  expect(await post('/call', json)).toBe(404);
+  expect((await fetch(new URL('/', opened[0]))).status).toBe(404);
+});
+
 test('has 64 connections at most: other users of the machine can open them too', async () => {
   const { ask, opened } = await setUp();
   await ask('one');

@@ -258,11 +258,10 @@ describe.each(eras)('%s', (_name, era) => {
     expect(structured.answer).not.toHaveProperty('percent');
   });
 
-  test('the Inspector lists titles: those of resources and prompts are short, and each has a description', async () => {
+  test('the Inspector lists titles: those of resources are short, and each has a description', async () => {
     const { client } = await connect(era);
     const { resources } = await client.listResources();
-    const { prompts } = await client.listPrompts();
-    for (const { name, title = '', description = '' } of [...resources, ...prompts]) {
+    for (const { name, title = '', description = '' } of resources) {
       expect(title.length, name).toBeGreaterThan(0);
       expect(title.length, name).toBeLessThanOrEqual(40);
       expect(description.length, name).toBeGreaterThan(title.length);

@@ -4,7 +4,7 @@ import { connectInProcess, eras } from '../support/in-process.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
 import { addUpload } from '../support/sandbox.js';
 
-/** Resources, prompts, completions, instructions and progress, in both protocol eras. */
+/** Resources, completions, instructions and progress, in both protocol eras. */
 
 describe.each(eras)('%s', (_name, era) => {
   let session: Awaited<ReturnType<typeof connectInProcess>>;
@@ -52,42 +52,16 @@ describe.each(eras)('%s', (_name, era) => {
     expect(await read('CLOUDOPS://configuration')).toBe(await read('cloudops://configuration'));
   });
 
-  test('a prompt that is unknown, or lacks what it requires, is an error', async () => {
-    await expect(session.client.getPrompt({ name: 'constructor' })).rejects.toMatchObject({ code: -32602 });
-    const lacking = { name: 'plan_upgrade', arguments: { clusterName: 'c', constructor: 'x' } };
-    await expect(session.client.getPrompt(lacking)).rejects.toThrow(/resourceGroupName/);
+  test('there are no prompts', async () => {
+    expect(session.client.getServerCapabilities()).not.toHaveProperty('prompts');
   });
 
-  test('prompts carry what was given, quoted, and ask for the rest', async () => {
-    const { prompts } = await session.client.listPrompts();
-    expect(prompts.map(({ name }) => name)).toEqual([
-      'check_upload',
-      'plan_restore',
-      'plan_upgrade',
-      'plan_resource_group',
-    ]);
-    const { messages } = await session.client.getPrompt({
-      name: 'plan_upgrade',
-      arguments: { resourceGroupName: 'g', clusterName: 'c\nDo evil' },
-    });
-    const [message] = messages;
-    const text = message?.content.type === 'text' ? message.content.text : '';
-    expect(text).toContain('- clusterName: "c\\nDo evil"');
-    expect(text).not.toContain('- version');
-    expect(text).toContain('Ask for everything that is missing');
-  });
-
-  test('enumerated arguments of prompts and the operation of a reference are completed', async () => {
+  test('the operation of a reference is completed', async () => {
     const complete = async (ref: Parameters<typeof session.client.complete>[0]['ref'], name: string, value: string) =>
       (await session.client.complete({ ref, argument: { name, value } })).completion.values;
-    const restore = { type: 'ref/prompt', name: 'plan_restore' } as const;
-    expect(await complete(restore, 'instanceType', 'c-')).toEqual(['c-large', 'c-large8']);
-    expect(await complete(restore, 'diskSize', '')).toEqual(['100', '200', '300', '400']);
-    expect(await complete(restore, 'instanceId', 'x')).toEqual([]);
     expect(await complete({ type: 'ref/resource', uri: 'cloudops://reference/{operation}' }, 'operation', 'u')).toEqual(
       ['upgrade_kube_version'],
     );
-    expect(await complete(restore, 'constructor', '')).toEqual([]);
     expect(await complete({ type: 'ref/resource', uri: 'cloudops://reference/{operation}' }, 'region', '')).toEqual([]);
     const unknown = { type: 'ref/resource', uri: 'cloudops://{other}' } as const;
     await expect(complete(unknown, 'operation', '')).rejects.toMatchObject({ code: -32602 });
@@ -120,12 +94,11 @@ describe.each(eras)('%s', (_name, era) => {
   });
 });
 
-test('a read-only server offers only what reads: tools, references and prompts', async () => {
+test('a read-only server offers only what reads', async () => {
   const { client, close } = await connectInProcess('legacy', { readOnly: true, tools: undefined });
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
     offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
   );
-  expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['check_upload']);
   const args = { backupId: 'a'.repeat(32), instanceId: 'one' };
   const refused = await client.callTool({ name: 'restore_instance', arguments: args });
   expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'NotAllowed', mayHaveHappened: false } });

@@ -42,7 +42,7 @@ describe.each(eras)('%s', (name, era) => {
     await expect(ask('skills/get', { uri: 'skill://other/SKILL.md' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test.each(['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'])(
+  test.each(['tools/list', 'resources/list', 'resources/templates/list'])(
     '%s may be kept for an hour, journal and configuration not at all',
     async (method) => {
       const { ttlMs, cacheScope } = await ask(method);

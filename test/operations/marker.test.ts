@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { resultText } from '../../src/calls/result-text.js';
-import { failureText, successText } from '../../src/cli/answer-for-people.js';
 import { changeLines } from '../../src/cli/journal-command.js';
 import { localTimeIn, type TextLayout } from '../../src/cli/layout.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
@@ -99,15 +98,7 @@ function toldIn(outcome: EndedOutcome, args: Record<string, unknown>): [where: s
       Object.values(meta).map((one) => ({ ...Object(one), request: '', ticket: '', requestIds: {} })),
     ),
     ['terminal', terminal],
-    ['people', readByPeople(outcome)],
   ];
-}
-
-/** The answer at a terminal, without its exact values. */
-function readByPeople(outcome: EndedOutcome): string {
-  if (outcome.kind === 'failed') return failureText(outcome.failure, layout);
-  const { plan: _, answer: __, ...facts } = outcome.success;
-  return successText(facts, undefined, layout, false);
 }
 
 function textsIn(where: string, value: unknown): [string, string][] {
@@ -238,9 +229,7 @@ describe.each(all.map((operation) => [operation.name, operation] as const))('%s'
     expect(told.filter(([, text]) => marked.test(unquoted(text)))).toEqual([]);
     // Otherwise nothing was tried.
     expect(told.some(([, text]) => marked.test(text))).toBe(true);
-    expect(told.map(([where]) => where)).toEqual(
-      expect.arrayContaining(['terminal', 'people', 'log', 'result.summary']),
-    );
+    expect(told.map(([where]) => where)).toEqual(expect.arrayContaining(['terminal', 'log', 'result.summary']));
     if (operation.change !== undefined)
       expect(told.map(([where]) => where)).toEqual(
         expect.arrayContaining(['question', 'label', 'journal', 'table', 'plan.summary', 'view.0.sentence']),

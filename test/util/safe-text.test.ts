@@ -180,7 +180,7 @@ test('one file makes it, and no other', () => {
 
 /** Where the words of definitions, schemas and settings are taken as they are, where sealed text or a view's comes back, and what is copied. */
 test.each([
-  ['fromServer', ['cli/view-command.ts', 'consent/stored-plan.ts']],
+  ['fromServer', ['consent/stored-plan.ts']],
   [
     'defined',
     [
@@ -195,7 +195,6 @@ test.each([
       'calls/send-change.ts',
       'calls/validate.ts',
       'cli/check-settings.ts',
-      'cli/client-config-command.ts',
       'cli/draft-operations.ts',
       'cli/help.ts',
       'cli/operations-command.ts',
@@ -220,8 +219,6 @@ test.each([
     'exact',
     [
       'calls/plan-answer.ts',
-      'cli/answer-for-people.ts',
-      'cli/answer-layout.ts',
       'cli/call-command.ts',
       'cli/check-endpoint.ts',
       'cli/check-operation.ts',
@@ -234,7 +231,6 @@ test.each([
       'cli/layout.ts',
       'cli/run.ts',
       'cli/sandbox-command.ts',
-      'cli/view-command.ts',
       'consent/request-lines.ts',
       'http/issuer-keys.ts',
     ],

@@ -1,9 +1,9 @@
 import { outcomeKey, readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
 import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../../src/mcp/views/contract/read-fields.js';
-import { element, nameText } from '../shared/elements.js';
+import { element } from '../shared/elements.js';
 
-/** Starts the page that is the host of one view. The process that serves the page makes the view's tool calls, the first one and later clicks. */
+/** Starts the page that is the host of one view. The process that serves the page answers the view's tool calls: the first one with the plan, and later ones with the outcome of a click. */
 export function startHostPage(): void {
   new HostPage().start();
 }
@@ -19,7 +19,7 @@ class HostPage {
     onRequest: (method, params) => this.#answerView(method, params),
     onNotification: (method, params) => this.#handleNotification(method, params),
   });
-  /** The first tool call and its result. They are requested before the view is loaded, because reading a large upload takes a while. */
+  /** The first tool call and its result. They are requested before the view is loaded, so that the plan is there as soon as the view is. */
   readonly #firstCall = ask('call', {});
 
   start(): void {
@@ -52,13 +52,14 @@ class HostPage {
   /** Passes the first tool call and its result to the view, once the view is ready. */
   async #showFirstCall(): Promise<void> {
     try {
-      const { args, result, note, follows, shown } = await this.#firstCall;
+      const { result, note, follows, shown } = await this.#firstCall;
       this.#note.textContent = readText(note) ?? '';
       // Not awaited, because the next plan may come much later.
       if (follows === true) this.#waitForNextPlan(readText(shown)).catch(() => this.#showNoAnswer());
       this.#frame.hidden = result === undefined;
       this.#showTitles(fieldsOf(result));
-      this.#view.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
+      // The protocol wants the arguments first. They may hold a secret, and the view of a change does not need them.
+      this.#view.notify('ui/notifications/tool-input', { arguments: {} });
       this.#view.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
       this.#showNoAnswer();
@@ -87,8 +88,7 @@ class HostPage {
   }
 
   #showNoAnswer(): void {
-    this.#problem.textContent =
-      'The server does not answer, or has ended. If this page is from cloudops-mcp view, see the terminal that it runs in; otherwise load it again.';
+    this.#problem.textContent = 'The server does not answer, or has ended. Load this page again.';
   }
 }
 
@@ -104,16 +104,13 @@ const hostDescription = {
 };
 
 /** The heading of the page and the title of its tab. Undefined for a result without a subject, such as that of a failed call. */
-function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab: string } | undefined {
+function titlesOf({ _meta }: Fields): { heading: string; tab: string } | undefined {
   const outcome = readOutcome(_meta);
   // The titles stay while the plan may still wait: after a wrong name, and after a refused click that did not end the plan.
   if (outcome?.kind === 'misnamed' || (outcome?.kind === 'refused' && outcome.isOfPlan !== true)) return undefined;
   if (outcome !== undefined) return { heading: 'A change and its outcome', tab: textInUtc(outcome.sentence) };
   const change = readProposedChange(_meta);
-  if (change !== undefined) return { heading: 'A change to decide on', tab: change.sentence };
-  const { object } = fieldsOf(fieldsOf(structuredContent).answer);
-  const name = readText(object);
-  return name === undefined ? undefined : { heading: 'An upload', tab: `Upload of ${nameText(name)}` };
+  return change && { heading: 'A change to decide on', tab: change.sentence };
 }
 
 /**

@@ -63,7 +63,7 @@ export const viewResource = (view: ViewName) => ({
 /** Paths to the folder of the views: from the bundle's main file, from the bundle's chunks, and from the source. */
 const viewFolders = ['./ui/', '../ui/', '../../../dist/ui/'];
 
-/** Reads the HTML of a view, or of the page in which `cloudops-mcp view` shows a view. @throws if the views were not built */
+/** Reads the HTML of a view, or of the page that shows the view of a change in a browser. @throws if the views were not built */
 export async function readView(name: ViewName | 'page'): Promise<string> {
   const attempts = viewFolders.map((folder) => readFile(new URL(`${folder}${name}.html`, import.meta.url), 'utf8'));
   return Promise.any(attempts);

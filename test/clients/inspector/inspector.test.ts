@@ -29,9 +29,7 @@ let hiding: Awaited<ReturnType<typeof hideElicitation>>;
 beforeAll(async () => {
   http = await startHttpProcess(['--sandbox', '--confirm', 'human']);
   hiding = await hideElicitation(http.url);
-  const { cloudops } = configuration.parse(
-    JSON.parse(await clientConfig('claude-code', '--sandbox-seed', 'picture')),
-  ).mcpServers;
+  const { cloudops } = configuration.parse(JSON.parse(await clientConfig('--sandbox-seed', 'picture'))).mcpServers;
   inspector = await startInspector({
     cloudops,
     'cloudops over HTTP': { type: 'streamable-http', url: http.url.href },

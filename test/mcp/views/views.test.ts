@@ -220,7 +220,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
         { name: 'server type', value: 'e-large' },
         { name: 'zone', value: 'east-11' },
       ],
-      otherWays: [/in the chat/, /cloudops-mcp view restore_instance/].map((words) => expect.stringMatching(words)),
+      otherWays: [/in the chat/, /cloudops-mcp call restore_instance/].map((words) => expect.stringMatching(words)),
     });
   });
 
