@@ -74,7 +74,9 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
   pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
   addSignInRoutes(pages, options, sessionCookie, readForm);
   // The view needs no session, because it holds no secrets, and the browser sends no cookies from its sandboxed frame.
-  pages.get(`${changePath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
+  pages.get(`${changePath}/view`, viewHeaders('same-origin'), async (context) =>
+    context.html(await readView('change')),
+  );
 
   // All handlers below need a session.
   pages.use(requireSession(options, sessionCookie, noteRefusal));

@@ -12,7 +12,7 @@ import { type NewSession, sessionMs } from './decision-session.js';
 import { createCounter } from './limits.js';
 import { notFound, type PageEnv } from './pages.js';
 import { createSealedCookie } from './sealed-cookie.js';
-import { namesAccount, changeInQuery, type Reception, type SignIn } from './sign-in.js';
+import { changeInQuery, namesAccount, type Reception, type SignIn } from './sign-in.js';
 
 /** This file is loaded only if people sign in at an issuer, because openid-client is large. */
 
@@ -75,12 +75,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
   const enterStep = createCounter(mostWaiting);
 
   /** Shows the sign-in page again with `text`. */
-  const refuseForNow = (
-    context: Context<PageEnv>,
-    text: SafeText,
-    logReason: string,
-    changeId: string | undefined,
-  ) => {
+  const refuseForNow = (context: Context<PageEnv>, text: SafeText, logReason: string, changeId: string | undefined) => {
     context.header('retry-after', String(networkSeconds));
     return refuse(context, { status: 503, text, logReason }, changeId);
   };
