@@ -3,6 +3,8 @@ import { once, setMaxListeners } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { allowChanges } from '../calls/account.js';
+import type { Store } from '../changes/open-store.js';
+import { awaitOutcomes, watchStore } from '../changes/watch-store.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
 import type { Authenticate, Authentication, ProtectedResource } from '../http/auth.js';
@@ -13,8 +15,6 @@ import { defaultHttpLimits } from '../http/limits.js';
 import { type HttpOptions, type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
-import type { Store } from '../changes/open-store.js';
-import { awaitOutcomes, watchStore } from '../changes/watch-store.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
@@ -216,7 +216,7 @@ interface Access {
 /** Checks the settings for access, and reads the tokens file. @throws UsageError with every problem */
 export async function accessOf(listenHost: string, config: Config, now: () => Date): Promise<Access> {
   const { http, proxies, publicUrl } = config;
-  const { tokensFile, issuer, audience, scopeClaim } = http;
+  const { tokensFile, issuer, audience, scopeClaim, personClaim } = http;
   const reach = reachOf(listenHost, config);
   const { hosts } = reach;
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
@@ -227,7 +227,8 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
   if (issuer !== undefined && audience !== undefined) {
     // From this metadata, OAuth clients learn where to get a token for this server.
     const resource = { url: resourceUrl(audience, publicUrl, hosts), issuer };
-    const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, http, proxies);
+    const claims = { scopeClaim, personClaim };
+    const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, http, proxies);
     return { hosts, resource, openIdentity };
   }
   // Undefined without a tokens file. Callers are then not authenticated, and only this machine can reach the server, because
