@@ -25,11 +25,17 @@ import { fieldsSentence } from './fields-sentence.js';
 import { longestInPlan, otherArguments } from './other-arguments.js';
 import { planTables } from './plan-tables.js';
 
+/** The parts of a call from which its plan is made. */
+type PlanInput = Omit<
+  ResolvedChange,
+  'kind' | 'account' | 'verificationHint' | 'followTool' | 'control' | 'budget' | 'isOffered'
+>;
+
 /**
  * Makes the plan of a change from `call` alone, without reading or sending anything. `call.change` makes the operation's own texts, such as the
  * headline. The plan does not show the values of secret arguments. A secret that is also a part of another argument is shown there.
  */
-export function makePlan(call: ResolvedChange): Plan {
+export function makePlan(call: PlanInput): Plan {
   const { operation, change: ownTexts, input, shownInput, endpoint, found, alert } = call;
   const { region, isSandbox = false } = endpoint;
   const schema = operation.input();
@@ -66,7 +72,7 @@ export function makePlan(call: ResolvedChange): Plan {
 }
 
 /** The request as a person reviews it. Words stand for the date and the signature, which are known only when the request is sent. */
-function requestOf(call: ResolvedChange): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
+function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
   const { shownRequest, endpoint, keyId } = call;
   const { method, target, content, body } = shownRequest;
   const { origin, region, service, profile } = endpoint;
@@ -91,7 +97,7 @@ function bodyValue(body: string, content: WireRequest['content']): unknown {
 }
 
 /** Describes the destination of a change. The name of an account comes before the region. A key ID in place of the name comes last. */
-function whereOf(call: ResolvedChange): readonly SafeText[] {
+function whereOf(call: PlanInput): readonly SafeText[] {
   const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
   const sandbox = sandboxOf(call).map(destinationText);
   const others = [...regionsOf(call), ...zonesOf(call)].map(destinationText);
@@ -130,7 +136,7 @@ const risksIn = (risks: readonly Risk[]): SafeText =>
   );
 
 /** A warning for each secret that came in the call itself. If the operation takes the name of a secret file instead, the warning says so. */
-function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: ResolvedChange): readonly SafeText[] {
+function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: PlanInput): readonly SafeText[] {
   const pasted = (operation.secrets ?? []).filter(
     (path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined,
   );
@@ -158,13 +164,13 @@ interface Destination {
 }
 
 /** The sandbox, the regions and the zones that a change goes to, the most important first. The account is not among them. */
-export const destinationsOf = (call: ResolvedChange): readonly Destination[] => [
+export const destinationsOf = (call: PlanInput): readonly Destination[] => [
   ...sandboxOf(call),
   ...regionsOf(call),
   ...zonesOf(call),
 ];
 
-const sandboxOf = ({ endpoint }: ResolvedChange): readonly Destination[] =>
+const sandboxOf = ({ endpoint }: PlanInput): readonly Destination[] =>
   endpoint.isSandbox === true ? [{ name: say`the built-in sandbox` }] : [];
 
 const regionSources = {
@@ -174,7 +180,7 @@ const regionSources = {
 } as const;
 
 /** The region in the arguments, and the region whose endpoint gets the request. There is one region if both are the same. */
-function regionsOf({ operation, input, endpoint: { region }, regionSource }: ResolvedChange): readonly Destination[] {
+function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlanInput): readonly Destination[] {
   const regionInArguments = firstText(input.region ?? input.regions);
   const source = regionSources[regionSource];
   if (regionInArguments === region) return [{ name: say`region ${place(region)}`, source: regionSources.given }];
@@ -190,7 +196,7 @@ function regionsOf({ operation, input, endpoint: { region }, regionSource }: Res
 }
 
 /** The zone in the arguments, or the documented default zone of the cloud, if there is one. */
-function zonesOf({ operation, input, endpoint: { region } }: ResolvedChange): readonly Destination[] {
+function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonly Destination[] {
   const zoneInArguments = firstText(input.availabilityZone ?? input.availabilityZones);
   if (zoneInArguments !== undefined) return [{ name: say`zone ${place(zoneInArguments)}`, source: words('given') }];
   return knownDefaults(operation, input, region)

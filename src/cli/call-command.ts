@@ -3,11 +3,11 @@ import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { attemptsText, resultText } from '../calls/result-text.js';
 import type { Config } from '../config/load-config.js';
-import type { Elicitor, UserReply } from '../changes/elicitor.js';
+import type { Elicitor, FormResponse } from '../changes/elicitor.js';
 import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
-import { createConsentTokens } from '../consent/tokens.js';
-import { type Runtime, startRuntime } from '../runtime.js';
+import { callChangeTool, changeToolNames } from '../mcp/change-tools.js';
+import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
@@ -123,7 +123,9 @@ const consentCodes = [
 ];
 
 interface Call {
-  readonly operation: Operation;
+  /** Undefined for a tool of changes, such as `get_change`. */
+  readonly operation: Operation | undefined;
+  readonly tool: string;
   readonly args: unknown;
   readonly config: Config;
 }
@@ -139,7 +141,7 @@ async function readCall(invocation: Invocation): Promise<Call> {
   // Problems of the configuration come first, because they may be the reason why the tool is unknown.
   const config = validConfig(invocation);
   const operation = operations.find(({ name }) => name === tool);
-  if (operation === undefined) {
+  if (operation === undefined && !changeToolNames.includes(tool)) {
     const tools = operations.map(({ name }) => name);
     throw new UsageError(notOneOf('tool', tool, tools));
   }
@@ -154,10 +156,10 @@ async function readCall(invocation: Invocation): Promise<Call> {
 
   // JSON that is no object, such as `[1]`, gets no account, because the call refuses it anyway.
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
-  if (options.plan === undefined) return { operation, args, config };
-  if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
+  if (options.plan === undefined) return { tool, operation, args, config };
+  if (operation?.change === undefined) throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
   // `Object` accepts even JSON that is no object, so that every call with `--plan` has `planOnly` and cannot send a change.
-  return { operation, args: { ...Object(args), planOnly: true }, config };
+  return { tool, operation, args: { ...Object(args), planOnly: true }, config };
 }
 
 /** Reads the arguments from the command line, a file or stdin. Errors do not quote them, because they may hold a secret. */
@@ -181,7 +183,11 @@ async function readArguments(argument: string, stdin: Terminal['stdin']): Promis
 const graceMs = 1000;
 
 /** Makes the call, shows its progress, and asks for consent at the terminal, unless the user agreed beforehand with `--yes` (`agreed`). */
-async function execute({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
+async function execute(
+  { tool: name, operation, args, config }: Call,
+  agreed: boolean,
+  terminal: Terminal,
+): Promise<EndedOutcome> {
   const log = commandLog(config, terminal);
   const runtime = await startRuntime(config, terminal.version, log, terminal.now);
   const signal = terminal.abortOnSignal();
@@ -190,20 +196,17 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   // shown.
   const onUncaught = (error: unknown) => {
     log('error', 'crash', crashFacts(error));
-    const name = own(errorName(error));
-    printLine(terminal.stderr, say`warning: an error that nothing caught (${name}); the call goes on.`);
+    const kind = own(errorName(error));
+    printLine(terminal.stderr, say`warning: an error that nothing caught (${kind}); the call goes on.`);
   };
   process.on('uncaughtException', onUncaught);
 
   const spinner = createSpinner(terminal.stderr);
-  const tool = own(operation.name);
+  const tool = own(name);
   try {
-    // `stateKeys` sign tokens and, without CLOUDOPS_STATE_KEY, exist only in this process. `planKeys`, if defined, sign the planIds instead, so
-    // that later processes accept them.
-    const { stateKeys, planKeys } = runtime.server;
-    const noCaller = '';
-    const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);
     spinner.say(tool);
+    const client = `cloudops-mcp call ${terminal.version}`;
+    if (operation === undefined) return await callChangeTool(name, args, runtime.changes, { signal, client });
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
@@ -215,33 +218,16 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
         const failures = attemptsText(failedAttempts) ?? words('');
         spinner.say(say`${tool}: attempt ${failedAttempts.length + 1}; ${failures}`);
       },
-      tokens,
-      client: `cloudops-mcp call ${terminal.version}`,
+      client,
     });
     // Never happens: this outcome is for clients that send the user's answer with a second request, and the terminal answers at once.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
-    if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
-      warnIfPlanIdEndsWithProcess(config, runtime.server, terminal.stderr);
     return outcome;
   } finally {
     spinner.stop();
     await runtime.close(graceMs);
     process.off('uncaughtException', onUncaught);
   }
-}
-
-/** Warns if the planId is valid only in this process. */
-function warnIfPlanIdEndsWithProcess(
-  config: Config,
-  { stateKeys, planKeys = stateKeys }: Runtime['server'],
-  stderr: Terminal['stderr'],
-): void {
-  const { sandbox } = config;
-  // Without CLOUDOPS_STATE_KEY, `stateKeys` exist only in this process. They also sign planIds if the file with the key for planIds cannot be used.
-  const isSignedByProcess = config.stateKeys === undefined && planKeys() === stateKeys();
-  if (!sandbox && !isSignedByProcess) return;
-  const hint = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
-  printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${hint}`);
 }
 
 /** Shows whole plans and asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because nobody could answer. */
@@ -278,7 +264,7 @@ async function askForConsent(
   nameToType: string | undefined,
   terminal: Terminal,
   signal: AbortSignal,
-): Promise<UserReply> {
+): Promise<FormResponse> {
   const { stdin, stderr } = terminal;
   // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
   const lines = createInterface({ input: stdin, terminal: false, signal });

@@ -1,15 +1,11 @@
 import type { Account } from '../calls/account.js';
-import { createCallTool } from '../call-stack.js';
+import { createCalls } from '../call-stack.js';
+import type { Change, Changes } from '../changes/change.js';
 import { createInFlightCalls } from '../changes/in-flight.js';
 import type { SecretFiles } from '../calls/insert-secrets.js';
 import { resultText } from '../calls/result-text.js';
-import { createPlans } from '../consent/plans.js';
 import { createQuestionQueue } from '../changes/question-queue.js';
-import { createRefusals } from '../consent/refusals.js';
 import type { ConsentMode } from '../calls/account.js';
-import { InvalidToken } from '../consent/tokens.js';
-import type { Journal } from '../journal/journal.js';
-import { createMemoryPlanStore } from '../journal/plan-store.js';
 import { questionLimits } from '../mcp/client-quirks.js';
 import { createDefinitionParser, plainString } from '../operations/definition-schema.js';
 import { largestArguments, probeArguments, probeRecords } from '../operations/probe-values.js';
@@ -198,34 +194,27 @@ async function callOffline({ operation, args, reply, confirm = 'off', operations
     [Symbol.dispose]: () => undefined,
   });
   const account = accountWith(confirm);
-  const now = () => probeTime;
-  const newId = () => 'probe';
-  const log = () => undefined;
-  const plans = createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now, lifetimeMs: 0 });
-  const callTool = createCallTool({
+  const { call } = createCalls({
     accounts: { all: [account], byDefault: account, areNamed: false },
     operations,
     openClient,
-    journal: nullJournal,
-    refusals: createRefusals(nullJournal, plans, now, newId, log),
+    store: probeStore(),
     inFlight: createInFlightCalls(),
     secretFiles: madeUpSecrets,
-    now,
-    newId,
-    process: { pid: 0, host: 'probe' },
+    now: () => probeTime,
+    newId: () => 'probe',
+    keys: () => ['probe'],
     pendingNotes: async () => [],
     questions: createQuestionQueue(),
     questionLimits,
-    plans,
+    planLifetimeMs: 0,
     statusWaitMs: 0,
-    newNonce: newId,
-    log,
+    log: () => undefined,
   });
-  const outcome = await callTool(operation, args, {
+  const outcome = await call(operation, args, {
     signal: new AbortController().signal,
     client: 'probe',
     elicitor: { isDirect: true, ask: async () => ({ kind: 'agreed' }) },
-    tokens: { issue: () => 'probe', verify: refuseToken, read: refuseToken },
   });
   return { outcome, isSent };
 }
@@ -250,29 +239,46 @@ const accountWith = (confirm: ConsentMode): Account => ({
 
 const probeTime = new Date('2026-01-01T00:00:00Z');
 
-function refuseToken(): never {
-  throw new InvalidToken('forged');
+/** A store for the one change of a call, which is kept nowhere. */
+function probeStore(): Changes {
+  let kept: Change | undefined;
+  const keep = (change: Change) => {
+    kept = change;
+    return change;
+  };
+  const none = async () => [];
+  return {
+    add: async (change, { approved }) => {
+      const times = { madeAt: 0, expiresAt: 0, isExpired: false, ageMs: 0, decidedAt: probeTime.getTime() };
+      const state = approved === undefined ? 'waiting' : 'approved';
+      return { kind: 'added', replaced: false, change: keep({ ...change, ...times, state, decision: approved }) };
+    },
+    find: async () => kept,
+    decide: async (_id, decision) => {
+      if (kept === undefined) return { kind: 'gone' };
+      return { kind: 'decided', change: keep({ ...kept, state: decision.kind, decision }) };
+    },
+    begin: async () => (kept === undefined ? { kind: 'notApproved' } : { kind: 'begun', change: kept }),
+    end: async () => undefined,
+    duplicateOf: async () => undefined,
+    budgetState: async () => ({ left: 1, nextAt: undefined }),
+    waiting: none,
+    newest: none,
+    open: none,
+    declined: none,
+    recover: none,
+    healthCheck: none,
+    isAnsweredByProgram: async () => false,
+    countWaiting: async () => 0,
+    read: async function* () {
+      yield* [];
+    },
+    prune: async () => 0,
+    erase: async () => undefined,
+    unwritten: () => 0,
+    close: async () => undefined,
+  };
 }
-
-/** A journal that records nothing and contains no changes. */
-const nullJournal: Journal = {
-  healthCheck: async () => [],
-  unwritten: () => 0,
-  findDuplicate: async () => undefined,
-  findByNonce: async () => undefined,
-  begin: async () => ({ kind: 'begun' }),
-  budgetState: async () => ({ left: 1 }),
-  end: async () => undefined,
-  tryEnd: async () => false,
-  decline: async () => true,
-  listDeclined: async () => [],
-  list: async () => [],
-  listUnfinished: async () => [],
-  read: async function* () {
-    yield* [];
-  },
-  close: async () => undefined,
-};
 
 /** Bodies to try in replies with HTTP status 200. Most operations expect something else. */
 const bodies: readonly string[] = [

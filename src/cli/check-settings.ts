@@ -5,7 +5,7 @@ import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { documentBytes, findIssuer } from '../http/issuer-keys.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
-import { defined, exact, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { defined, exact, join, own, quoted, say, words } from '../util/safe-text.js';
 import { defaultAddress, UsageError } from './command.js';
 import { type Finding, ok, problem, warning } from './finding.js';
 import { accessOf } from './http-command.js';

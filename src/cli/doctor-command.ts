@@ -89,7 +89,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...(await checkIssuer(config)),
       await checkSecretsFolder(config.secretsDir, platform),
       ...all.map(({ name, confirm }) => checkConsent(areNamed ? name : undefined, confirm)),
-      checkStateKey(config, now),
+      checkStateKey(config),
     ];
     // An API that is set up always has a finding with another status, about its keys, its settings or its endpoint.
     const hasNoApi = accountFindings.every(({ status }) => status === 'not checked');

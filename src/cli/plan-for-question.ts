@@ -1,5 +1,6 @@
 /** The plan of a change as a person at a terminal reads it before they are asked. */
-import { type Plan, planParts } from '../consent/plan.js';
+import type { Plan } from '../calls/outcome.js';
+import { planParts } from '../changes/plan.js';
 import { type SafeText, say, withTimes, words } from '../util/safe-text.js';
 import { type TextLayout, wrapped } from './layout.js';
 
