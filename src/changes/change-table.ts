@@ -106,7 +106,9 @@ export const selectApproved = async (
   id: string,
   { process, forUpdate }: { readonly process: string; readonly forUpdate: string },
 ): Promise<Change | undefined> =>
-  (await select(transaction, `id = ? and state = 'approved' and process = ?${forUpdate}`, id, process))[0];
+  isId(id)
+    ? (await select(transaction, `id = ? and state = 'approved' and process = ?${forUpdate}`, id, process))[0]
+    : undefined;
 
 export async function updateBegun(
   { now, run }: Transaction,
@@ -132,13 +134,14 @@ export async function updateEnded(
   id: string,
   state: EndState,
   { ending, wall, isInterrupted = false }: { readonly ending: Ending; readonly wall: number; readonly isInterrupted?: boolean },
-): Promise<void> {
+): Promise<boolean> {
   const [facts, outcome] = storedEnding(ending, wall);
-  await run(
+  const count = await run(
     `update cloudops_changes set state = ?, ending = ?, ended = ?, changed = ?${isInterrupted ? '' : ', outcome = ?'}
      where id = ? and state in ${listOf(replacedBy(state))}`,
     ...[state, facts, now, now, ...(isInterrupted ? [] : [outcome]), id],
   );
+  return count === 1;
 }
 
 /**

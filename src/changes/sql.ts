@@ -12,6 +12,8 @@ export interface Transaction {
   run(sql: string, ...values: readonly Value[]): Promise<number>;
   /** Makes other transactions wait that lock the same key, until this one ends. */
   lock(key: string): Promise<void>;
+  /** @throws JournalFault if the clock of this server is so wrong that no change may begin */
+  requireSameTime(): void;
 }
 
 export type Work<Result> = (transaction: Transaction) => Promise<Result>;
@@ -49,15 +51,16 @@ export const newerVersion = () => new JournalFault('newer', words('a newer versi
  * - `at` is the time at which the change began, or was decided.
  * - `changed` is the time of the last write.
  */
-export const tables: readonly string[] = [
-  `create table if not exists cloudops_changes (
+export const tables = {
+  cloudops_changes: `create table if not exists cloudops_changes (
     id text primary key, state text not null, caller text not null, client text not null, tool text not null,
     request_key text not null, budget text not null, subject text, asks integer not null, process text, way text,
     facts text not null, plan text not null, decision text, ending text, outcome text, at bigint,
     made bigint not null, expires bigint not null, decided bigint, begun bigint, ended bigint, changed bigint not null)`,
-  `create table if not exists cloudops_processes (
-    id text primary key, host text not null, space text not null, pid bigint not null, started text not null, lease bigint not null)`,
-];
+  cloudops_processes: `create table if not exists cloudops_processes (
+    id text primary key, host text not null, space text not null, pid bigint not null, started text not null,
+    lease bigint not null)`,
+};
 
 /** The indexes by their names after `cloudops_changes_`. */
 export const indexes: Readonly<Record<string, string>> = {

@@ -20,8 +20,7 @@ export async function loadSqlite(): Promise<Sqlite> {
   );
 }
 
-const isSqlite = (module: unknown): module is Sqlite =>
-  isObject(module) && typeof module.DatabaseSync === 'function';
+const isSqlite = (module: unknown): module is Sqlite => isObject(module) && typeof module.DatabaseSync === 'function';
 
 /** Node.js 22 warns that its SQLite is experimental. */
 function withoutWarnings<Result>(work: () => Result): Result {

@@ -232,6 +232,7 @@ const transactionOn = (connection: Connection, now: number): Transaction => ({
   run: async (sql, ...values) => connection.run(sql, ...values),
   // A transaction that writes excludes all others.
   lock: async () => undefined,
+  requireSameTime: () => undefined,
 });
 
 const writeClock = (connection: Connection, { boot, uptime, wall, time }: ClockReading) =>
@@ -256,7 +257,7 @@ function createTables(connection: Connection, clock: SystemClock): void {
     // Another process may have created the tables meanwhile.
     if (!hasTable('cloudops_store')) {
       if (hasTable('%')) throw new JournalFault('not a journal', words('it is the database of another program'));
-      for (const sql of [storeTable, ...tables]) db.exec(sql);
+      for (const sql of [storeTable, ...Object.values(tables)]) db.exec(sql);
       for (const [name, columns] of Object.entries(indexes))
         db.exec(`create index cloudops_changes_${name} on cloudops_changes ${columns}`);
       run('insert into cloudops_store (schema_version) values (?)', schemaVersion);

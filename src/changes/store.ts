@@ -180,6 +180,7 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
       const owned = { process: self.id, forUpdate: engine.forUpdate };
       const change = unwritten.has(id) ? undefined : await selectApproved(transaction, id, owned);
       if (change === undefined) return { kind: 'notApproved' };
+      transaction.requireSameTime();
       const conflict = await findConflict(transaction, change, { budget, wall: wall() });
       if (conflict !== undefined) {
         await updateEnded(transaction, id, 'not sent', { ending: { code: conflict.kind }, wall: wall() });
@@ -202,15 +203,18 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
     return [...written, ...others.filter((change) => !writtenIds.has(change.id) && isRefusalOf(change, of))];
   };
 
-  const recover: Changes['recover'] = async () =>
+  const recover: Changes['recover'] = () =>
     write(async (transaction) => {
-      const abandoned = await selectAbandoned(transaction, await runningProcesses(transaction, self));
-      for (const { id, state } of abandoned) {
-        const endState = state === 'begun' ? 'unknown' : 'not sent';
+      const recovered: Change[] = [];
+      for (const change of await selectAbandoned(transaction, await runningProcesses(transaction, self))) {
+        const state = change.state === 'begun' ? 'unknown' : 'not sent';
         const ending = { code: 'ProcessEnded' };
-        await updateEnded(transaction, id, endState, { ending, wall: wall(), isInterrupted: state === 'begun' });
+        const isInterrupted = change.state === 'begun';
+        // False if another server has ended the change meanwhile.
+        if (await updateEnded(transaction, change.id, state, { ending, wall: wall(), isInterrupted }))
+          recovered.push({ ...change, state, ending });
       }
-      return abandoned;
+      return recovered;
     });
 
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { storePlace } from '../../src/journal/store-place.js';
+import { storePlace } from '../../src/changes/store-place.js';
 
 /** The place of a journal, without what people may not read. */
 

@@ -3,41 +3,43 @@ import pg from 'pg';
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { namesOf, type SafeText, say, words } from '../util/safe-text.js';
-import { keyFormat } from './idempotency-key.js';
+import { JournalFault } from './journal-fault.js';
 import { connectionString, namingFile } from './postgres-address.js';
-import { JournalFault } from './postgres-fault.js';
+import { indexes, newerVersion, schemaVersion, tables } from './sql.js';
 
-/** A table, index or column (`table.column`) with the SQL that creates it. Later versions only add parts. */
+/** A table or an index with the SQL that creates it. */
 interface Part {
   readonly name: string;
   readonly sql: string;
 }
 
-/** Without these parts, no change can be written. `caller` is JSON, because text in PostgreSQL cannot hold every character. */
+/**
+ * Refuses to change what has ended, for roles that do not own the table: ended changes stay, and only an unknown outcome may become known. So
+ * whoever takes over a server cannot rewrite the journal.
+ */
+const guard = `create or replace function cloudops_changes_guard() returns trigger language plpgsql as $guard$
+begin
+  if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
+    return coalesce(new, old);
+  end if;
+  if tg_op = 'DELETE' then
+    if old.state = 'waiting' then return old; end if;
+  elsif old.state in ('waiting', 'approved', 'begun') then
+    return new;
+  elsif old.state = 'unknown' and new.state in ('accepted', 'partly', 'rejected')
+    and to_jsonb(new) - array['state', 'ending', 'outcome', 'ended', 'changed']
+      = to_jsonb(old) - array['state', 'ending', 'outcome', 'ended', 'changed'] then
+    return new;
+  end if;
+  raise exception 'ended changes stay as they are' using errcode = 'insufficient_privilege';
+end $guard$;
+create trigger cloudops_changes_guard before update or delete on cloudops_changes
+  for each row execute function cloudops_changes_guard()`;
+
+/** Without these parts, no change can be written. */
 const required: readonly Part[] = [
-  {
-    name: 'cloudops_mutations',
-    sql: `create table if not exists cloudops_mutations (
-      number bigint generated always as identity primary key,
-      id text not null unique,
-      digest text not null,
-      nonce text unique,
-      time timestamptz not null,
-      intent json not null,
-      caller text,
-      outcome text,
-      ended timestamptz,
-      ending json
-    )`,
-  },
-  {
-    name: 'cloudops_mutations.budget',
-    sql: 'alter table cloudops_mutations add column if not exists budget text',
-  },
-  {
-    name: 'cloudops_mutations.key_format',
-    sql: 'alter table cloudops_mutations add column if not exists key_format integer',
-  },
+  { name: 'cloudops_changes', sql: `${tables.cloudops_changes}; ${guard}` },
+  { name: 'cloudops_processes', sql: tables.cloudops_processes },
   {
     name: 'cloudops_messages',
     sql: `create table if not exists cloudops_messages (
@@ -47,32 +49,16 @@ const required: readonly Part[] = [
     )`,
   },
   {
-    name: 'cloudops_plans',
-    sql: `create table if not exists cloudops_plans (
-        nonce text primary key,
-        owner text not null,
-        expires timestamptz not null,
-        decided boolean not null default false,
-        sealed text not null
-      );
-      create index if not exists cloudops_plans_owner_idx on cloudops_plans (owner) where not decided;
-      create index if not exists cloudops_plans_expires_idx on cloudops_plans (expires)`,
+    name: 'cloudops_store',
+    sql: `create table if not exists cloudops_store (schema_version integer not null);
+      insert into cloudops_store values (${schemaVersion})`,
   },
-  { name: 'cloudops_guards', sql: 'create table if not exists cloudops_guards (key text primary key)' },
 ];
 
 /** Without these parts, queries are slow. They are built concurrently, while servers go on writing. */
-const indexes: readonly Part[] = [
-  ['digest', '(digest)'],
-  ['time', '(time)'],
-  ['ended', '(ended)'],
-  ['caller_number', '(caller, number)'],
-  ['budget_time', '(budget, time)'],
-  ['number', '(number) where outcome is null'],
-  [`not_format_${keyFormat}`, `(time) where key_format is distinct from ${keyFormat}`],
-].map(([name, columns]) => ({
-  name: `cloudops_mutations_${name}_idx`,
-  sql: `index concurrently if not exists cloudops_mutations_${name}_idx on cloudops_mutations ${columns}`,
+const indexParts: readonly Part[] = Object.entries(indexes).map(([name, columns]) => ({
+  name: `cloudops_changes_${name}`,
+  sql: `index concurrently if not exists cloudops_changes_${name} on cloudops_changes ${columns}`,
 }));
 
 /** Keys of advisory locks. All programs that use a database share one set of keys, so these numbers are unusual. */
@@ -84,13 +70,11 @@ const lockMs = 2_000;
 /** Pause between two attempts to get the lock for indexes. */
 const lockPauseMs = 500;
 
-/** The missing tables, columns (names with a dot) and indexes. An index whose building was interrupted is invalid, and counts as missing. */
+/** The missing tables and indexes. An index whose building was interrupted is invalid, and counts as missing. */
 async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<readonly Part[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) name
-     where (name not like '%.%' and to_regclass(name) is null)
-       or (name like '%.%' and not exists (select from pg_attribute where not attisdropped
-         and attrelid = to_regclass(split_part(name, '.', 1)) and attname = split_part(name, '.', 2)))
+     where to_regclass(name) is null
        or exists (select from pg_index where indexrelid = to_regclass(name) and not indisvalid)`,
     [parts.map(({ name }) => name)],
   );
@@ -100,20 +84,20 @@ async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<r
 /** The names of the missing parts of a journal. */
 export const missingParts = async (client: pg.ClientBase) => ({
   tables: (await missing(client, required)).map(({ name }) => name),
-  indexes: (await missing(client, indexes)).map(({ name }) => name),
+  indexes: (await missing(client, indexParts)).map(({ name }) => name),
 });
 
 /** The owner of the tables, who alone can alter tables and build indexes. Null if this role is the owner, or a member of the owner's role. */
 export const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
-  where oid = to_regclass('cloudops_mutations') and not pg_has_role(relowner, 'usage'))`;
+  where oid = to_regclass('cloudops_changes') and not pg_has_role(relowner, 'usage'))`;
 
-/** The fault of a database that lacks tables or columns, for a process that does not create them. */
+/** The fault of a database that lacks tables, for a process that does not create them. */
 async function missingFault(client: pg.ClientBase, names: readonly string[]): Promise<JournalFault> {
   const { rows } = await client.query<{ mayCreate: boolean }>(
     `select coalesce(has_schema_privilege(current_schema(), 'create'), false) and ${otherOwner} is null
        and not pg_is_in_recovery() as "mayCreate"`,
   );
-  const isNew = names.includes('cloudops_mutations');
+  const isNew = names.includes('cloudops_changes');
   const reason: SafeText = isNew ? words('it has no tables of a journal') : say`it lacks ${namesOf(names)}`;
   return new JournalFault(rows[0]?.mayCreate === true ? 'no tables yet' : 'tables', reason);
 }
@@ -147,7 +131,7 @@ async function connectToMigrate(url: string): Promise<pg.Client> {
   }
 }
 
-/** Creates tables and columns, which is quick, and the indexes of new tables. */
+/** Creates tables, which is quick, and the indexes of new tables. */
 async function addTables(client: pg.ClientBase): Promise<void> {
   await client.query(`begin; set local lock_timeout = ${lockMs}`);
   try {
@@ -155,8 +139,8 @@ async function addTables(client: pg.ClientBase): Promise<void> {
     const parts = await missing(client, required);
     for (const { sql } of parts) await client.query(sql);
     // On a new table, indexes take no time. `concurrently` is not allowed in a transaction.
-    if (parts.some(({ name }) => name === 'cloudops_mutations'))
-      for (const { sql } of indexes) await client.query(`create ${sql.replace(' concurrently', '')}`);
+    if (parts.some(({ name }) => name === 'cloudops_changes'))
+      for (const { sql } of indexParts) await client.query(`create ${sql.replace(' concurrently', '')}`);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
@@ -180,7 +164,7 @@ async function lockIndexes(client: pg.ClientBase, waitsForIndexes: boolean): Pro
 }
 
 async function addIndexes(client: pg.ClientBase): Promise<void> {
-  for (const { name, sql } of await missing(client, indexes)) {
+  for (const { name, sql } of await missing(client, indexParts)) {
     // Removes the remains of an interrupted building.
     await client.query(`drop index concurrently if exists ${name}`);
     await client.query(`create ${sql}`);
@@ -203,7 +187,7 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
   };
 
   return {
-    /** @throws JournalFault if tables are missing and may not be created */
+    /** @throws JournalFault if tables are missing and may not be created, or are of a newer version */
     ensure: async (client: pg.ClientBase): Promise<void> => {
       if (isChecked) return;
       const { tables, indexes } = await missingParts(client);
@@ -214,6 +198,7 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
         // In the background, because work without indexes is only slower.
         add().catch((error: unknown) => log('warn', 'journal', { missing: indexes, error: reasonOf(error) }));
       }
+      await requireVersion(client);
       isChecked = true;
     },
     /** Makes the next `ensure` check again. Called after an error, because the next connection may lead to another database. */
@@ -221,6 +206,14 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
       isChecked = false;
     },
   };
+}
+
+/** @throws JournalFault if a newer version made the tables */
+async function requireVersion(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ version: number }>(
+    'select max(schema_version) as version from cloudops_store',
+  );
+  if (Number(rows[0]?.version) > schemaVersion) throw newerVersion();
 }
 
 const insufficientPrivilege = '42501';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { CommitPending, createPersistence, Permanent } from '../../src/journal/retry-writes.js';
+import { CommitPending, createPersistence, Permanent } from '../../src/changes/retry-writes.js';
 
 /** Writes that are tried until they succeed. Pauses take no time but are noted, or end only when they are cut short. */
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clockWarnings, clockWasSet, createClockWarning } from '../../src/journal/clock-warnings.js';
+import { clockWarnings, clockWasSet, createClockWarning } from '../../src/changes/clock-warnings.js';
 
 /** Clocks that differ by more than a second are told of, once. */
 

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../util/log.js';
+import { say } from '../util/safe-text.js';
+import { clockWarnings } from './clock-warnings.js';
+import { JournalFault } from './journal-fault.js';
 import { connectionString, followPassword, namingFile } from './postgres-address.js';
 import { createTableCheck } from './postgres-tables.js';
 import { CommitPending } from './retry-writes.js';
@@ -19,12 +22,22 @@ const commit = { text: 'commit', query_timeout: 2 ** 31 - 1 };
 const keepAliveMs = 10_000;
 
 /** A transaction, and the time when it began. */
-export interface Transaction {
+export interface DatabaseTransaction {
   readonly client: pg.PoolClient;
   /** The time by the database's clock, in milliseconds. */
   readonly databaseNow: number;
   /** How far this server's clock is ahead, in milliseconds. 0 if the time that the answer took may explain the difference. */
   readonly offsetMs: number;
+}
+
+/** If this server's clock and the database's differ by more than this (milliseconds), no change may begin. */
+const toleratedMs = 60_000;
+
+/** @throws JournalFault if the clocks differ by more than `toleratedMs` */
+export function requireSameTime(offsetMs: number): void {
+  const [problem] = clockWarnings(offsetMs);
+  if (problem !== undefined && Math.abs(offsetMs) > toleratedMs)
+    throw new JournalFault('clocks', say`${problem}: correct it`);
 }
 
 /** A pool of connections, which are made when they are needed. */
@@ -34,7 +47,7 @@ interface ConnectionPool {
    * @param beforeCommit called just before the commit is sent. If `run` fails before this call, nothing was committed
    * @throws CommitPending if the database does not confirm the commit in time, or the database's error
    */
-  run<Result>(work: (transaction: Transaction) => Promise<Result>, beforeCommit?: () => void): Promise<Result>;
+  run<Result>(work: (transaction: DatabaseTransaction) => Promise<Result>, beforeCommit?: () => void): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -178,7 +191,7 @@ async function closeAndRecheckOnError<Result>(
 async function begin(
   client: pg.PoolClient,
   { now, databaseTime, limits: { statementMs } }: ConnectionOptions,
-): Promise<Transaction> {
+): Promise<DatabaseTransaction> {
   const sentAt = now().getTime();
   const results: unknown = await client.query(
     // With `synchronous_commit`, a confirmed commit survives a crash.

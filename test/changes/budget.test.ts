@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mayBeMade, stateOfBudget } from '../../src/journal/budget.js';
+import { mayBeMade, stateOfBudget } from '../../src/changes/budget.js';
 
 /** The changes that a budget leaves, and when the next one is possible. */
 

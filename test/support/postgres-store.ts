@@ -1,0 +1,19 @@
+import type { Changes } from '../../src/changes/change.js';
+import { createPostgres } from '../../src/changes/postgres.js';
+import { type DatabaseOptions, openDatabase } from '../../src/changes/postgres-database.js';
+import type { Process } from '../../src/changes/processes.js';
+import { createChanges } from '../../src/changes/store.js';
+import { processOn } from './changes.js';
+
+/** The store in the database at an address, as one process opens it. */
+export function openPostgresStore(
+  url: string,
+  now: () => Date,
+  { process = processOn('host'), ...options }: DatabaseOptions & { readonly process?: Process } = {},
+): Changes {
+  const { log = () => undefined } = options;
+  return createChanges(createPostgres(openDatabase(url, now, options), log), { now, process, log });
+}
+
+/** Time limits of a third, for tests that wait until a limit is reached. */
+export const impatient: DatabaseOptions = { limits: { connectMs: 3000, statementMs: 1700, answerMs: 2400 } };
