@@ -1,6 +1,6 @@
 import { errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import * as z from 'zod';
-import type { Agent } from '../journal/entry.js';
+import type { Agent } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isObject, valueAt } from '../util/objects.js';
 import type { Authenticate, Authentication } from './auth.js';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Database } from '../journal/postgres-database.js';
+import type { Database } from '../changes/postgres-database.js';
 
 /**
  * Messages that one replica receives from a client, for a call that waits in another replica. A key stands for one message of one client.
