@@ -1,4 +1,4 @@
-import { type Plan } from '../calls/outcome.js';
+import type { Plan } from '../calls/outcome.js';
 import { Refusal, tooLargeToShow } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { textAt } from '../util/objects.js';
@@ -47,7 +47,12 @@ export async function addChange(
   const id = newId();
   const proof = makeProof(id, newId());
   const lifetimeMs = options.onPage ? planLifetimeMs : planInClientMs;
-  const change = { ...rowOf(planned, id, context), options, proof: proof.hash, ...(question !== undefined && { question }) };
+  const change = {
+    ...rowOf(planned, id, context),
+    options,
+    proof: proof.hash,
+    ...(question !== undefined && { question }),
+  };
   const added = await store.add(change, { lifetimeMs, ...(approved && { approved }), replaces: replaced?.id });
   switch (added.kind) {
     case 'added':

@@ -104,14 +104,20 @@ function decisionOf(
   if (kind === 'notAsked') return { kind: 'notAsked', change };
   // A wrong name is no refusal, even if a program sent the name. But nobody is asked about this plan any more.
   if (kind === 'wrongName')
-    return { kind: 'decided', change, decision: { kind: 'withdrawn', way: 'withdrawn' }, refusal: new Refusal('WrongName') };
+    return {
+      kind: 'decided',
+      change,
+      decision: { kind: 'withdrawn', way: 'withdrawn' },
+      refusal: new Refusal('WrongName'),
+    };
   const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
   if (kind !== 'unanswered' && answeredAfterMs !== undefined && answeredAfterMs < shortestReadMs) {
     const problem = say`the client ${words(programResponses[kind])} it after ${answeredAfterMs} ms`;
     const refusal = new Refusal('NobodyAsked', [problem, shownQuestion]);
     return { kind: 'decided', change, decision: { kind: 'withdrawn', way: 'program', answeredAfterMs }, refusal };
   }
-  if (kind === 'agreed') return { kind: 'decided', change, decision: { kind: 'approved', way: 'asked', answeredAfterMs } };
+  if (kind === 'agreed')
+    return { kind: 'decided', change, decision: { kind: 'approved', way: 'asked', answeredAfterMs } };
   const isDismissed = kind !== 'declined';
   return {
     kind: 'decided',

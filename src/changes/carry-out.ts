@@ -12,7 +12,7 @@ import { type FinalReply, NotSent, type SignedClient } from '../transport/signed
 import { digestOf } from '../util/digest.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import type { Begun, Change, EndState, Ending } from './change.js';
+import type { Begun, Change, Ending, EndState } from './change.js';
 import { budgetSpent } from './check-budget.js';
 import { type ChangeResult, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
 import type { ChangeContext, ChangeDependencies } from './context.js';
@@ -121,13 +121,19 @@ async function sendAndRecord(
 ): Promise<EndedOutcome> {
   const before = now();
   const ifUnknown = stepIfUnknown(call, before.toISOString());
-  const ended = { code: 'ProcessEnded', outcome: { kind: 'failed', failure: interrupted(change, { ...call, ifUnknown }) } } as const;
+  const ended = {
+    code: 'ProcessEnded',
+    outcome: { kind: 'failed', failure: interrupted(change, { ...call, ifUnknown }) },
+  } as const;
   const begun = await store.begin(change.id, { budget: call.budget.limit, ifUnknown: ended });
   if (begun.kind === 'unwritable')
     log('error', 'journal', { tool: change.tool, id: change.id, error: begun.reason.text });
   if (begun.kind !== 'begun') {
     const refusal = beginRefusal(begun, call, call.budget, visibleCaller(principal));
-    return { kind: 'failed', failure: { ...refusalFailure(change.tool, refusal, { isChange: true }), outcome: 'not sent' } };
+    return {
+      kind: 'failed',
+      failure: { ...refusalFailure(change.tool, refusal, { isChange: true }), outcome: 'not sent' },
+    };
   }
 
   // The process may have been suspended, also while `begin` wrote. `time` is taken after it.

@@ -9,8 +9,8 @@ import { forReader, own, quoted, type SafeText, say, sentence, time, words } fro
 import type { Change, Decision } from './change.js';
 import { withNotes } from './conclude-change.js';
 import type { ChangeContext, ChangeDependencies } from './context.js';
-import { addressOf } from './decision-page.js';
 import { refusalOf, thingOf } from './decide.js';
+import { addressOf } from './decision-page.js';
 import { reasonText } from './decline-reason.js';
 import { whoDecides } from './required-consent.js';
 
@@ -48,11 +48,10 @@ async function poll(
     if (signal.aborted || stop?.aborted === true) break;
     await delay(pollMs);
     // If the store cannot be read, the next look tries again.
-    change =
-      (await store.find(change.id).catch((error: unknown) => {
-        log('debug', 'journal', { id: change.id, error: reasonOf(error) });
-        return change;
-      })) ?? { ...change, isExpired: true };
+    change = (await store.find(change.id).catch((error: unknown) => {
+      log('debug', 'journal', { id: change.id, error: reasonOf(error) });
+      return change;
+    })) ?? { ...change, isExpired: true };
   }
   return change;
 }
@@ -89,7 +88,11 @@ export const lateOutcome = (change: Change, context: Pick<ChangeContext, 'princi
   ]);
 
 /** The decision as a clause for people: `"bob" accepted this at 2026-11-20T10:04:00Z`. */
-export function decisionText({ decision, decidedAt, madeAt }: Pick<Change, 'decision' | 'decidedAt' | 'madeAt'>): SafeText {
+export function decisionText({
+  decision,
+  decidedAt,
+  madeAt,
+}: Pick<Change, 'decision' | 'decidedAt' | 'madeAt'>): SafeText {
   const { kind = 'approved', person, way } = decision ?? {};
   const byWhom = person === undefined ? words('somebody') : quoted(person, 100);
   const who = kind === 'withdrawn' ? words(way === 'program' ? 'a program' : 'its caller') : byWhom;
@@ -159,16 +162,36 @@ function recordedOutcome(change: Change): EndedOutcome {
   const { id, what, state, ending = {}, begunAt } = change;
   const { status, code, requestIds = {}, failed } = ending;
   const description = quoted(what, 500);
-  const failure = (facts: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next' | 'outcome'>): EndedOutcome => ({
+  const failure = (
+    facts: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next' | 'outcome'>,
+  ): EndedOutcome => ({
     kind: 'failed',
-    failure: { ...facts, changeId: id, problems: code === undefined ? [] : [say`its code is ${quoted(code, 100)}`], status, requestIds },
+    failure: {
+      ...facts,
+      changeId: id,
+      problems: code === undefined ? [] : [say`its code is ${quoted(code, 100)}`],
+      status,
+      requestIds,
+    },
   });
   const tell = next('nobody', 'none', forAgent('Tell the user the outcome, the code and the request IDs.'));
   switch (state) {
     case 'rejected':
-      return failure({ summary: say`The cloud refused this: ${description}.`, code: `Http${status ?? ''}`, mayHaveHappened: false, next: tell, outcome: 'rejected' });
+      return failure({
+        summary: say`The cloud refused this: ${description}.`,
+        code: `Http${status ?? ''}`,
+        mayHaveHappened: false,
+        next: tell,
+        outcome: 'rejected',
+      });
     case 'not sent':
-      return failure({ summary: say`This was not sent: ${description}.`, code: 'NotSent', mayHaveHappened: false, next: tell, outcome: 'not sent' });
+      return failure({
+        summary: say`This was not sent: ${description}.`,
+        code: 'NotSent',
+        mayHaveHappened: false,
+        next: tell,
+        outcome: 'not sent',
+      });
     case 'unknown':
       return failure({
         summary: say`Nobody knows whether this was carried out: ${description}.`,
@@ -185,7 +208,9 @@ function recordedOutcome(change: Change): EndedOutcome {
           summary: sentence(say`the cloud accepted this earlier${inPart}: ${description}.`),
           outcome: failed === undefined ? 'accepted' : 'partly',
           changeId: id,
-          ...(failed !== undefined && { failed: { count: failed.count, codes: failed.codes.map((each) => quoted(each, 100)), names: [] } }),
+          ...(failed !== undefined && {
+            failed: { count: failed.count, codes: failed.codes.map((each) => quoted(each, 100)), names: [] },
+          }),
           ...(begunAt !== undefined && { sentAt: new Date(begunAt).toISOString() }),
           next: tell,
           warnings: [say`The answer of the cloud was not kept.`],

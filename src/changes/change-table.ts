@@ -133,7 +133,11 @@ export async function updateEnded(
   { now, run }: Transaction,
   id: string,
   state: EndState,
-  { ending, wall, isInterrupted = false }: { readonly ending: Ending; readonly wall: number; readonly isInterrupted?: boolean },
+  {
+    ending,
+    wall,
+    isInterrupted = false,
+  }: { readonly ending: Ending; readonly wall: number; readonly isInterrupted?: boolean },
 ): Promise<boolean> {
   const [facts, outcome] = storedEnding(ending, wall);
   const count = await run(

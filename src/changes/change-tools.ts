@@ -8,8 +8,8 @@ import { awaitEnd, lateOutcome, outcomeOfState } from './change-state.js';
 import type { ChangeContext, ChangeDependencies } from './context.js';
 import { type Click, type Decided, decide, decisionOfClick, refusalOfClick, refusalOfConfirmation } from './decide.js';
 import { findChange } from './find-change.js';
-import { againstConfirming } from './refusals.js';
 import { idInProof, isProofOf } from './proof.js';
+import { againstConfirming } from './refusals.js';
 import { isWayOf } from './required-consent.js';
 
 /** This file has what can be done with a change by its ID: read, withdraw and confirm it, and click on its plan. */
@@ -17,11 +17,7 @@ import { isWayOf } from './required-consent.js';
 type Result = EndedOutcome | Refusal;
 
 /** Reads a change of the caller, and waits for its end. Auditors read the changes of everybody. */
-export async function getChange(
-  id: string,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<Result> {
+export async function getChange(id: string, context: ChangeContext, dependencies: ChangeDependencies): Promise<Result> {
   const change = await findChange(id, context, dependencies, { mayBeOfOthers: true });
   if (change instanceof Refusal) return change;
   return outcomeOfState(await awaitEnd(change, context, dependencies), context, dependencies);
@@ -67,8 +63,7 @@ export async function confirmChange(
   if (change instanceof Refusal) return change;
   if (change.state !== 'waiting') return lateOutcome(change, context);
   const refusal =
-    refusalOfConfirmation(change, thing, context.client) ??
-    (await againstConfirming(change, context, dependencies));
+    refusalOfConfirmation(change, thing, context.client) ?? (await againstConfirming(change, context, dependencies));
   if (refusal !== undefined) return refusal;
   const decided = await decide(change, { kind: 'approved', way: 'confirmed' }, context, dependencies);
   return decided.kind === 'late' ? lateOutcome(decided.change, context) : outcomeOf(decided);
@@ -131,4 +126,3 @@ function refusalOfMode(
     ? undefined
     : new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${own(confirm)} by now, and this click does not count`]);
 }
-

@@ -1,9 +1,3 @@
-import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
-import { forAgent, type Next, next } from '../tools/next.js';
-import type { FinalReply } from '../transport/signed-client.js';
-import { sentences } from '../util/human.js';
-import type { Log } from '../util/log.js';
-import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import {
   type FailedEntries,
   failedEntries,
@@ -13,11 +7,17 @@ import {
   unmentionedEntries,
 } from '../calls/failed-entries.js';
 import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from '../calls/failure.js';
-import { stepAfterAccepted } from './follow-change.js';
+import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
 import { missingWarning, truncateRecord } from '../calls/read-record.js';
 import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from '../calls/read-reply.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
-import { type Change, type DecisionWay, decisionWays, type EndState, type Ending, noEarlierChange } from './change.js';
+import { forAgent, type Next, next } from '../tools/next.js';
+import type { FinalReply } from '../transport/signed-client.js';
+import { sentences } from '../util/human.js';
+import type { Log } from '../util/log.js';
+import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { type Change, type DecisionWay, decisionWays, type Ending, type EndState, noEarlierChange } from './change.js';
+import { stepAfterAccepted } from './follow-change.js';
 
 /** The result of a change that was sent, or was about to be sent. */
 export type ChangeResult =

@@ -1,7 +1,7 @@
 import type { CallContext, CallDependencies } from '../calls/context.js';
 import type { EndedOutcome } from '../calls/outcome.js';
-import type { SealingKeys } from "../util/seal.js";
 import type { SafeText } from '../util/safe-text.js';
+import type { SealingKeys } from '../util/seal.js';
 import type { Changes } from './change.js';
 import type { DecisionPage } from './decision-page.js';
 import type { Brought, Elicitor, Guide } from './elicitor.js';
@@ -30,7 +30,11 @@ export interface ChangeDependencies extends CallDependencies {
   /** Returns notes about earlier changes of a caller, to add to the outcome of its next change. Each note is returned once. */
   readonly pendingNotes: (caller: string | undefined) => Promise<readonly SafeText[]>;
   /** Makes a read, for a preflight. */
-  readonly callRead: (operation: CallDependencies['operations'][number], args: unknown, context: CallContext) => Promise<EndedOutcome>;
+  readonly callRead: (
+    operation: CallDependencies['operations'][number],
+    args: unknown,
+    context: CallContext,
+  ) => Promise<EndedOutcome>;
 }
 
 /** The circumstances of a call that changes something: also the ways to reach the person behind it. */

@@ -119,4 +119,3 @@ export function refusalOfConfirmation(
 
 /** The name that `confirm_change` takes: of the thing that would change, or of the tool if the operation names no thing. */
 export const thingOf = ({ subject, tool }: Pick<Change, 'subject' | 'tool'>): string => subject?.name ?? tool;
-

@@ -1,5 +1,5 @@
-import type { SafeText } from '../util/safe-text.js';
 import type { Plan } from '../calls/outcome.js';
+import type { SafeText } from '../util/safe-text.js';
 
 /** This file has the ways in which the person behind a call is asked, and what a call brings back from them. */
 

@@ -1,5 +1,5 @@
-import { join, type SafeText, say } from '../util/safe-text.js';
 import type { OtherArguments } from '../calls/outcome.js';
+import { join, type SafeText, say } from '../util/safe-text.js';
 
 /** A file of its own, because the server loads it at the start, and other-arguments.ts only with the first call. */
 

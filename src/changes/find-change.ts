@@ -20,7 +20,9 @@ export async function findChange(
     return stateUnavailable(id, error);
   }
   if (change === undefined) return new Refusal('UnknownChange');
-  return change.caller === principal?.name || (mayBeOfOthers && isAuditor(principal)) ? change : new Refusal('UnknownChange');
+  return change.caller === principal?.name || (mayBeOfOthers && isAuditor(principal))
+    ? change
+    : new Refusal('UnknownChange');
 }
 
 const isAuditor = (principal: Principal | undefined) => principal?.scopes.includes(auditScope) === true;

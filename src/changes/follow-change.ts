@@ -1,9 +1,9 @@
+import type { ResolvedChange } from '../calls/resolved-call.js';
 import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
 import { place } from '../tools/schema/zones.js';
 import { sentences } from '../util/human.js';
 import { valueAt } from '../util/objects.js';
 import { defined, forReader, join, listed, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
-import type { ResolvedChange } from '../calls/resolved-call.js';
 
 /** The parts of a call that determine how the progress of its change can be followed. */
 export type FollowedCall = Pick<

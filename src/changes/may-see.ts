@@ -8,7 +8,9 @@ export const isOfAnother = ({ caller }: Pick<Change, 'caller'>, viewer: string |
   viewer !== undefined && caller !== viewer;
 
 /** Selects the changes of a call's caller. Callers that are not authenticated have no name, and share their changes. */
-export const ofCaller = ({ principal }: Pick<CallContext, 'principal'>): OfCaller => ({ caller: principal?.name ?? null });
+export const ofCaller = ({ principal }: Pick<CallContext, 'principal'>): OfCaller => ({
+  caller: principal?.name ?? null,
+});
 
 /** Selects the changes of a call's caller or, without a name, of its client. */
 export const ofCallerOrClient = ({ principal, client }: Pick<CallContext, 'principal' | 'client'>): OfCaller =>

@@ -59,7 +59,8 @@ export function otherChangeText(
   const name = quoted(subject?.name ?? '', 100);
   if (subject?.digest === plan.subject?.digest)
     return say`Another plan for ${name} ${deed} (${differencesOf(args, plan.args, operation)}), ${age} ago.`;
-  const another = plan.subject === undefined ? words('another one') : say`another one, ${quoted(plan.subject.name, 100)}`;
+  const another =
+    plan.subject === undefined ? words('another one') : say`another one, ${quoted(plan.subject.name, 100)}`;
   return say`The same operation for ${name} ${deed} ${age} ago; this would be ${another}.`;
 }
 

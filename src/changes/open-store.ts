@@ -1,16 +1,22 @@
-import { uptime } from 'node:os';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { basename } from 'node:path';
 import type { Log } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { createFileJournal } from './file.js';
-import type { Journal } from './journal.js';
-import type { PlanStore } from './plan-store.js';
+import { regularFile } from '../util/regular-file.js';
+import { own, say, words } from '../util/safe-text.js';
+import type { Changes } from './change.js';
+import { JournalFault } from './journal-fault.js';
 import type { Database } from './postgres-database.js';
+import { thisProcess } from './processes.js';
+import { createSqlite } from './sqlite.js';
+import { createChanges } from './store.js';
+import { systemClock } from './store-clock.js';
 import { type StorePlace, storePlace } from './store-place.js';
 
-/** Holds the journal, and the plans and messages of its servers, in files or a database. Opens each of them when it is first needed. */
+/** Holds the changes of all servers, and the messages between replicas, in a file or a database. Opens each of them when it is first needed. */
 export interface Store extends Pick<StorePlace, 'name' | 'path'> {
-  openJournal(): Promise<Journal>;
-  openPlans(): Promise<PlanStore>;
+  openChanges(): Promise<Changes>;
   /** The database, for messages between replicas. Undefined if the store is a file. */
   readonly openDatabase: (() => Promise<Database>) | undefined;
   /** Creates missing tables and indexes. */
@@ -21,39 +27,81 @@ interface StoreOptions {
   readonly log?: Log;
   /** The file from which the address of a database comes. */
   readonly addressFile?: string | undefined;
-  /** False for commands that only read: they create no tables, and fail if tables are missing. By default true. */
+  /** False for commands that only read: they create no file and no tables, and fail if tables are missing. By default true. */
   readonly createsTables?: boolean;
 }
 
 /**
  * Returns the store that CLOUDOPS_JOURNAL names. The library for PostgreSQL is loaded only when something in a database is opened.
  * @param journal the path of a file, or the address of a PostgreSQL database
+ * @throws JournalFault if the file is no journal of this version
  */
 export function openStore(journal: string, now: () => Date, options: StoreOptions = {}): Store {
   const { log = () => undefined } = options;
   return storePlace(journal).path === undefined
     ? databaseStore(journal, now, { ...options, log })
-    : fileStore(journal, now, log);
+    : fileStore(journal, now, { ...options, log });
 }
 
-const fileStore = (path: string, now: () => Date, log: Log): Store => ({
-  name: path,
-  path,
-  openJournal: async () => createFileJournal(path, now, log, () => uptime() * 1000),
-  openPlans: async () => (await import('./plan-files.js')).createPlanFiles(`${path}.plans`),
-  openDatabase: undefined,
-  migrate: async () => undefined,
-});
+function fileStore(path: string, now: () => Date, { log, createsTables }: StoreOptions & { readonly log: Log }): Store {
+  refuseOldJournal(path);
+  return {
+    name: path,
+    path,
+    openChanges: async () =>
+      createChanges(createSqlite(path, { clock: systemClock(now), createsTables }), {
+        now,
+        process: thisProcess(),
+        log,
+      }),
+    openDatabase: undefined,
+    migrate: async () => undefined,
+  };
+}
 
 function databaseStore(url: string, now: () => Date, options: StoreOptions & { readonly log: Log }): Store {
   const openDatabase = lazy(async () => (await import('./postgres-database.js')).openDatabase(url, now, options));
   return {
     name: storePlace(url).name,
     path: undefined,
-    openJournal: async () =>
-      (await import('./postgres.js')).createPostgresJournal(await openDatabase(), now, options.log),
-    openPlans: async () => (await import('./plan-table.js')).createPlanTable(await openDatabase()),
+    openChanges: async () => {
+      const { createPostgres } = await import('./postgres.js');
+      const engine = createPostgres(await openDatabase(), options.log);
+      return createChanges(engine, { now, process: thisProcess(), log: options.log });
+    },
     openDatabase,
     migrate: async () => (await import('./postgres-tables.js')).migrate(url),
   };
+}
+
+/** Every SQLite file begins with this text. */
+const beginning = 'SQLite format 3\0';
+
+/**
+ * Refuses a file that is no SQLite file, and a file beside which the journal of an earlier version is, because its changes would be overlooked.
+ * Only before the file is open in this process, because closing it would take away the locks of SQLite.
+ * @throws JournalFault or ShownError
+ */
+function refuseOldJournal(path: string): void {
+  if (path === devNull) return;
+  const stats = regularFile(path);
+  if (stats !== undefined && stats.size > 0 && beginningOf(path) !== beginning) throw notThisVersion(path);
+  const earlier = path.replace(/\.db$/, '.jsonl');
+  if (earlier !== path && (regularFile(earlier)?.size ?? 0) > 0) throw notThisVersion(earlier);
+}
+
+const notThisVersion = (path: string) =>
+  new JournalFault(
+    'not a journal',
+    say`${own(basename(path))} is not a journal of this version${words(path.endsWith('.jsonl') ? ', which no longer keeps lines of JSON' : '')}`,
+  );
+
+function beginningOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(beginning.length);
+    return bytes.toString('latin1', 0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
 }

@@ -1,9 +1,9 @@
-import { secretsIn } from '../calls/resolve-call.js';
-import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Plan } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
 import type { Refusal } from '../calls/refusal.js';
 import { tooLargeToShow } from '../calls/refusal.js';
+import { secretsIn } from '../calls/resolve-call.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
 import { sentences } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';

@@ -7,8 +7,8 @@ import { exact, join, own, quoted, type SafeText, say, shortNames, words } from 
 import { addChange, planInClientMs } from './add-change.js';
 import type { Change, DecisionOptions } from './change.js';
 import type { ChangeContext, ChangeDependencies } from './context.js';
-import { addressOf, type DecisionPage } from './decision-page.js';
 import { thingOf } from './decide.js';
+import { addressOf, type DecisionPage } from './decision-page.js';
 import { subjectOf } from './open-changes.js';
 import { acceptOf, planText } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
@@ -58,7 +58,13 @@ export async function answerWithPlan(
   const { change, proof } = stored ?? {};
   const pageUrl = change !== undefined && options.onPage ? addressOf(change.id, page) : undefined;
   if (change !== undefined && options.onPage) announce(change, pageUrl, page);
-  const ways = { ...(change === undefined ? closed : options), change, proof, pageUrl, isDeadEnd: step.isDeadEnd === true };
+  const ways = {
+    ...(change === undefined ? closed : options),
+    change,
+    proof,
+    pageUrl,
+    isDeadEnd: step.isDeadEnd === true,
+  };
   const answer = planOutcome(planned, now(), ways);
 
   // With `approval`, a person other than the user decides.
@@ -93,7 +99,11 @@ async function openOptions(
 }
 
 /** Opens the page in the browser of this machine, or announces the change to the people who sign in to the page. */
-function announce({ id, tool, caller, plan }: Change, pageUrl: string | undefined, page: DecisionPage | undefined): void {
+function announce(
+  { id, tool, caller, plan }: Change,
+  pageUrl: string | undefined,
+  page: DecisionPage | undefined,
+): void {
   if (page?.kind === 'local') page.show(id);
   else if (pageUrl !== undefined)
     page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt: pageUrl });
@@ -176,7 +186,9 @@ function sentencesAboutPeople({ account }: ResolvedChange, { byClick, onPage, pa
   return sentences(
     byClick && say`The user sees this plan with a button to agree and one to do nothing.`,
     byClick && pageUrl !== undefined && say`If they see no button, they decide at the link.`,
-    byClick && pageUrl === undefined && say`If they see no button, they can decide where this server runs, with cloudops-mcp call.`,
+    byClick &&
+      pageUrl === undefined &&
+      say`If they see no button, they can decide where this server runs, with cloudops-mcp call.`,
     pageUrl !== undefined && say`Give the user the link in decideAt: ${who} decides there.`,
     onPage &&
       pageUrl === undefined &&

@@ -1,5 +1,5 @@
-import { hintsOf, knownDefaults } from '../calls/hints.js';
 import { withDecodedSecretMarks } from '../calls/hide-secrets.js';
+import { hintsOf, knownDefaults } from '../calls/hints.js';
 import type { Plan, Risk } from '../calls/outcome.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -255,7 +255,6 @@ export const riskSentencesOf = ({ risks }: Plan): readonly SafeText[] => risks.m
 
 /** The alert and the risks of a plan in one line; empty if the plan has neither. */
 export const alertLine = (plan: Plan): SafeText => join(sentences(plan.alert ?? false, ...riskSentencesOf(plan)), ' ');
-
 
 const section = (title: SafeText, lines: readonly SafeText[]) =>
   lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];

@@ -210,9 +210,7 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
 
 /** @throws JournalFault if a newer version made the tables */
 async function requireVersion(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ version: number }>(
-    'select max(schema_version) as version from cloudops_store',
-  );
+  const { rows } = await client.query<{ version: number }>('select max(schema_version) as version from cloudops_store');
   if (Number(rows[0]?.version) > schemaVersion) throw newerVersion();
 }
 

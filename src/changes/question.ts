@@ -1,3 +1,5 @@
+import type { Plan } from '../calls/outcome.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
 import {
   cut,
   fitted,
@@ -11,8 +13,6 @@ import {
   type Wording,
   words,
 } from '../util/safe-text.js';
-import type { Plan } from '../calls/outcome.js';
-import type { ResolvedChange } from '../calls/resolved-call.js';
 import { otherArguments } from './other-arguments.js';
 import { accountText, alertLine, destinationsOf, riskSentencesOf } from './plan.js';
 

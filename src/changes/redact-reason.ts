@@ -1,8 +1,8 @@
 import { resolveAccount } from '../calls/account.js';
 import { resolveCall, secretsIn } from '../calls/resolve-call.js';
 import { createRedactor } from '../transport/redact.js';
-import type { Change } from './change.js';
 import { argumentsOf } from './carry-out.js';
+import type { Change } from './change.js';
 import type { ChangeContext, ChangeDependencies } from './context.js';
 import { boundedReason } from './decline-reason.js';
 

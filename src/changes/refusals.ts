@@ -36,7 +36,9 @@ export async function againstConfirming(
   try {
     // In any client, because the user may have declined this change in another one.
     const declined = await sources.store.declined(ofCaller(of));
-    const wasDeclined = declined.some((change) => change.requestKey === requestKey && change.decision?.isDismissed !== true);
+    const wasDeclined = declined.some(
+      (change) => change.requestKey === requestKey && change.decision?.isDismissed !== true,
+    );
     return wasDeclined
       ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
       : undefined;

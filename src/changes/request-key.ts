@@ -47,6 +47,18 @@ export function requestDigest(
 ): string {
   const { origin, region, service, account, keys } = endpoint;
   const { method, target, headers, body } = request;
-  const exact = digestOf([operation.name, method, origin, target, headers, body ?? null, account, keys.id, region, service, regionSource]);
+  const exact = digestOf([
+    operation.name,
+    method,
+    origin,
+    target,
+    headers,
+    body ?? null,
+    account,
+    keys.id,
+    region,
+    service,
+    regionSource,
+  ]);
   return secrets.length === 0 ? exact : createHmac('sha256', key).update(exact).digest('hex');
 }

@@ -8,6 +8,7 @@ import { addChange } from './add-change.js';
 import { type Asked, askUser, readResponse } from './ask-user.js';
 import { carryOut } from './carry-out.js';
 import type { Change } from './change.js';
+import { lateOutcome } from './change-state.js';
 import type { ChangeContext, ChangeDependencies } from './context.js';
 import { decide } from './decide.js';
 import type { Brought } from './elicitor.js';
@@ -18,7 +19,6 @@ import { answerWithPlan } from './plan-result.js';
 import { runPreflight } from './preflight.js';
 import { idInProof, isProofOf } from './proof.js';
 import { type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
-import { lateOutcome } from './change-state.js';
 import { takeVisit } from './visit-page.js';
 
 /** This file has the verb `plan`: the call of a tool that changes something, up to its decision. */
@@ -91,7 +91,11 @@ async function planAndAsk(
   const planned = await planChange(call, replaced, context, dependencies);
   if (planned instanceof Refusal) return planned;
   const step = await consentStep(planned, context, dependencies);
-  dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: context.principal?.name });
+  dependencies.log('info', 'consent', {
+    tool: call.operation.name,
+    decision: step.kind,
+    caller: context.principal?.name,
+  });
   switch (step.kind) {
     case 'refuse':
       return new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
@@ -153,7 +157,9 @@ async function findReplaced(
   if (planOnly) return notReplaced(say`replaces: does nothing together with planOnly`);
   const change = await findChange(replaces, context, dependencies);
   if (change instanceof Refusal)
-    return change.code === 'UnknownChange' ? notReplaced(say`replaces: there is no such change of this caller`) : change;
+    return change.code === 'UnknownChange'
+      ? notReplaced(say`replaces: there is no such change of this caller`)
+      : change;
   if (change.tool !== operation.name || change.args.account !== args.account)
     return notReplaced(say`replaces: that change is of another tool or account`);
   return change.state === 'waiting' && !change.isExpired ? change : undefined;
@@ -161,7 +167,11 @@ async function findReplaced(
 
 const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
   new Refusal('InvalidArguments', [problem], {
-    next: next('agent', 'call', 'Call without replaces, or with the changeId of the other plan exactly as it was given. No plan was withdrawn.'),
+    next: next(
+      'agent',
+      'call',
+      'Call without replaces, or with the changeId of the other plan exactly as it was given. No plan was withdrawn.',
+    ),
   });
 
 /** Decides on a change by the response of a person, and returns the outcome of the call. */

@@ -21,7 +21,17 @@ const aboutPage = say`You decide on a page, where you sign in. Opening it decide
  */
 export async function visitPage(
   change: Change,
-  { proof, address, lines, answer }: { readonly proof: string; readonly address: string; readonly lines: readonly SafeText[]; readonly answer: EndedOutcome },
+  {
+    proof,
+    address,
+    lines,
+    answer,
+  }: {
+    readonly proof: string;
+    readonly address: string;
+    readonly lines: readonly SafeText[];
+    readonly answer: EndedOutcome;
+  },
   guide: Guide,
   context: ChangeContext,
   dependencies: ChangeDependencies,

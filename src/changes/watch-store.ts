@@ -1,23 +1,46 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, reasonOf, ShownError } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
-import { OtherVersion } from './conflict.js';
-import { type CheckResult, checkOnce, logProblem } from './health-check.js';
-import type { Journal } from './journal.js';
+import type { Changes } from './change.js';
 
 /** Pauses between two checks (milliseconds): after a failure, and after a success. */
 const failingMs = 3_000;
 const succeedingMs = 30_000;
 
-/** The state of a journal, for readiness and metrics. */
-interface JournalWatch {
-  /** True after the first successful check, except while the journal has recent entries of another version of this server. */
+type CheckResult =
+  | { readonly kind: 'succeeded'; readonly warnings: readonly SafeText[] }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/** Checks a store. Never rejects. */
+const checkOnce = (store: Pick<Changes, 'healthCheck'>): Promise<CheckResult> =>
+  store.healthCheck().then(
+    (warnings) => ({ kind: 'succeeded', warnings }),
+    (error: unknown) => ({ kind: 'failed', error }),
+  );
+
+/** Logs why changes are refused. */
+const logProblem = (error: unknown, log: Log): void =>
+  log('error', 'journal', {
+    error: reasonOf(error),
+    message: words('Every change is refused until the journal of CLOUDOPS_JOURNAL can be written.'),
+  });
+
+/** Checks a store once, and logs warnings or the problem. */
+export async function reportStore(store: Pick<Changes, 'healthCheck'>, log: Log): Promise<void> {
+  const check = await checkOnce(store);
+  if (check.kind === 'failed') logProblem(check.error, log);
+  else for (const message of check.warnings) log('warn', 'journal', { message });
+}
+
+/** The state of a store, for readiness and metrics. */
+interface StoreWatch {
+  /** True after the first successful check. Later failures do not count, because calls that only read the cloud need no store. */
   isReady(): boolean;
   /** The result of the last check. A problem means that changes are refused. */
   lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };
   /** True if the last check succeeded. False before the first check. */
   lastCheckSucceeded(): boolean;
-  /** Checks the journal at once, because a call could not use it. Does nothing if the last check has failed. */
+  /** Checks the store at once, because a call could not use it. Does nothing if the last check has failed. */
   checkNow(): void;
   stop(): void;
 }
@@ -26,8 +49,8 @@ interface JournalWatch {
 const problemOf = (error: unknown): SafeText =>
   error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
 
-/** Checks a journal regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
-export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
+/** Checks a store regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
+export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log): StoreWatch {
   let last: CheckResult | undefined;
   let hasEverSucceeded = false;
   let timer: NodeJS.Timeout | undefined;
@@ -51,7 +74,7 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
   const check = async (): Promise<void> => {
     clearTimeout(timer);
     isChecking = true;
-    const current = await checkOnce(journal);
+    const current = await checkOnce(store);
     isChecking = false;
     logChange(last, current);
     last = current;
@@ -61,12 +84,7 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
 
   void check();
   return {
-    isReady: () => {
-      // A rolling update to this version waits until the servers of the other version have stopped writing. Other failures of later checks do not
-      // count, because calls that only read the cloud need no journal.
-      const isOtherVersion = last?.kind === 'failed' && last.error instanceof OtherVersion;
-      return hasEverSucceeded && !isOtherVersion;
-    },
+    isReady: () => hasEverSucceeded,
     lastCheck: () =>
       last?.kind === 'failed' ? { problem: problemOf(last.error), warnings: [] } : { warnings: last?.warnings ?? [] },
     lastCheckSucceeded: () => last?.kind === 'succeeded',
@@ -84,7 +102,7 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
 /** Pause between two looks at the number of unwritten outcomes (milliseconds). */
 const pollMs = 100;
 
-/** Waits until the journal has written all outcomes, for at most `graceMs`. The journal tries again by itself until it is closed. */
-export async function awaitOutcomes({ unwritten }: Pick<Journal, 'unwritten'>, graceMs: number): Promise<void> {
+/** Waits until the store has written all outcomes, for at most `graceMs`. The store tries again by itself until it is closed. */
+export async function awaitOutcomes({ unwritten }: Pick<Changes, 'unwritten'>, graceMs: number): Promise<void> {
   for (let waitedMs = 0; unwritten() > 0 && waitedMs < graceMs; waitedMs += pollMs) await delay(pollMs);
 }

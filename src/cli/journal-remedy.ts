@@ -1,5 +1,5 @@
-import { OtherVersion } from '../journal/conflict.js';
-import { type FaultKind, JournalFault } from '../journal/postgres-fault.js';
+import { OtherVersion } from '../changes/conflict.js';
+import { type FaultKind, JournalFault } from '../changes/postgres-fault.js';
 import { textAt } from '../util/objects.js';
 import { type SafeText, words } from '../util/safe-text.js';
 

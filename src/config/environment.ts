@@ -38,5 +38,5 @@ export function asksForTraces(env: Environment): boolean {
 export function defaultJournal(env: Environment, sandbox: boolean): string {
   const home = env.HOME ?? env.USERPROFILE ?? '.';
   const state = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(home, '.local', 'state');
-  return join(state, 'cloudops-mcp', sandbox ? 'journal-sandbox.jsonl' : 'journal.jsonl');
+  return join(state, 'cloudops-mcp', sandbox ? 'journal-sandbox.db' : 'journal.db');
 }

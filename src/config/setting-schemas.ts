@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { type Budget, longestWindowMs } from '../journal/budget.js';
-import { storePlace } from '../journal/store-place.js';
+import type { Budget } from '../calls/account.js';
+import { longestWindowMs } from '../changes/budget.js';
+import { storePlace } from '../changes/store-place.js';
 import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /**

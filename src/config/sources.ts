@@ -1,4 +1,4 @@
-import { storePlace } from '../journal/store-place.js';
+import { storePlace } from '../changes/store-place.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { fileFault } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
