@@ -1,9 +1,9 @@
 import { devNull } from 'node:os';
-import { createCalls } from '../../src/call-stack.js';
 import type { Account, Accounts, Budget, ConsentMode } from '../../src/calls/account.js';
+import { createCalls } from '../../src/call-stack.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createSecretFiles } from '../../src/calls/insert-secrets.js';
-import type { Failure, Success } from '../../src/calls/outcome.js';
+import type { EndedOutcome, Failure, Success } from '../../src/calls/outcome.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { resultText } from '../../src/calls/result-text.js';
 import type { Changes } from '../../src/changes/change.js';
@@ -51,8 +51,6 @@ export interface TestCallerOptions {
   readonly secretsDir?: string;
   readonly stateKey?: string;
   readonly reports?: SafeText[];
-  /** How long a plan waits on the page (milliseconds). */
-  readonly planLifetimeMs?: number;
   readonly page?: DecisionPage;
   readonly statusWaitMs?: number;
   /** In place of those reports. */
@@ -103,7 +101,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     confirm: options.confirm ?? 'off',
     budget: options.budget,
   };
-  const store = options.store ?? createMemoryChanges(now);
+  const store = options.store ?? memoryStore(now);
   const wired = wireCalls(
     { stateKeys: [options.stateKey ?? testStateKey], operations: options.operations ?? operations },
     {
@@ -123,46 +121,45 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       }),
       statusWaitMs: options.statusWaitMs ?? 0,
       page: options.page,
-      planLifetimeMs: options.planLifetimeMs,
       configuration: () => '# Configuration\n',
     },
   );
   if (options.outlivesClients === true) wired.inFlight.detach();
-  /** Without anybody to ask, unless the test says otherwise. */
-  const call = async (
-    operation: Operation,
-    args: unknown,
-    given: Partial<ChangeContext> & { signal: AbortSignal },
-  ): Promise<Ended> => {
-    const outcome = await wired.call(operation, args, { client: 'test 1', ...given });
-    switch (outcome.kind) {
-      case 'succeeded':
-        return { ok: true, structured: outcome.success, text: resultText(outcome.success) };
-      case 'failed':
-        return { ok: false, failure: outcome.failure, text: resultText(outcome.failure) };
-      default:
-        throw new Error(`the call ended as ${outcome.kind}`);
-    }
-  };
+  const contextOf = (given: Partial<ChangeContext>): ChangeContext => ({ signal: never, client: 'test 1', ...given });
   return {
-    call,
+    /** Without anybody to ask, unless the test says otherwise. */
+    call: async (operation: Operation, args: unknown, given: Partial<ChangeContext> = {}): Promise<Ended> => {
+      const outcome = await wired.call(operation, args, contextOf(given));
+      if (outcome.kind === 'inputRequired') throw new Error('the call ended as a question');
+      return endedOf(outcome);
+    },
     carryOut: wired.call,
-    server: wired.server,
     changes: wired.changes,
-    stateKeys: wired.stateKeys,
+    get: async (changeId: string, given: Partial<ChangeContext> = {}) =>
+      endedOf(await wired.changes.get(changeId, contextOf(given))),
+    withdraw: async (changeId: string, given: Partial<ChangeContext> = {}) =>
+      endedOf(await wired.changes.withdraw(changeId, contextOf(given))),
+    confirm: async (changeId: string, thing: string, given: Partial<ChangeContext> = {}) =>
+      endedOf(await wired.changes.confirm({ id: changeId, thing }, contextOf(given))),
+    server: wired.server,
     store,
     waits,
     logged,
     close: async () => {
-      await httpClient.close();
       await store.close();
+      await httpClient.close();
     },
   };
 }
 
-/** A table of changes in memory. */
-export const createMemoryChanges = (now = () => new Date()): Changes =>
+/** A table of changes that is gone with the test. */
+export const memoryStore = (now: () => Date = () => new Date()): Changes =>
   createChanges(createSqlite(devNull, { clock: wallClock(now) }), { now, process: processOn('test') });
+
+const endedOf = (outcome: EndedOutcome): Ended =>
+  outcome.kind === 'succeeded'
+    ? { ok: true, structured: outcome.success, text: resultText(outcome.success) }
+    : { ok: false, failure: outcome.failure, text: resultText(outcome.failure) };
 
 /** The result of a call, as data and as text. */
 export type Ended =
