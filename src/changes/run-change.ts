@@ -126,7 +126,7 @@ async function consentStep(
   context: ChangeContext,
   { page, store }: ChangeDependencies,
 ): Promise<ConsentStep> {
-  const { elicitor, hasView = false, agreed = false, isUnknownClient = false } = context;
+  const { elicitor, hasView = false, agreed = false, isUnknownClient = false, principal } = context;
   // A plan that is too long has no question. A program that has answered in place of this client's user before would answer again.
   const canBeAsked =
     question !== undefined && !(await store.isAnsweredByProgram(ofCallerOrClient(context)).catch(() => true));
@@ -139,6 +139,7 @@ async function consentStep(
     hasView,
     page: page?.kind ?? 'none',
     agreed,
+    isUnknownPerson: principal !== undefined && principal.personId === undefined,
   });
 }
 

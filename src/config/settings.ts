@@ -192,6 +192,10 @@ export const sections = {
       help: 'claim with the scopes, such as realm_access.roles for Keycloak; scope or scp if not set',
       schema: schemas.anyText,
     },
+    HTTP_PERSON_CLAIM: {
+      help: 'claim that names a person alike in all clients, and that people cannot change, such as oid or sub; CLOUDOPS_CONFIRM=approval with an issuer needs it',
+      schema: schemas.anyText,
+    },
     HTTP_PUBLIC_URL: {
       help: 'address at which people reach this server and its /decisions, such as https://cloudops.example.com',
       schema: schemas.webAddress,

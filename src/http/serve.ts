@@ -27,7 +27,7 @@ export interface HttpOptions extends McpEndpointOptions {
   /** The host names (without port) by which clients reach this server. Pages of these hosts may also call it from a browser. */
   readonly hosts: readonly string[];
   /** The page on which people decide on changes. Undefined if there is none. */
-  readonly decisions?: DecisionsOptions | undefined;
+  readonly decisions?: Pick<DecisionsOptions, 'publicUrl' | 'signIn' | 'store' | 'callerOf' | 'log'> | undefined;
   /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
   /** The part without which this server cannot take requests now. Undefined if it can take requests. */
@@ -62,12 +62,18 @@ export async function serveHttp(options: HttpOptions) {
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
   const serveMcp = createMcpEndpoint(options, metrics, concurrency);
   const noteRefusal = createRefusalNotes(metrics, options);
-  // The calls that clicks make are reported like the calls of `/mcp`.
-  const decisions = options.decisions && {
-    ...options.decisions,
-    call: reportCalls(options.decisions.call, metrics, options),
+  // Clicks are reported like the calls of `/mcp`.
+  const { changes } = reportCalls(options.server, metrics, options);
+  const { stateKeys, now } = options;
+  const { accounts, operations } = options.server;
+  const serveDecisions =
+    options.decisions &&
+    createDecisions({ ...options.decisions, changes, accounts, operations, stateKeys, now }, noteRefusal);
+  const handlerOf = (path: string) => {
+    if (path === '/mcp') return serveMcp;
+    return isDecisionsPath(path) ? serveDecisions : undefined;
   };
-  const route = createRouter({ ...options, decisions }, serveMcp, handleProbe, () => isStopping, noteRefusal);
+  const route = createRouter(options, handlerOf, handleProbe, () => isStopping);
   const answerError = createErrorAnswer(noteRefusal, log);
 
   const runningRequests = new Set<Promise<void>>();
@@ -131,18 +137,12 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<v
 
 /** Creates the handler of all requests, which routes them by path. The handler throws HttpError to refuse a request. */
 function createRouter(
-  { hosts, resource, limits, decisions }: HttpOptions,
-  serveMcp: Handler,
+  { hosts, resource, limits }: HttpOptions,
+  handlerOf: (path: string) => Handler | undefined,
   handleProbe: ProbeHandler,
   isStopping: () => boolean,
-  noteRefusal: NoteRefusal,
 ): Handler {
   const enter = createRequestLimiter(limits);
-  const serveDecisions = decisions && createDecisions(decisions, noteRefusal);
-  const handlerOf = (path: string) => {
-    if (path === '/mcp') return serveMcp;
-    return isDecisionsPath(path) ? serveDecisions : undefined;
-  };
 
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
