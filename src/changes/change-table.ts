@@ -13,6 +13,7 @@ import {
   type OfCaller,
   type State,
   sentStates,
+  states,
 } from './change.js';
 import { asksPerson, changeOf, keyOf, newRow, ofCaller, storedDecision, storedEnding } from './rows.js';
 import type { Transaction, Value } from './sql.js';
@@ -211,6 +212,18 @@ export const selectWaiting = (transaction: Transaction, of: OfCaller): Promise<C
 export async function countWaiting({ now, all }: Transaction): Promise<number> {
   const rows = await all(`select id from cloudops_changes where state = 'waiting' and expires > ?`, now);
   return rows.length;
+}
+
+const countsSchema = lazy(() => z.array(z.object({ state: z.enum(states), count: z.coerce.number() })));
+
+/** See `Changes.count`. */
+export async function countDecided({ all }: Transaction) {
+  const rows = countsSchema().parse(
+    await all(`select state, count(*) as count from cloudops_changes where state <> 'waiting' group by state`),
+  );
+  const sum = (...counted: readonly State[]) =>
+    rows.reduce((total, { state, count }) => total + (counted.includes(state) ? count : 0), 0);
+  return { changes: sum(...states), unresolved: sum('begun', 'unknown') };
 }
 
 export const selectNewest = (transaction: Transaction, { limit, ...of }: OfCaller & { limit: number }) => {

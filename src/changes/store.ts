@@ -13,6 +13,7 @@ import type {
   Unwritable,
 } from './change.js';
 import {
+  countDecided,
   countWaiting,
   deleteBefore,
   deleteExpired,
@@ -234,6 +235,7 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
     declined,
     isAnsweredByProgram: (of) => read((transaction) => isAnsweredByProgram(transaction, of)),
     countWaiting: () => read(countWaiting),
+    count: () => engine.scan(countDecided),
     read: (options) => readEntries(engine.scan, options),
     prune: (before) => write((transaction) => deleteBefore(transaction, before)),
     recover,

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
-import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import type { ConsentMode } from '../calls/account.js';
+import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';

@@ -1,26 +1,16 @@
-import type { Account, Accounts } from '../../src/calls/account.js';
-import { createCallTool } from '../../src/call-stack.js';
-import type { CallContext, CallDependencies } from '../../src/calls/context.js';
+import { devNull } from 'node:os';
+import type { Account, Accounts, Budget, ConsentMode } from '../../src/calls/account.js';
+import { createCalls } from '../../src/call-stack.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createSecretFiles } from '../../src/calls/insert-secrets.js';
+import type { EndedOutcome, Failure, Success } from '../../src/calls/outcome.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { resultText } from '../../src/calls/result-text.js';
+import type { Changes } from '../../src/changes/change.js';
+import type { ChangeContext, ChangeDependencies } from '../../src/changes/context.js';
 import type { DecisionPage } from '../../src/changes/decision-page.js';
-import type { Failure, Success } from '../../src/calls/outcome.js';
-import type { Plans } from '../../src/consent/plans.js';
-import type { ConsentMode } from '../../src/changes/required-consent.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
-import { type Budget, mayBeMade, stateOfBudget } from '../../src/journal/budget.js';
-import {
-  changesOf,
-  changeWithNonce,
-  duplicateIn,
-  findConflict,
-  findOverspending,
-  isNonceSpent,
-} from '../../src/journal/conflict.js';
-import { type Ending, type Entry, notRefusedByPerson } from '../../src/journal/entry.js';
-import { defaultLimit, type Journal } from '../../src/journal/journal.js';
+import { createSqlite } from '../../src/changes/sqlite.js';
+import { createChanges } from '../../src/changes/store.js';
 import { wireCalls } from '../../src/runtime.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import type { Credentials } from '../../src/signing/sign.js';
@@ -31,6 +21,7 @@ import { defaultAccount } from '../../src/transport/request.js';
 import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
 import type { Log } from '../../src/util/log.js';
 import type { SafeText } from '../../src/util/safe-text.js';
+import { processOn, wallClock } from './changes.js';
 
 /** Test keys, which sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
@@ -51,7 +42,8 @@ export interface TestCallerOptions {
   readonly timeoutMs?: number;
   readonly maximumAttempts?: number;
   readonly confirm?: ConsentMode;
-  readonly journal?: Journal;
+  /** In place of a table in memory. */
+  readonly store?: Changes;
   /** In place of HTTP. */
   readonly httpClient?: HttpClient;
   /** In place of the client that sends to the origin. */
@@ -59,11 +51,10 @@ export interface TestCallerOptions {
   readonly secretsDir?: string;
   readonly stateKey?: string;
   readonly reports?: SafeText[];
-  readonly plans?: Plans;
   readonly page?: DecisionPage;
   readonly statusWaitMs?: number;
   /** In place of those reports. */
-  readonly pendingNotes?: CallDependencies['pendingNotes'];
+  readonly pendingNotes?: ChangeDependencies['pendingNotes'];
   /** Gets each log event, which is also kept. */
   readonly log?: Log;
   /** True if a change continues after its client has disconnected. */
@@ -110,6 +101,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     confirm: options.confirm ?? 'off',
     budget: options.budget,
   };
+  const store = options.store ?? memoryStore(now);
   const wired = wireCalls(
     { stateKeys: [options.stateKey ?? testStateKey], operations: options.operations ?? operations },
     {
@@ -117,11 +109,10 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       log,
       now,
       accounts: options.accounts ?? { all: [account], byDefault: account, areNamed: false },
-      journal: options.journal ?? createMemoryJournal(now),
-      process: { pid: process.pid, host: 'test' },
+      store,
       pendingNotes: options.pendingNotes ?? (async () => options.reports?.splice(0) ?? []),
       openCallStack: (calling) => ({
-        call: createCallTool({
+        ...createCalls({
           ...calling,
           openClient: options.openClient ?? createSignedClient,
           secretFiles: createSecretFiles(options.secretsDir),
@@ -130,98 +121,45 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       }),
       statusWaitMs: options.statusWaitMs ?? 0,
       page: options.page,
-      plans: options.plans,
       configuration: () => '# Configuration\n',
     },
   );
   if (options.outlivesClients === true) wired.inFlight.detach();
-  const tokens = createConsentTokens(() => [testStateKey], '', now);
-  /** Without anybody to ask, unless the test says otherwise. */
-  const call = async (
-    operation: Operation,
-    args: unknown,
-    given: Partial<CallContext> & { signal: AbortSignal },
-  ): Promise<Ended> => {
-    const outcome = await wired.call(operation, args, { tokens, client: 'test 1', ...given });
-    switch (outcome.kind) {
-      case 'succeeded':
-        return { ok: true, structured: outcome.success, text: resultText(outcome.success) };
-      case 'failed':
-        return { ok: false, failure: outcome.failure, text: resultText(outcome.failure) };
-      default:
-        throw new Error(`the call ended as ${outcome.kind}`);
-    }
-  };
+  const contextOf = (given: Partial<ChangeContext>): ChangeContext => ({ signal: never, client: 'test 1', ...given });
   return {
-    call,
+    /** Without anybody to ask, unless the test says otherwise. */
+    call: async (operation: Operation, args: unknown, given: Partial<ChangeContext> = {}): Promise<Ended> => {
+      const outcome = await wired.call(operation, args, contextOf(given));
+      if (outcome.kind === 'inputRequired') throw new Error('the call ended as a question');
+      return endedOf(outcome);
+    },
     carryOut: wired.call,
+    changes: wired.changes,
+    get: async (changeId: string, given: Partial<ChangeContext> = {}) =>
+      endedOf(await wired.changes.get(changeId, contextOf(given))),
+    withdraw: async (changeId: string, given: Partial<ChangeContext> = {}) =>
+      endedOf(await wired.changes.withdraw(changeId, contextOf(given))),
+    confirm: async (changeId: string, thing: string, given: Partial<ChangeContext> = {}) =>
+      endedOf(await wired.changes.confirm({ id: changeId, thing }, contextOf(given))),
     server: wired.server,
-    refusals: wired.refusals,
-    plans: wired.plans,
+    store,
     waits,
     logged,
-    close: () => httpClient.close(),
+    close: async () => {
+      await store.close();
+      await httpClient.close();
+    },
   };
 }
 
-/** A journal that is gone with the test. */
-export function createMemoryJournal(now = () => new Date()): Journal {
-  const entries: Entry[] = [];
-  const all = () => changesOf(entries);
-  const end = (ending: Ending): void => void entries.push({ ending });
-  const spent = (key: string | undefined) =>
-    all()
-      .filter(({ budget, ending }) => budget === key && mayBeMade(ending))
-      .map(({ time }) => Date.parse(time));
-  return {
-    healthCheck: async () => [],
-    unwritten: () => 0,
-    findDuplicate: async (digest) => duplicateIn(all(), digest, now().getTime()),
-    findByNonce: async (nonce) => changeWithNonce(all(), nonce),
-    begin: async (intent, options) => {
-      const conflict = findConflict(all(), intent, options.allowRepeat, Date.parse(intent.time));
-      const result =
-        conflict.kind === 'begun' && options.budget !== undefined
-          ? findOverspending(spent(intent.budget), options.budget, Date.parse(intent.time))
-          : conflict;
-      entries.push({ intent });
-      if (result.kind !== 'begun') end({ id: intent.id, time: intent.time, outcome: 'not sent', code: result.kind });
-      return result;
-    },
-    end: async (ending) => end(ending),
-    tryEnd: async (ending) => {
-      const isUnfinished = all().some((change) => change.id === ending.id && change.ending === undefined);
-      if (isUnfinished) end(ending);
-      return isUnfinished;
-    },
-    budgetState: async (key, budget) => stateOfBudget(spent(key), budget, Date.now()),
-    decline: async (intent) => {
-      const isSpent = isNonceSpent(all(), intent.nonce);
-      entries.push({ intent });
-      end({ id: intent.id, time: intent.time, outcome: isSpent ? 'not sent' : 'declined' });
-      return !isSpent;
-    },
-    listDeclined: async (since, caller) =>
-      all()
-        .filter(
-          (each) =>
-            each.ending?.outcome === 'declined' &&
-            !notRefusedByPerson.includes(each.consent) &&
-            each.caller === caller &&
-            Date.parse(each.ending.time) >= since,
-        )
-        .map(({ digest }) => digest),
-    list: async ({ caller, limit = defaultLimit }) =>
-      all()
-        .filter((each) => caller === undefined || each.caller === caller)
-        .slice(-limit),
-    listUnfinished: async () => all().filter(({ ending }) => ending === undefined),
-    read: async function* () {
-      yield* all();
-    },
-    close: async () => undefined,
-  };
-}
+/** A table of changes that is gone with the test. */
+export const memoryStore = (now: () => Date = () => new Date()): Changes =>
+  createChanges(createSqlite(devNull, { clock: wallClock(now) }), { now, process: processOn('test') });
+
+const endedOf = (outcome: EndedOutcome): Ended =>
+  outcome.kind === 'succeeded'
+    ? { ok: true, structured: outcome.success, text: resultText(outcome.success) }
+    : { ok: false, failure: outcome.failure, text: resultText(outcome.failure) };
 
 /** The result of a call, as data and as text. */
 export type Ended =

@@ -7,8 +7,8 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
 import type { Policy } from '../../src/calls/policy.js';
-import type { ConsentMode } from '../../src/changes/required-consent.js';
-import type { Journal } from '../../src/journal/journal.js';
+import type { ConsentMode } from '../../src/calls/account.js';
+import type { Changes } from '../../src/changes/change.js';
 import { createServer } from '../../src/server.js';
 import { testCaller } from './caller.js';
 
@@ -20,7 +20,7 @@ export type Era = (typeof eras)[number][1];
 
 export interface SessionOptions extends Partial<SandboxOptions> {
   readonly confirm?: ConsentMode;
-  readonly journal?: Journal;
+  readonly store?: Changes;
   /** The user's reply to a question. Without it, the client cannot ask. */
   readonly answer?: (question: ElicitRequestFormParams) => ElicitResult | Promise<ElicitResult>;
   /** The name that the client gives itself. */
@@ -31,7 +31,7 @@ export interface SessionOptions extends Partial<SandboxOptions> {
 export async function connectInProcess(
   era: Era,
   policy: Policy = { readOnly: false, tools: undefined },
-  { confirm = 'off', journal, answer, clientName: name = 'test', ...options }: SessionOptions = {},
+  { confirm = 'off', store, answer, clientName: name = 'test', ...options }: SessionOptions = {},
 ) {
   const now = options.now ?? (() => new Date('2026-11-20T12:00:00Z'));
   const keys = { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' };
@@ -41,7 +41,7 @@ export async function connectInProcess(
     now,
     policy,
     confirm,
-    ...(journal !== undefined && { journal }),
+    ...(store !== undefined && { store }),
   });
   const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
   const client = new Client({ name, version: '1' }, { capabilities, versionNegotiation: { mode: era } });

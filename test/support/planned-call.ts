@@ -1,9 +1,12 @@
-import { type PlanInput, withoutSecrets } from '../../src/changes/plan.js';
+import { withoutSecrets } from '../../src/calls/hide-secrets.js';
+import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
+import { words } from '../../src/util/safe-text.js';
+import { accountsWith } from './caller.js';
 import { requestOf } from './request-of.js';
 
 export const keyId = 'AKIDTEST';
@@ -23,13 +26,22 @@ export function callOf(
   input: Record<string, unknown>,
   change: Partial<Change> = {},
   more: Partial<Operation> = {},
-): PlanInput {
+): ResolvedChange {
   const base = restoreInstance as Operation;
   if (base.change === undefined) throw new Error('restore_instance is a change');
   const all = { ...base.change, warnings: () => [], notChecked: [], ...change };
   const operation = { ...base, defaults: [], unknownDefaults: [], change: all, ...more };
   const request = encodeRequest('POST', requestOf(base, input), endpoint);
+  const account = accountsWith({ readOnly: false, tools: undefined }).all[0];
+  if (account === undefined) throw new Error('there is one account');
   return {
+    kind: 'change',
+    account,
+    isOffered: () => false,
+    followTool: undefined,
+    verificationHint: words('a server'),
+    control: { planOnly: false, allowRepeat: false, replaces: undefined },
+    budget: { key: 'b', limit: undefined },
     operation,
     change: all,
     input,

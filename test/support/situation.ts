@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { plainResult } from '../../src/calls/result-text.js';
-import type { Elicitor, UserReply } from '../../src/changes/elicitor.js';
-import type { Ending } from '../../src/journal/entry.js';
+import type { State } from '../../src/changes/change.js';
+import type { Elicitor, FormResponse } from '../../src/changes/elicitor.js';
 import { operations } from '../../src/tools/index.js';
-import { createMemoryJournal, type Ended, never, type TestCallerOptions, testCaller } from './caller.js';
+import { type Ended, memoryStore, never, type TestCallerOptions, testCaller } from './caller.js';
+import { newChange } from './changes.js';
 import { startServer } from './http-server.js';
-import { endingOf, intentAt } from './journal.js';
 
 /** A call in circumstances that the sandbox does not bring about by itself. */
 
@@ -60,7 +60,7 @@ export const serialParts = (count: number, minutes: number, lastMinutesAgo: numb
   }));
 
 /** A client that shows the question to a person, who takes a while. */
-export const person = (kind: UserReply['kind']): Elicitor => ({ isDirect: true, ask: async () => ({ kind }) });
+export const person = (kind: FormResponse['kind']): Elicitor => ({ isDirect: true, ask: async () => ({ kind }) });
 
 export interface Situation {
   readonly tool: string;
@@ -68,34 +68,39 @@ export interface Situation {
   readonly options?: TestCallerOptions;
   readonly cloud?: (response: ServerResponse, count: number) => void;
   readonly elicitor?: Elicitor;
-  /** Calls again with the planId of the first answer. */
-  readonly redeems?: boolean;
-  /** An earlier entry of the same change in the journal, with its outcome and caller. */
-  readonly earlier?: Ending['outcome'] | 'open' | 'of another';
+  /** Confirms the plan of the first answer, for this thing. */
+  readonly confirms?: string;
+  /** The state of an earlier change with the same request, or an accepted one of another caller. */
+  readonly earlier?: State | 'of another';
 }
 
-/** The journal of a server that sent the same change a minute before. */
-function journalWith(earlier: NonNullable<Situation['earlier']>) {
-  const at = now.getTime() - 60_000;
-  const intent = intentAt(at, { caller: earlier === 'of another' ? 'bob' : 'alice' });
-  const outcome = earlier === 'of another' ? 'accepted' : earlier;
-  const ending =
-    outcome === 'open'
-      ? undefined
-      : { ...endingOf(at + 1000, intent.id, outcome), requestIds: { 'x-amz-request-id': 'r-0' } };
-  return { ...createMemoryJournal(), findDuplicate: async () => ({ ...intent, ending }) };
+/** The store of a server that sent the same change a minute before. */
+function storeWith(earlier: NonNullable<Situation['earlier']>) {
+  const begunAt = now.getTime() - 60_000;
+  const isOfAnother = earlier === 'of another';
+  const change = {
+    ...newChange({ caller: isOfAnother ? 'bob' : 'alice' }),
+    state: isOfAnother ? 'accepted' : earlier,
+    madeAt: begunAt,
+    expiresAt: begunAt,
+    begunAt,
+    isExpired: false,
+    ageMs: 60_000,
+    ending: earlier === 'begun' ? undefined : { requestIds: { 'x-amz-request-id': 'r-0' } },
+  } as const;
+  return { ...memoryStore(() => now), duplicateOf: async () => change };
 }
 
 /** The answer to a call in a situation, as text and as structure. */
 export async function answerOf(
-  { tool, args, options, cloud = answering(200), elicitor, redeems, earlier }: Situation,
+  { tool, args, options, cloud = answering(200), elicitor, confirms, earlier }: Situation,
   secretsDir: string,
 ) {
   const operation = operations.find(({ name }) => name === tool);
   if (operation === undefined) throw new Error(`${tool} is not an operation`);
   const server = await startServer((_request, response, count) => cloud(response, count));
-  const journal = earlier === undefined ? {} : { journal: journalWith(earlier) };
-  const caller = testCaller(server.origin, { now: () => now, secretsDir, ...journal, ...options });
+  const store = earlier === undefined ? {} : { store: storeWith(earlier) };
+  const caller = testCaller(server.origin, { now: () => now, secretsDir, ...store, ...options });
   const context = {
     signal: never,
     elicitor,
@@ -103,8 +108,8 @@ export async function answerOf(
   };
   try {
     const first = await caller.call(operation, args, context);
-    const planId = structureOf(first).planId;
-    const last = redeems ? await caller.call(operation, { ...args, planId }, context) : first;
+    const changeId = String(structureOf(first).changeId);
+    const last = confirms === undefined ? first : await caller.confirm(changeId, confirms, context);
     const sent = plainResult(last.ok ? last.structured : last.failure);
     return { text: last.text, structured: { ...structureOf(last) }, sent, requests: server.requests };
   } finally {
