@@ -282,6 +282,15 @@ export const selectAbandoned = async (transaction: Transaction, running: Readonl
 export const deleteBefore = ({ run }: Transaction, before: number): Promise<number> =>
   run(`delete from cloudops_changes where state in ${ended} and at < ?`, before);
 
+/** True if `deleteExpired` would erase plans. */
+export async function hasExpired({ now, all }: Transaction): Promise<boolean> {
+  const rows = await all(
+    `select id from cloudops_changes where state = 'waiting' and expires < ? limit 1`,
+    now - keptMs,
+  );
+  return rows.length > 0;
+}
+
 /** Erases expired plans, and processes without changes under way. */
 export async function deleteExpired({ now, run }: Transaction): Promise<void> {
   await run(`delete from cloudops_changes where state = 'waiting' and expires < ?`, now - keptMs);
