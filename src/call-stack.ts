@@ -12,7 +12,14 @@ import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
 import { unlessStopped } from './calls/waiting.js';
 import type { Change } from './changes/change.js';
-import { clickOnChange, confirmChange, findByProof, getChange, stateForView, withdrawChange } from './changes/change-tools.js';
+import {
+  clickOnChange,
+  confirmChange,
+  findByProof,
+  getChange,
+  stateForView,
+  withdrawChange,
+} from './changes/change-tools.js';
 import type { ChangeContext, ChangeDependencies } from './changes/context.js';
 import type { Click, Decided } from './changes/decide.js';
 import { runChange, takeBrought } from './changes/run-change.js';
@@ -106,7 +113,9 @@ export function createCalls(
   ): Promise<EndedOutcome> => {
     const result = await work().catch((error: unknown) => refusalOf(name, error, dependencies));
     const outcome: EndedOutcome =
-      result.kind === 'refused' ? { kind: 'failed', failure: refusalFailure(name, result, { isChange: true }) } : result;
+      result.kind === 'refused'
+        ? { kind: 'failed', failure: refusalFailure(name, result, { isChange: true }) }
+        : result;
     logCall(name, undefined, outcome, context, dependencies);
     return outcome;
   };

@@ -1,5 +1,3 @@
-import type { RegionSource } from './resolved-call.js';
-import { Refusal } from './refusal.js';
 import { type KeySource, KeysUnavailable } from '../signing/keys.js';
 import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/signature-variants.js';
 import {
@@ -12,6 +10,8 @@ import {
 import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
 import { defined, own, say } from '../util/safe-text.js';
+import { Refusal } from './refusal.js';
+import type { RegionSource } from './resolved-call.js';
 
 /** Stands in for keys that are not completely configured. */
 interface MissingKeys {

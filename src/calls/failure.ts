@@ -1,5 +1,3 @@
-import type { Failure, RequestIds } from './outcome.js';
-import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { OperationFault } from '../tools/operation-fault.js';
@@ -10,6 +8,8 @@ import { errorName } from '../util/log.js';
 import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import { isServiceRefusal } from './answered-error.js';
 import { type FailedEntries, failedSentence } from './failed-entries.js';
+import type { Failure, RequestIds } from './outcome.js';
+import { Refusal } from './refusal.js';
 import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 
 /** The parts of a call that its failure names. */

@@ -53,4 +53,3 @@ export function fingerprint(secret: string): string {
   if (secret.length < shortestWithHash) return 'hidden secret';
   return `hidden secret (SHA-256 ${createHash('sha256').update(secret).digest('hex').slice(0, 8)})`;
 }
-

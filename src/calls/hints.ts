@@ -27,7 +27,11 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
 const isAbsent = (args: Fields, path: string) => valueAt(args, path) === undefined;
 
 /** The documented defaults that the cloud applies in a region to the absent arguments. */
-export function knownDefaults({ defaults }: Operation, args: Fields, region: string): { path: string; value: string }[] {
+export function knownDefaults(
+  { defaults }: Operation,
+  args: Fields,
+  region: string,
+): { path: string; value: string }[] {
   const known: { path: string; value: string }[] = [];
   for (const documented of defaults) {
     const value = valueIn(region, documented);

@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { nearest } from '../util/did-you-mean.js';
 import { textAt, withValueAt } from '../util/objects.js';
 import { join as joinTexts, own, type SafeText, say, words } from '../util/safe-text.js';
+import { Refusal } from './refusal.js';
 import { validate } from './validate.js';
 
 /**

@@ -1,8 +1,8 @@
-import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';
 import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { Refusal } from './refusal.js';
 
 /** The operations that are offered in an account. */
 export interface Policy {

@@ -1,4 +1,3 @@
-import type { Failure } from './outcome.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
@@ -14,6 +13,7 @@ import {
   readBody,
 } from './answered-error.js';
 import { type Exchange, errorInSuccessFailure, errorStatusFailure, type FailedCall, noAnswer } from './failure.js';
+import type { Failure } from './outcome.js';
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './resolved-call.js';
 

@@ -9,7 +9,9 @@ export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly problems: readonly SafeText[];
   /** Fields that replace the usual fields of a failure with this code. `reason` replaces the end of the failure's summary. */
-  readonly more: Partial<Pick<Failure, 'changeId' | 'outcome' | 'mayHaveHappened' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
+  readonly more: Partial<
+    Pick<Failure, 'changeId' | 'outcome' | 'mayHaveHappened' | 'defaults' | 'warnings' | 'next' | 'earlier'>
+  > & {
     readonly reason?: SafeText;
   };
   constructor(code: RefusalCode, problems: readonly SafeText[] = [], more: Refusal['more'] = {}) {
@@ -260,11 +262,7 @@ const refusals = {
   },
   PlanRefused: {
     reason: 'its plan is not valid any more',
-    next: next(
-      'agent',
-      'call',
-      say`${callAgainFirst} for a new plan${forAgent(', and show it to the user')}.`,
-    ),
+    next: next('agent', 'call', say`${callAgainFirst} for a new plan${forAgent(', and show it to the user')}.`),
   },
 } as const satisfies Readonly<Record<string, { readonly reason: string; readonly next: Next }>>;
 

@@ -1,5 +1,3 @@
-import { withoutSecrets } from './hide-secrets.js';
-import { Refusal } from './refusal.js';
 import { type Operation, readOfFollow } from '../tools/define-operation.js';
 import { plainText } from '../tools/request-body.js';
 import { createRedactor } from '../transport/redact.js';
@@ -11,8 +9,10 @@ import type { Account, AccountResolution } from './account.js';
 import { budgetOf } from './call-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { type Cloud, regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
+import { withoutSecrets } from './hide-secrets.js';
 import { insertSecrets } from './insert-secrets.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
+import { Refusal } from './refusal.js';
 import type { ResolvedCall, ResolvedChange } from './resolved-call.js';
 import { type ArgumentName, askWhichIsMeant, validate } from './validate.js';
 

@@ -1,5 +1,3 @@
-import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from './outcome.js';
-import { requestLines } from './request-lines.js';
 import type { Attempt } from '../transport/signed-client.js';
 import { isObject, leavesOf, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
@@ -19,9 +17,12 @@ import {
   withoutDetails,
   words,
 } from '../util/safe-text.js';
+import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from './outcome.js';
+import { requestLines } from './request-lines.js';
 
 /** The fields of both kinds of result. Each is optional. */
-type AnyResult = Partial<Omit<Success, 'outcome'>> & Partial<Omit<Failure, 'outcome'>> & { readonly outcome?: Success['outcome'] | Failure['outcome'] };
+type AnyResult = Partial<Omit<Success, 'outcome'>> &
+  Partial<Omit<Failure, 'outcome'>> & { readonly outcome?: Success['outcome'] | Failure['outcome'] };
 
 /**
  * The facts of the structured content as text, for hosts that show only text. The service's words are quoted, and its answer is indented

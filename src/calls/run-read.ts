@@ -1,4 +1,3 @@
-import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
@@ -9,6 +8,7 @@ import type { CallContext, CallDependencies } from './context.js';
 import { wireRequest } from './endpoint.js';
 import { inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
 import type { LastingRecord, LastingRecords } from './lasting-records.js';
+import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-limit.js';
 import { missingWarning, truncateRecord } from './read-record.js';

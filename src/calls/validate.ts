@@ -1,7 +1,5 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { defaultText, hintsOf } from './hints.js';
-import { Refusal } from './refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';
 import { consentArguments } from '../tools/schema/fields.js';
@@ -9,6 +7,8 @@ import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, lazy, leavesOf, textAt, withoutNulls } from '../util/objects.js';
 import { defined, distinct, forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { defaultText, hintsOf } from './hints.js';
+import { Refusal } from './refusal.js';
 
 /** Limits of a call's arguments. No operation needs nearly as much. */
 const maximumDepth = 32;

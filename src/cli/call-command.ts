@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import { attemptsText, resultText } from '../calls/result-text.js';
-import type { Config } from '../config/load-config.js';
-import type { Elicitor, FormResponse } from '../changes/elicitor.js';
 import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
+import { attemptsText, resultText } from '../calls/result-text.js';
+import type { Elicitor, FormResponse } from '../changes/elicitor.js';
+import type { Config } from '../config/load-config.js';
 import { callChangeTool, changeToolNames } from '../mcp/change-tools.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';

@@ -1,9 +1,9 @@
 import { devNull } from 'node:os';
-import type { Config } from '../config/load-config.js';
 import type { Journal } from '../changes/journal.js';
 import { countMissingIntents } from '../changes/missing-intents.js';
 import { openStore } from '../changes/open-store.js';
 import { JournalFault } from '../changes/postgres-fault.js';
+import type { Config } from '../config/load-config.js';
 import { shownReason } from '../util/log.js';
 import { counted, say } from '../util/safe-text.js';
 import { type Finding, ok, problem, warning } from './finding.js';

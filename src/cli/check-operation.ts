@@ -1,11 +1,10 @@
-import type { Account } from '../calls/account.js';
 import { createCalls } from '../call-stack.js';
-import type { Change, Changes } from '../changes/change.js';
-import { createInFlightCalls } from '../changes/in-flight.js';
+import type { Account, ConsentMode } from '../calls/account.js';
 import type { SecretFiles } from '../calls/insert-secrets.js';
 import { resultText } from '../calls/result-text.js';
+import type { Change, Changes } from '../changes/change.js';
+import { createInFlightCalls } from '../changes/in-flight.js';
 import { createQuestionQueue } from '../changes/question-queue.js';
-import type { ConsentMode } from '../calls/account.js';
 import { questionLimits } from '../mcp/client-quirks.js';
 import { createDefinitionParser, plainString } from '../operations/definition-schema.js';
 import { largestArguments, probeArguments, probeRecords } from '../operations/probe-values.js';

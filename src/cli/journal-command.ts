@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../config/load-config.js';
 import { longestReason } from '../changes/decline-reason.js';
 import { outcomes, type RecordedChange } from '../changes/entry.js';
 import { nothingYet, shownAgent, shownTool } from '../changes/journal.js';
 import { openStore } from '../changes/open-store.js';
 import { JournalFault } from '../changes/postgres-fault.js';
 import { storePlace } from '../changes/store-place.js';
+import type { Config } from '../config/load-config.js';
 import { escapeJson, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';

@@ -1,5 +1,5 @@
-import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import type { DecisionPage } from '../changes/decision-page.js';
+import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { crashFacts, type Log } from '../util/log.js';
 import { join, say, words } from '../util/safe-text.js';

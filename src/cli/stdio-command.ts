@@ -1,8 +1,8 @@
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { allowChanges } from '../calls/account.js';
-import type { Config } from '../config/load-config.js';
 import type { DecisionPage } from '../changes/decision-page.js';
 import { reportStore } from '../changes/watch-store.js';
+import type { Config } from '../config/load-config.js';
 import { problemOfMessage } from '../mcp/message-problem.js';
 import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import type { ChangeTools } from '../call-stack.js';
 import type { Accounts } from '../calls/account.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
-import type { ChangeTools } from '../call-stack.js';
 import type { ChangeContext } from '../changes/context.js';
 import { mayConfirm } from '../changes/required-consent.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -57,7 +57,11 @@ export const changeToolNames: readonly string[] = [getChange.name, withdrawChang
  * @param offered the operations that the caller may use
  * @param all all operations of this server
  */
-export function changeToolsFor(offered: readonly Operation[], all: readonly Operation[], accounts: Accounts): readonly ChangeTool[] {
+export function changeToolsFor(
+  offered: readonly Operation[],
+  all: readonly Operation[],
+  accounts: Accounts,
+): readonly ChangeTool[] {
   const isChange = ({ effect }: Operation) => effect !== 'read';
   if (!offered.some(isChange)) {
     const onlyReads = accounts.all.some(({ policy }) => policy.readOnly) && all.some(isChange);
@@ -95,7 +99,8 @@ const invalid = (name: string, error: z.ZodError | undefined): EndedOutcome =>
     name,
     new Refusal(
       'InvalidArguments',
-      (error?.issues ?? []).map(({ path, message }) => say`${quoted(path.join('.') || 'arguments', 60)}: ${quoted(message, 200)}`),
+      (error?.issues ?? []).map(
+        ({ path, message }) => say`${quoted(path.join('.') || 'arguments', 60)}: ${quoted(message, 200)}`,
+      ),
     ),
   );
-

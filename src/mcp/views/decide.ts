@@ -25,7 +25,11 @@ interface ViewAnswer {
  */
 export async function decideInView(
   args: unknown,
-  { call, changes, operations }: { readonly call: CallTool; readonly changes: ChangeTools; readonly operations: readonly Operation[] },
+  {
+    call,
+    changes,
+    operations,
+  }: { readonly call: CallTool; readonly changes: ChangeTools; readonly operations: readonly Operation[] },
   context: ChangeContext,
 ): Promise<ViewAnswer> {
   const { data: request } = decisionSchema.safeParse(args);

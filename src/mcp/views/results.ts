@@ -1,7 +1,7 @@
-import { fieldsSentence } from '../../changes/fields-sentence.js';
 import type { EndedOutcome, Failure, Success } from '../../calls/outcome.js';
-import { decisionWays } from '../../changes/change.js';
 import { requestLines } from '../../calls/request-lines.js';
+import { decisionWays } from '../../changes/change.js';
+import { fieldsSentence } from '../../changes/fields-sentence.js';
 import { sentences } from '../../util/human.js';
 import {
   sentence as asSentence,
