@@ -5,7 +5,7 @@ import type { Changes } from '../../src/changes/change.js';
 import type { SignIn } from '../../src/http/sign-in.js';
 import { signInByToken } from '../../src/http/sign-in.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
-import { createMemoryChanges } from './caller.js';
+import { memoryStore } from './caller.js';
 import { answerOf, post, serveInProcess, toolCall } from './http-in-process.js';
 import { openPolicy } from './operations.js';
 import { answered, scriptedClient } from './scripted-client.js';
@@ -84,7 +84,7 @@ export async function serveDecisions({
     await onRequest();
     return answered(200, { instance: { instanceId: 'wiki' } });
   });
-  const store = wrapStore(createMemoryChanges(now));
+  const store = wrapStore(memoryStore(now));
   const addressOf = (id: string) => `${publicUrl}/decisions/${id}/`;
   const http = await serveInProcess({
     authenticate,
