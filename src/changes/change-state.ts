@@ -7,7 +7,7 @@ import { forAgent, next } from '../tools/next.js';
 import { reasonOf } from '../util/log.js';
 import { forReader, own, quoted, type SafeText, say, sentence, time, words } from '../util/safe-text.js';
 import type { Change, Decision } from './change.js';
-import { withNotes } from './conclude-change.js';
+import { withChangeId, withNotes } from './conclude-change.js';
 import type { ChangeContext, ChangeDependencies } from './context.js';
 import { refusalOf, thingOf } from './decide.js';
 import { addressOf } from './decision-page.js';
@@ -77,7 +77,7 @@ export function stateOf(change: Change, dependencies: Pick<ChangeDependencies, '
     case 'withdrawn':
       return declinedOutcome(change);
     default:
-      return ending?.outcome ?? recordedOutcome(change);
+      return withChangeId(ending?.outcome ?? recordedOutcome(change), change.id);
   }
 }
 

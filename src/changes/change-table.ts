@@ -13,6 +13,7 @@ import {
   type OfCaller,
   type State,
   sentStates,
+  states,
 } from './change.js';
 import { asksPerson, changeOf, keyOf, newRow, ofCaller, storedDecision, storedEnding } from './rows.js';
 import type { Transaction, Value } from './sql.js';
@@ -213,6 +214,18 @@ export async function countWaiting({ now, all }: Transaction): Promise<number> {
   return rows.length;
 }
 
+const countsSchema = lazy(() => z.array(z.object({ state: z.enum(states), count: z.coerce.number() })));
+
+/** See `Changes.count`. */
+export async function countDecided({ all }: Transaction) {
+  const rows = countsSchema().parse(
+    await all(`select state, count(*) as count from cloudops_changes where state <> 'waiting' group by state`),
+  );
+  const sum = (...counted: readonly State[]) =>
+    rows.reduce((total, { state, count }) => total + (counted.includes(state) ? count : 0), 0);
+  return { changes: sum(...states), unresolved: sum('begun', 'unknown') };
+}
+
 export const selectNewest = (transaction: Transaction, { limit, ...of }: OfCaller & { limit: number }) => {
   const [condition, values] = ofCaller(of);
   return select(transaction, `true${condition} order by made desc, id desc limit ?`, ...values, limit);
@@ -268,6 +281,15 @@ export const selectAbandoned = async (transaction: Transaction, running: Readonl
 /** Erases ended changes that began, or were decided, before a time by the wall clock. */
 export const deleteBefore = ({ run }: Transaction, before: number): Promise<number> =>
   run(`delete from cloudops_changes where state in ${ended} and at < ?`, before);
+
+/** True if `deleteExpired` would erase plans. */
+export async function hasExpired({ now, all }: Transaction): Promise<boolean> {
+  const rows = await all(
+    `select id from cloudops_changes where state = 'waiting' and expires < ? limit 1`,
+    now - keptMs,
+  );
+  return rows.length > 0;
+}
 
 /** Erases expired plans, and processes without changes under way. */
 export async function deleteExpired({ now, run }: Transaction): Promise<void> {

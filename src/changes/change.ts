@@ -273,6 +273,8 @@ export interface Changes {
   /** True if a program answered a question in place of this client's user. */
   isAnsweredByProgram(of: OfCaller): Promise<boolean>;
   countWaiting(): Promise<number>;
+  /** The number of changes that were decided, and of those without a known outcome. */
+  count(): Promise<{ readonly changes: number; readonly unresolved: number }>;
   /** The journal: all changes that were decided, oldest first, and again when their state changes. Waiting changes are left out. */
   read(options: ReadOptions): AsyncIterable<JournalEntry>;
   /** Erases ended changes from before a time (milliseconds since 1970). Returns their number. */

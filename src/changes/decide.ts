@@ -1,5 +1,6 @@
 import type { EndedOutcome } from '../calls/outcome.js';
 import { declinedByAnother, Refusal, refusedChange } from '../calls/refusal.js';
+import { next } from '../tools/next.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import { planInClientMs } from './add-change.js';
 import { shortestReadMs } from './ask-user.js';
@@ -113,9 +114,18 @@ export function refusalOfConfirmation(
   if (client !== planningClient)
     return new Refusal('NotConfirmable', [say`the plan was made for another client of this caller`]);
   if (thing.trim() !== thingOf({ subject, tool }).trim())
-    return new Refusal('WrongName', [say`thing is not the name that the plan shows`]);
+    return new Refusal('WrongName', [], {
+      reason: words('thing is not the name that its plan shows'),
+      next: confirmAsShown,
+    });
   return undefined;
 }
+
+const confirmAsShown = next(
+  'agent',
+  'call',
+  'Show the user the plan again. Only after a yes, call confirm_change with thing as the "next" of the plan gives it.',
+);
 
 /** The name that `confirm_change` takes: of the thing that would change, or of the tool if the operation names no thing. */
 export const thingOf = ({ subject, tool }: Pick<Change, 'subject' | 'tool'>): string => subject?.name ?? tool;

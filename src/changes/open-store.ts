@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { basename } from 'node:path';
-import type { Log } from '../util/log.js';
+import { type Log, ShownError } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { regularFile } from '../util/regular-file.js';
 import { own, say, words } from '../util/safe-text.js';
@@ -80,14 +80,24 @@ const beginning = 'SQLite format 3\0';
 /**
  * Refuses a file that is no SQLite file, and a file beside which the journal of an earlier version is, because its changes would be overlooked.
  * Only before the file is open in this process, because closing it would take away the locks of SQLite.
- * @throws JournalFault or ShownError
+ * @throws JournalFault
  */
 function refuseOldJournal(path: string): void {
   if (path === devNull) return;
-  const stats = regularFile(path);
+  const stats = journalFile(path);
   if (stats !== undefined && stats.size > 0 && beginningOf(path) !== beginning) throw notThisVersion(path);
   const earlier = path.replace(/\.db$/, '.jsonl');
-  if (earlier !== path && (regularFile(earlier)?.size ?? 0) > 0) throw notThisVersion(earlier);
+  if (earlier !== path && (journalFile(earlier)?.size ?? 0) > 0) throw notThisVersion(earlier);
+}
+
+function journalFile(path: string) {
+  try {
+    return regularFile(path);
+  } catch (error) {
+    // Errors of the system do not stop the start, because reads need no journal.
+    if (error instanceof ShownError) throw new JournalFault('not a journal', error.shown);
+    return undefined;
+  }
 }
 
 const notThisVersion = (path: string) =>

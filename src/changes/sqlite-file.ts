@@ -1,6 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, statfsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 import { regularFile } from '../util/regular-file.js';
 import { own, say, words } from '../util/safe-text.js';
@@ -28,6 +40,16 @@ export function prepareFile(path: string): void {
   refuseNetwork(folder);
   if (regularFile(path) === undefined) closeSync(openSync(path, 'a', 0o600));
   for (const file of filesOf(path)) restrict(file);
+}
+
+/** @throws if no file can be created at a path. Creates nothing that stays */
+export function requireWritableFolder(path: string): void {
+  let folder = dirname(path);
+  while (statSync(folder, { throwIfNoEntry: false }) === undefined && dirname(folder) !== folder)
+    folder = dirname(folder);
+  refuseNetwork(folder);
+  // A trial, because some file systems, such as /proc, report write access and refuse new files.
+  rmdirSync(mkdtempSync(join(folder, '.cloudops-')));
 }
 
 /** Takes away the rights of others. */

@@ -18,7 +18,7 @@ import {
   type Work,
 } from './sql.js';
 import { faultOf, isBusy, loadSqlite, type Sqlite, type SqliteDatabase } from './sqlite-driver.js';
-import { copyBeside, type OpenFile, openFileAt, placeOf, prepareFile } from './sqlite-file.js';
+import { copyBeside, type OpenFile, openFileAt, placeOf, prepareFile, requireWritableFolder } from './sqlite-file.js';
 import { type ClockReading, readClock, type SystemClock } from './store-clock.js';
 
 export interface SqliteOptions {
@@ -68,6 +68,8 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
   const { clock, createsTables = true, longestWaitMs = 5_000 } = options;
   const sqlite = lazy(loadSqlite);
   let connection: Connection | undefined;
+  /** Stands for a file that is not there yet, so that programs that only read make none. */
+  let nothing: Connection | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -90,13 +92,14 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
     }
   };
 
-  const open = async (creates: boolean): Promise<Connection> => {
-    const isKept = path !== devNull && (creates || placeIsTaken(path));
-    if (isKept && creates) prepareFile(path);
-    const opened = connect(await sqlite(), isKept ? path : undefined);
+  /** @param file undefined for a database in memory */
+  const open = async (file: string | undefined, creates: boolean): Promise<Connection> => {
+    const { DatabaseSync } = await sqlite();
+    if (file !== undefined && creates) prepareFile(file);
+    const opened = connect(DatabaseSync, file);
     try {
       await retrying(() => opened.db.exec('pragma journal_mode = wal; pragma synchronous = full'));
-      if (creates || !isKept) await retrying(() => createTables(opened, clock));
+      if (creates) await retrying(() => createTables(opened, clock));
       requireVersion(opened);
       return opened;
     } catch (error) {
@@ -106,8 +109,12 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
   };
 
   /** Opens the file, and again if a copy is in the place of a file that was deleted. */
-  const ready = async (): Promise<Connection> => {
-    connection ??= await open(createsTables);
+  const ready = async (creates: boolean): Promise<Connection> => {
+    if (path === devNull || (connection === undefined && !creates && !placeIsTaken(path))) {
+      nothing ??= await open(undefined, true);
+      return nothing;
+    }
+    connection ??= await open(path, createsTables);
     const { file } = connection;
     const place = file === undefined ? 'same' : placeOf(path, file);
     if (file === undefined || place === 'same') return connection;
@@ -120,7 +127,7 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
     }
     connection.db.close();
     connection = undefined;
-    return ready();
+    return ready(creates);
   };
 
   /** Puts a copy of a deleted file in its place. All processes that have the file open agree on its last write by `moved`. */
@@ -140,7 +147,7 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
 
   /** Opens the file in the place of another one. @throws JournalFault unless it is a copy of the other */
   const openCopy = async (other: Connection): Promise<Connection> => {
-    const copy = await open(false).catch(() => undefined);
+    const copy = await open(path, false).catch(() => undefined);
     if (copy?.file !== undefined && copy.store().copy_of === other.store().moved) return copy;
     copy?.db.close();
     throw new JournalFault('replaced', words('another file was put in its place while this server ran'));
@@ -165,7 +172,7 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
   };
 
   const write = async <Result>(work: Work<Result>, beforeCommit?: () => void): Promise<Result> => {
-    const current = await ready();
+    const current = await ready(createsTables);
     await retrying(() => current.db.exec('begin immediate'));
     const result = await finish(
       current,
@@ -178,15 +185,15 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
       },
       beforeCommit,
     );
-    // If the file was deleted meanwhile, the commit is in no other process' sight before the file is back.
-    await ready();
+    // If the file was deleted meanwhile, other processes see the commit only when the file is back.
+    await ready(createsTables);
     return result;
   };
 
   const read = <Result>(work: Work<Result>): Promise<Result> =>
     inTurn(() =>
       retrying(async () => {
-        const current = await ready();
+        const current = await ready(false);
         return work(transactionOn(current, readClock(current.store(), clock).time));
       }),
     );
@@ -197,18 +204,23 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
     write: (work, beforeCommit) => inTurn(() => write(work, beforeCommit)),
     read,
     scan: read,
-    healthCheck: () => inTurn(() => write(async () => [])),
+    healthCheck: () =>
+      inTurn(async () => {
+        if (!createsTables && path !== devNull && !placeIsTaken(path)) requireWritableFolder(path);
+        return write(async () => []);
+      }),
     close: () =>
       inTurn(async () => {
         connection?.db.close();
-        connection = undefined;
+        nothing?.db.close();
+        connection = nothing = undefined;
       }),
   };
 }
 
 const placeIsTaken = (path: string): boolean => regularFile(path) !== undefined;
 
-function connect({ DatabaseSync }: Sqlite, path: string | undefined): Connection {
+function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined): Connection {
   const db = new DatabaseSync(path ?? ':memory:', { timeout: blockingMs });
   const statements = new Map<string, ReturnType<SqliteDatabase['prepare']>>();
   const prepare = (sql: string) => {

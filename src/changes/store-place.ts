@@ -1,4 +1,4 @@
-import { namesOf, type SafeText, say } from '../util/safe-text.js';
+import { exact, namesOf, type SafeText, say } from '../util/safe-text.js';
 
 /** The file or database that CLOUDOPS_JOURNAL names. */
 export interface StorePlace {
@@ -22,7 +22,7 @@ export function storePlace(journal: string): StorePlace {
   const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(journal);
   // A text such as `host=db password=…` is a path by its form, but was meant as a database, and is refused.
   if (!isAddress && !looksLikeConnection(journal))
-    return { name: journal, path: journal, holdsPassword: false, problem: undefined };
+    return { name: journal, path: journal, holdsPassword: false, problem: pathProblem(journal) };
 
   return {
     name: databaseName(journal),
@@ -31,6 +31,12 @@ export function storePlace(journal: string): StorePlace {
     problem: databaseProblem(journal),
   };
 }
+
+/** Refuses placeholders that a client or a shell should have replaced: `${HOME}`, `$HOME` or `%APPDATA%`. */
+const pathProblem = (path: string): SafeText | undefined =>
+  /\$\{[^}]*\}|\$[a-z_]\w*|%[a-z_]\w*%/i.test(path)
+    ? say`it has a placeholder such as ${exact('$HOME')}, which nothing replaces: write the whole path, or ~ for the home folder`
+    : undefined;
 
 /**
  * True if a text that was taken for a path looks like the address of a database: it contains an address (`"postgres://db"`, `url=mysql:/db`),

@@ -13,11 +13,13 @@ import type {
   Unwritable,
 } from './change.js';
 import {
+  countDecided,
   countWaiting,
   deleteBefore,
   deleteExpired,
   duplicateWindowMs,
   findConflict,
+  hasExpired,
   insertWaiting,
   isAnsweredByProgram,
   isId,
@@ -37,7 +39,7 @@ import {
 import { leaseMs, type Process, renewLease, runningProcesses } from './processes.js';
 import { readEntries } from './read-entries.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
-import type { Engine, Work } from './sql.js';
+import type { Engine, Transaction, Work } from './sql.js';
 
 export interface StoreOptions {
   readonly now: () => Date;
@@ -203,10 +205,15 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
     return [...written, ...others.filter((change) => !writtenIds.has(change.id) && isRefusalOf(change, of))];
   };
 
-  const recover: Changes['recover'] = () =>
-    write(async (transaction) => {
+  const abandoned = async (transaction: Transaction) =>
+    selectAbandoned(transaction, await runningProcesses(transaction, self));
+
+  const recover: Changes['recover'] = async () => {
+    // Usually there is nothing to write.
+    if ((await read(abandoned)).length === 0) return [];
+    return write(async (transaction) => {
       const recovered: Change[] = [];
-      for (const change of await selectAbandoned(transaction, await runningProcesses(transaction, self))) {
+      for (const change of await abandoned(transaction)) {
         const state = change.state === 'begun' ? 'unknown' : 'not sent';
         const ending = { code: 'ProcessEnded' };
         const isInterrupted = change.state === 'begun';
@@ -216,6 +223,7 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
       }
       return recovered;
     });
+  };
 
   return {
     add,
@@ -234,10 +242,13 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
     declined,
     isAnsweredByProgram: (of) => read((transaction) => isAnsweredByProgram(transaction, of)),
     countWaiting: () => read(countWaiting),
+    count: () => engine.scan(countDecided),
     read: (options) => readEntries(engine.scan, options),
     prune: (before) => write((transaction) => deleteBefore(transaction, before)),
     recover,
-    erase: () => write(deleteExpired),
+    erase: async () => {
+      if (await read(hasExpired)) await write(deleteExpired);
+    },
     healthCheck: engine.healthCheck,
     unwritten: persistence.count,
     close: async () => {

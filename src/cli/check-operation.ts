@@ -269,6 +269,7 @@ function probeStore(): Changes {
     healthCheck: none,
     isAnsweredByProgram: async () => false,
     countWaiting: async () => 0,
+    count: async () => ({ changes: 0, unresolved: 0 }),
     read: async function* () {
       yield* [];
     },

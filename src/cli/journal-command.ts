@@ -1,46 +1,38 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type DecisionWay, type JournalEntry, type State, states } from '../changes/change.js';
 import { longestReason } from '../changes/decline-reason.js';
-import { outcomes, type RecordedChange } from '../changes/entry.js';
-import { nothingYet, shownAgent, shownTool } from '../changes/journal.js';
+import { JournalFault } from '../changes/journal-fault.js';
+import { nothingYet, shownAgent, shownTool, timeOf } from '../changes/journal-text.js';
 import { openStore } from '../changes/open-store.js';
-import { JournalFault } from '../changes/postgres-fault.js';
 import { storePlace } from '../changes/store-place.js';
 import type { Config } from '../config/load-config.js';
 import { escapeJson, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
-import {
-  type Command,
-  type Invocation,
-  layoutOf,
-  notOneOf,
-  type Terminal,
-  UsageError,
-  validConfig,
-} from './command.js';
+import { counted, duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
+import { type Command, type Invocation, layoutOf, notOneOf, UsageError, validConfig } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { padded, printLine, shortened, type TextLayout, widthOf, wrapped } from './layout.js';
 
 /** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
-  usage: '[migrate] [--json] [--since 24h] [--until 2026-11-20] [--follow]',
+  usage: '[migrate | prune --before 2026-01-01] [--json] [--since 24h] [--until 2026-11-20] [--follow]',
   about: 'print the journal of changes',
   details:
     'In a file or pipe, each change is one line; --json has every field. --follow waits for further changes. ' +
-    'journal migrate creates missing tables and indexes in PostgreSQL.',
+    'journal migrate creates missing tables and indexes in PostgreSQL. journal prune erases the changes from before a time.',
   positionals: 1,
-  options: { json: 'switch', since: 'value', until: 'value', follow: 'switch' },
+  options: { json: 'switch', since: 'value', until: 'value', follow: 'switch', before: 'value' },
   run: async (invocation) => {
     const [action] = invocation.positionals;
-    if (action !== undefined && action !== 'migrate')
-      throw new UsageError(notOneOf('part of journal', action, ['migrate']));
+    if (action !== undefined && !isAction(action))
+      throw new UsageError(notOneOf('part of journal', action, Object.keys(actions)));
     const config = validConfig(invocation);
     try {
-      return await (action === undefined ? print(config, invocation) : migrate(config, invocation.terminal));
+      return await (action === undefined ? print : actions[action])(config, invocation);
     } catch (error) {
       if (error instanceof UsageError) throw error;
-      const done = words(action === undefined ? 'read' : 'migrated');
+      const done = words(action === undefined ? 'read' : `${action}d`);
       const remedy = journalRemedy(error, storePlace(config.journal).path === undefined);
       printLine(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}). ${remedy}`);
       return 1;
@@ -51,13 +43,13 @@ export const journalCommand: Command = {
 /** Prints each change when its outcome has been read, and changes without outcome last. With `--follow`, waits for more until a signal. */
 async function print(config: Config, { options, terminal }: Invocation): Promise<number> {
   const { stdout, now } = terminal;
-  const since = timeOf('since', options.since, now());
-  const until = timeOf('until', options.until, now());
+  const since = timeOfOption('since', options.since, now());
+  const until = timeOfOption('until', options.until, now());
   const stop = options.follow === undefined ? undefined : terminal.abortOnSignal();
 
   const layout = layoutOf(terminal, 'stdout');
-  const format = (change: RecordedChange): string => {
-    if (options.json !== undefined) return escapeJson(JSON.stringify(change));
+  const format = (change: JournalEntry): string => {
+    if (options.json !== undefined) return escapeJson(JSON.stringify(jsonOf(change)));
     return changeLines(change, layout, now()).join('\n');
   };
 
@@ -69,15 +61,15 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   };
 
   let isEmpty = true;
-  const journal = await openStore(config.journal, now, {
+  const store = await openStore(config.journal, now, {
     createsTables: false,
     // Each new connection to a database uses the password that this file has by then.
     addressFile: config.journalFile,
-  }).openJournal();
+  }).openChanges();
   // Resolves with true after a pause, so that the journal reads on, and with false after a signal, which ends the reading.
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
   try {
-    for await (const change of journal.read({ since, until, follow })) {
+    for await (const change of store.read({ since, until, follow })) {
       if (stop?.aborted) break;
       isEmpty = false;
       buffer += `${format(change)}\n`;
@@ -86,7 +78,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
     }
     if (buffer !== '') await flush();
   } finally {
-    await journal.close();
+    await store.close();
   }
   if (isEmpty && options.json === undefined) printLine(stdout, nothingIn(since, until, layout));
   return 0;
@@ -108,7 +100,7 @@ const longestBuffer = 64 * 1024;
 const insufficientPrivilege = '42501';
 
 /** Brings the tables of a database up to date. A file needs no migration. */
-async function migrate({ journal }: Config, { stdout, now }: Terminal): Promise<number> {
+async function migrate({ journal }: Config, { terminal: { stdout, now } }: Invocation): Promise<number> {
   try {
     await openStore(journal, now).migrate();
   } catch (error) {
@@ -120,8 +112,30 @@ async function migrate({ journal }: Config, { stdout, now }: Terminal): Promise<
   return 0;
 }
 
+/** Erases the changes from before a time. In a database, only the role that owns the tables may. */
+async function prune({ journal, journalFile }: Config, { options, terminal }: Invocation): Promise<number> {
+  const { stdout, now } = terminal;
+  const before = timeOfOption('before', options.before, now());
+  if (before === undefined) throw new UsageError(say`journal prune needs --before with a date such as 2026-01-01.`);
+  const store = await openStore(journal, now, { createsTables: false, addressFile: journalFile }).openChanges();
+  try {
+    const count = await store.prune(before);
+    printLine(stdout, say`${counted(count, 'change')} erased.`);
+    return 0;
+  } catch (error) {
+    throw textAt(error, 'code') === insufficientPrivilege
+      ? new JournalFault('tables', words('this role may not erase what ended'))
+      : error;
+  } finally {
+    await store.close();
+  }
+}
+
+const actions = { migrate, prune };
+const isAction = (text: string): text is keyof typeof actions => Object.hasOwn(actions, text);
+
 /** Parses the value of `--since` or `--until` (milliseconds since 1970). @throws UsageError if it is not a time */
-function timeOf(option: string, text: string | undefined, now: Date): number | undefined {
+function timeOfOption(option: string, text: string | undefined, now: Date): number | undefined {
   const time = text === undefined ? undefined : parseTime(text, now);
   if (Number.isNaN(time))
     throw new UsageError(
@@ -138,33 +152,46 @@ function parseTime(text: string, now: Date): number {
   return now.getTime() - Number(count) * (milliseconds[unit] ?? Number.NaN);
 }
 
+/** A change as JSON, with its times in UTC. */
+function jsonOf({ isExpired: _, ageMs: __, decidedAgoMs: ___, ...change }: JournalEntry) {
+  const { madeAt, expiresAt, decidedAt, begunAt, endedAt, ...facts } = change;
+  const times = { madeAt, expiresAt, decidedAt, begunAt, endedAt };
+  return { ...facts, ...Object.fromEntries(Object.entries(times).map(([name, time]) => [name, isoTime(time)])) };
+}
+
+const isoTime = (time: number | undefined): string | undefined =>
+  time === undefined || Number.isNaN(new Date(time).getTime()) ? undefined : new Date(time).toISOString();
+
+/** Changes without an outcome are under way, or their process is gone. */
 const noOutcome = 'no outcome';
-const outcomeColumns = Math.max(...[...outcomes, noOutcome].map(widthOf)) + 2;
+const outcomeOf = ({ state }: JournalEntry) =>
+  state === 'waiting' || state === 'approved' || state === 'begun' ? noOutcome : state;
+const outcomeColumns = Math.max(...[...states, noOutcome].map(widthOf)) + 2;
 
 /** Length limits of printed texts (characters). The journal may have longer texts, because other programs may have written them. */
 const longestText = 500;
 const longestName = 100;
 
-const colours = {
+const colours: Readonly<Partial<Record<State | typeof noOutcome, Parameters<TextLayout['paint']>[0]>>> = {
   accepted: 'green',
+  partly: 'yellow',
   rejected: 'red',
   unknown: 'yellow',
-  'not sent': 'dim',
-  declined: 'dim',
-} as const;
+  [noOutcome]: 'yellow',
+};
 
 /**
  * Formats a change for a terminal: a line with its description, and below it lines with the outcome and the other facts. In a file or pipe,
  * a change is one line, which also has its time and the address of the request.
  */
-export function changeLines(change: RecordedChange, layout: TextLayout, now: Date): string[] {
+export function changeLines(change: JournalEntry, layout: TextLayout, now: Date): string[] {
   // An infinite width means a file or pipe.
   if (!Number.isFinite(layout.width)) return [changeRow(change, layout)];
   return [descriptionLine(change, layout), ...outcomeLines(change, layout, now)];
 }
 
 /** The description of a change in bold and in quotation marks, shortened to one line. */
-function descriptionLine({ what: description }: RecordedChange, { width, paint }: TextLayout): string {
+function descriptionLine({ what: description }: JournalEntry, { width, paint }: TextLayout): string {
   // The description is in double quotation marks, so double marks inside become single.
   const quotedDescription = quoted(description.replaceAll('"', "'"), longestText);
   // The quotation marks take two columns.
@@ -172,29 +199,28 @@ function descriptionLine({ what: description }: RecordedChange, { width, paint }
 }
 
 /** The outcome of a change in its colour, and after it the other facts about the change. */
-function outcomeLines(change: RecordedChange, layout: TextLayout, now: Date): string[] {
-  const { time, ending } = change;
+function outcomeLines(change: JournalEntry, layout: TextLayout, now: Date): string[] {
+  const { ending } = change;
   const { width, paint } = layout;
-  const outcome = ending?.outcome ?? noOutcome;
-  const outcomeColour = ending === undefined ? 'yellow' : colours[ending.outcome];
+  const outcome = outcomeOf(change);
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
   const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
-  const about = say`${ageOf(time, now, layout)}, ${facts}`;
+  const about = say`${ageOf(timeOf(change), now, layout)}, ${facts}`;
   // Leaves room at the start of the first line, where the outcome is inserted below in its own colour.
   const outcomeWidth = `  ${outcome} `.length;
   // Truncates lines, because a name without spaces can be longer than a line.
   const lines = wrapped(about, width, { start: outcomeWidth, indent: 4 }).map((line) => shortened(line, width));
   const [firstLine = '', ...otherLines] = lines;
   return [
-    `  ${paint(outcomeColour, outcome)} ${paint('dim', firstLine.slice(outcomeWidth))}`,
+    `  ${paint(colours[outcome] ?? 'dim', outcome)} ${paint('dim', firstLine.slice(outcomeWidth))}`,
     ...otherLines.map((line) => paint('dim', line)),
   ];
 }
 
 /** Formats a change in one line, for a file or pipe, with the address to which it was sent. */
-function changeRow(change: RecordedChange, { localTime }: TextLayout): string {
-  const { time, what, target, ending } = change;
-  const start = `${localTime(time) ?? unknownTime}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
+function changeRow(change: JournalEntry, { localTime }: TextLayout): string {
+  const { what, target, ending } = change;
+  const start = `${localTime(timeOf(change)) ?? unknownTime}  ${padded(outcomeOf(change), outcomeColumns)}`;
   const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
   const about = say`${quoted(what, longestText)}${code}`;
   return [
@@ -211,9 +237,8 @@ const unknownTime = words('at an unknown time');
 const fourWeeksMs = 28 * 24 * 3_600_000;
 
 /** Formats the age of a change, such as `2 days 22 h ago`. If the change is old or in the future, formats its time instead. */
-function ageOf(time: string, now: Date, { localTime }: TextLayout): SafeText {
-  const age = now.getTime() - Date.parse(time);
-  // For a time that cannot be parsed, `age` is NaN, and `isRecent` is false.
+function ageOf(time: number, now: Date, { localTime }: TextLayout): SafeText {
+  const age = now.getTime() - time;
   const isRecent = age < fourWeeksMs && age > -60_000;
   if (!isRecent) return localTime(time) ?? unknownTime;
   return age < 60_000 ? words('just now') : say`${duration(age / 1000)} ago`;
@@ -223,33 +248,32 @@ const agreedTexts = {
   asked: 'agreed when asked',
   clicked: 'agreed with a click',
   page: 'agreed on the page for decisions',
-  planId: 'planId of its plan',
+  confirmed: 'confirmed by the agent',
   option: 'agreed beforehand with --yes',
   off: 'nobody was asked',
   withdrawn: 'withdrawn by its caller',
   program: 'answered by a program',
-  other: 'consent of a kind that only a newer version knows',
-} as const satisfies Record<RecordedChange['consent'], string>;
+} as const satisfies Record<DecisionWay, string>;
 
-const declinedTexts: Readonly<Partial<Record<RecordedChange['consent'], SafeText>>> = {
+const declinedTexts: Readonly<Partial<Record<DecisionWay, SafeText>>> = {
   asked: words('declined when asked'),
   clicked: words('declined with a click'),
   page: words('declined on the page for decisions'),
   option: words('declined beforehand with --yes'),
 };
 
-const declineReason = ({ reason }: RecordedChange): SafeText[] =>
-  reason === undefined ? [] : [say`reason ${quoted(reason, longestReason)}`];
+const declineReason = ({ decision }: JournalEntry): SafeText[] =>
+  decision?.reason === undefined ? [] : [say`reason ${quoted(decision.reason, longestReason)}`];
 
-/** The consent to a change, and its approver, caller, agent and client. */
-function peopleOf(change: RecordedChange): SafeText[] {
-  const { consent, answeredAfterMs, client, caller, agent, approver, ending } = change;
+/** The decision on a change, who took it, and the caller, agent and client. */
+function peopleOf({ decision, client, caller, agent }: JournalEntry): SafeText[] {
+  const { kind, way, person, answeredAfterMs } = decision ?? {};
   const afterTime = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;
-  const declinedText = ending?.outcome === 'declined' ? declinedTexts[consent] : undefined;
+  const declinedText = way !== undefined && kind === 'declined' ? declinedTexts[way] : undefined;
   const quotedName = (name: string): SafeText => quoted(name, longestName);
   return [
-    say`${declinedText ?? words(agreedTexts[consent])}${afterTime}`,
-    ...(approver === undefined ? [] : [say`decided by ${quotedName(approver)}`]),
+    ...(way === undefined ? [] : [say`${declinedText ?? words(agreedTexts[way])}${afterTime}`]),
+    ...(person === undefined ? [] : [say`decided by ${quotedName(person)}`]),
     ...(caller === undefined ? [] : [say`caller ${quotedName(caller)}`]),
     ...(agent === undefined ? [] : [shownAgent(agent)]),
     say`client ${quotedName(client)}`,

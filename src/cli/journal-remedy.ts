@@ -1,5 +1,4 @@
-import { OtherVersion } from '../changes/conflict.js';
-import { type FaultKind, JournalFault } from '../changes/postgres-fault.js';
+import { type FaultKind, JournalFault } from '../changes/journal-fault.js';
 import { textAt } from '../util/objects.js';
 import { type SafeText, words } from '../util/safe-text.js';
 
@@ -19,6 +18,17 @@ const remediesByKind: Readonly<Record<FaultKind, SafeText>> = {
   'no tables yet': words(
     'A server creates them when it starts, as cloudops-mcp journal migrate does. If it is the wrong database, correct CLOUDOPS_JOURNAL.',
   ),
+  replaced: words('Put the file back, or start the server again to go on with the file that is there.'),
+  'not a journal': words('Rename it, or name another file in CLOUDOPS_JOURNAL.'),
+  network: words('Name a file on a local disk in CLOUDOPS_JOURNAL, or a PostgreSQL database.'),
+  driver: words('Run cloudops-mcp with Node.js 24.'),
+  locked: words('Try again. If it stays locked, end the program that has it open, such as sqlite3.'),
+  full: words('Make room on its disk.'),
+  readOnly: words(
+    'Make it and its folder writable for the user that cloudops-mcp runs as, or name another in CLOUDOPS_JOURNAL.',
+  ),
+  damaged: words('Check the disk, and restore the file from a backup, or name another in CLOUDOPS_JOURNAL.'),
+  newer: words('Update cloudops-mcp, or name another in CLOUDOPS_JOURNAL.'),
 };
 
 /** Remedies by SQLSTATE code, or by its class, which is the first two characters. */
@@ -38,7 +48,6 @@ const remediesByCode: Readonly<Record<string, SafeText>> = {
 
 /** Advice about a journal that cannot be used, by the kind of the error. */
 export function journalRemedy(error: unknown, isDatabase: boolean): SafeText {
-  if (error instanceof OtherVersion) return words('Stop all servers of the other version, and wait until then.');
   if (error instanceof JournalFault) return remediesByKind[error.kind];
   if (!isDatabase) return words('Make it readable and writable, or name another in CLOUDOPS_JOURNAL.');
 

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { JournalFault } from '../changes/journal-fault.js';
 import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load-config.js';
 import { addedSettings, allOperations, noOwnOperations, operationsPath } from '../config/own-operations.js';
@@ -8,6 +9,7 @@ import { didYouMean } from '../util/did-you-mean.js';
 import { ShownError } from '../util/log.js';
 import { defined, exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import { type Command, type Commands, layoutOf, notOneOf, type Terminal, UsageError } from './command.js';
+import { journalRemedy } from './journal-remedy.js';
 import { printLine, wrapped } from './layout.js';
 import { stdioCommand } from './stdio-command.js';
 
@@ -38,6 +40,10 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     return await run(name, await load(), args.slice(1), terminal);
   } catch (error) {
     if (error instanceof UsageError) return refuse(heading, error.problems, terminal);
+    if (error instanceof JournalFault) {
+      const problem = say`CLOUDOPS_JOURNAL cannot be used: ${error.shown}. ${journalRemedy(error, false)}`;
+      return refuse(heading, [problem], terminal);
+    }
     if (!(error instanceof Error)) throw error;
     // The class is in a module that is loaded only for the sandbox, so the error is recognized by its name. Its message is safe text.
     if (error.name === 'SandboxProblem') return refuse(heading, [say`${defined(error.message)}`], terminal);

@@ -34,9 +34,14 @@ export function asksForTraces(env: Environment): boolean {
   return Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
 }
 
+const homeOf = (env: Environment): string => env.HOME ?? env.USERPROFILE ?? '.';
+
+/** Replaces `~` at the beginning of a path by the user's home folder. */
+export const withHome = (path: string, env: Environment): string => path.replace(/^~(?=$|[/\\])/, () => homeOf(env));
+
 /** The default path of the journal, in the user's state folder. Changes in the sandbox are recorded in another file. */
 export function defaultJournal(env: Environment, sandbox: boolean): string {
-  const home = env.HOME ?? env.USERPROFILE ?? '.';
+  const home = homeOf(env);
   const state = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(home, '.local', 'state');
   return join(state, 'cloudops-mcp', sandbox ? 'journal-sandbox.db' : 'journal.db');
 }

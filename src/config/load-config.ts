@@ -14,7 +14,7 @@ import {
   reportContradictions,
   reportKeySources,
 } from './accounts.js';
-import { asksForTraces, defaultJournal, readProxies } from './environment.js';
+import { asksForTraces, defaultJournal, readProxies, withHome } from './environment.js';
 import { isKeySetting } from './key-settings.js';
 import { addedServices, allOperations, noOwnOperations } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
@@ -119,7 +119,7 @@ function configOf(
     publicUrl: values.HTTP_PUBLIC_URL === undefined ? undefined : new URL(values.HTTP_PUBLIC_URL).origin,
     secretsDir: values.SECRETS_DIR,
     /** Path of the journal's file, or address of its PostgreSQL database, which may hold a password. */
-    journal: values.JOURNAL ?? defaultJournal(env, values.SANDBOX),
+    journal: withHome(values.JOURNAL ?? defaultJournal(env, values.SANDBOX), env),
     /** The file from which `journal` comes, if it comes from a file. */
     journalFile: files.JOURNAL,
     /** Time limit of a whole call, with all its attempts. */
