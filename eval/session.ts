@@ -56,7 +56,7 @@ export async function startSession(situation: Situation, options: SessionOptions
         Object.entries({
           STORAGE_HEADERS: 'amz',
           LOG_LEVEL: 'error',
-          JOURNAL: join(folder, 'journal.jsonl'),
+          JOURNAL: join(folder, 'journal.db'),
           ...started,
           ...situation.settings,
         }).map(([name, value]) => [`CLOUDOPS_${name}`, value]),

@@ -61,7 +61,7 @@ async function answers() {
   const time = Date.UTC(2026, 10, 20, 12);
   const clock = `globalThis.Date = class extends Date { constructor(...given) { super(...(given.length > 0 ? given : [${time}])); } static now() { return ${time}; } };`;
   const tools = operations.map(({ name }) => name).join(',');
-  const journal = join(state, 'journal.jsonl');
+  const journal = join(state, 'journal.db');
   const options = ['--sandbox', '--confirm', 'off', '--log-level', 'error', '--tools', tools, '--journal', journal];
   const client = new Client({ name: 'cloudops-doc', version: '1' });
   const args = ['--import', `data:text/javascript,${encodeURIComponent(clock)}`, 'dist/main.js', ...options];

@@ -199,8 +199,8 @@ describe('before it is sent', () => {
   test.each([
     [
       'it cannot be written',
-      { kind: 'unwritable', reason: 'journal.jsonl: ENOSPC' },
-      { code: 'JournalUnavailable', problems: ['journal.jsonl: ENOSPC'], mayHaveHappened: false },
+      { kind: 'unwritable', reason: 'journal.db: ENOSPC' },
+      { code: 'JournalUnavailable', problems: ['journal.db: ENOSPC'], mayHaveHappened: false },
     ],
     // The call that used it may have sent the change.
     ['consent was used up', { kind: 'consentUsed' }, { code: 'AlreadyDecided', problems: [] }],
@@ -209,7 +209,7 @@ describe('before it is sent', () => {
     expect(told).toMatchObject({ failure });
     expect(requests).toEqual([]);
     const reasons = logged.filter(({ event, level }) => event === 'journal' && level === 'error');
-    const fields = { tool: 'restore_instance', id: expect.any(String), error: 'journal.jsonl: ENOSPC' };
+    const fields = { tool: 'restore_instance', id: expect.any(String), error: 'journal.db: ENOSPC' };
     expect(reasons.map((entry) => entry.fields)).toEqual(begun.kind === 'unwritable' ? [fields] : []);
   });
 

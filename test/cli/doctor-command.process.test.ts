@@ -128,7 +128,7 @@ describe('the configuration', () => {
   });
 
   test.skipIf(process.platform === 'win32')('has a warning for a kept key that cannot be used', async () => {
-    const journal = join(folder, 'journal.jsonl');
+    const journal = join(folder, 'journal.db');
     writeFileSync(`${journal}.plan-key`, 'a'.repeat(64), { mode: 0o600 });
     const examined = () => examine({ CLOUDOPS_JOURNAL: journal }, '--sandbox');
     expect((await examined()).of('state key')).toMatchObject([{ status: 'ok' }]);
@@ -388,7 +388,7 @@ describe('the way to an endpoint', () => {
 
 describe('files', () => {
   test('changes without a known outcome are reported, and left for the next server to resolve', async () => {
-    const journal = join(folder, 'journal.jsonl');
+    const journal = join(folder, 'journal.db');
     const intent = {
       ...{ id: '1', time: '2026-11-20T12:00:00.000Z', tool: 'restore_instance', what: 'w', target: 'POST x' },
       ...{ account: 'a', client: 'c', consent: 'asked', digest: 'd', process: { pid: 1, host: 'elsewhere' } },
@@ -403,7 +403,7 @@ describe('files', () => {
   });
 
   test('all changes are counted, an outcome that became known once, and what was written again is said', async () => {
-    const journal = join(folder, 'journal.jsonl');
+    const journal = join(folder, 'journal.db');
     const time = Date.parse('2026-11-20T12:00:00Z');
     const restored = '2026-11-20T13:00:00.000Z';
     const entries = Array.from({ length: 12_000 }, (_, index) => {
@@ -420,7 +420,7 @@ describe('files', () => {
   });
 
   test('a file that was truncated while no server ran is said to lack changes, and one from before without an ending is open', async () => {
-    const journal = join(folder, 'journal.jsonl');
+    const journal = join(folder, 'journal.db');
     const time = Date.parse('2026-11-20T12:00:00Z');
     const [cutOff, left] = [intentAt(time), intentAt(time, { digest: 'left' })];
     // As copytruncate of logrotate leaves it.

@@ -34,7 +34,7 @@ test('one that cannot is alive and not ready, and says so at its start', async (
 
 test('one that finds recent entries of an older version is not ready, and says until when', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
-  const journal = join(folder, 'journal.jsonl');
+  const journal = join(folder, 'journal.db');
   const { keyFormat: _, ...older } = intentAt(Date.now());
   writeFileSync(journal, `${JSON.stringify({ intent: older })}\n`);
   const server = await startHttpProcess(['--sandbox', '--journal', journal]);

@@ -26,7 +26,7 @@ const { bucket, key: object, uploadId } = seededUpload;
 const model = 'examples/operations/storage-model.json';
 const upload = JSON.stringify({ bucket, object, uploadId });
 const restore = JSON.stringify({ backupId: seededBackupId, instanceId: 'wiki', diskSize: 200 });
-const sandbox = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'), TZ: 'Asia/Tokyo' };
+const sandbox = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_JOURNAL: join(folder, 'journal.db'), TZ: 'Asia/Tokyo' };
 const yes = [['Type yes', 'yes\n']] as const;
 
 /** What is meant for models, or for whoever reads logs, and what only they call so. */

@@ -41,7 +41,7 @@ test('without any setting, the defaults', () => {
     },
     opensBrowser: true,
     planLifetimeMs: 24 * 3_600_000,
-    journal: join('.local', 'state', 'cloudops-mcp', 'journal.jsonl'),
+    journal: join('.local', 'state', 'cloudops-mcp', 'journal.db'),
     timeoutMs: 60_000,
     maximumAttempts: 4,
     logLevel: 'info',
@@ -114,7 +114,7 @@ describe('a journal in a database', () => {
     [['--journal', 'postgres://user:MARKER@db.example.com:port/journals'], true],
     [['--journal', 'host=db.example.com password=MARKER'], true],
     [['--journal', 'postgres://user@db.example.com/journals'], false],
-    [['--journal', '/var/lib/journal.jsonl'], false],
+    [['--journal', '/var/lib/journal.db'], false],
   ])('as an option only without a password: %j', (flags, refused) => {
     const found = problems({}, flags);
     expect(found.some((problem) => problem.startsWith('--journal would show the secret'))).toBe(refused);
@@ -122,7 +122,7 @@ describe('a journal in a database', () => {
   });
 });
 
-test.each(['C:\\logs\\journal.jsonl', 'C:/logs/journal.jsonl', '/srv/service=cloudops/journal', './j'])(
+test.each(['C:\\logs\\journal.db', 'C:/logs/journal.db', '/srv/service=cloudops/journal', './j'])(
   'a journal in the file %s is no connection string',
   (path) => {
     expect(config({ CLOUDOPS_JOURNAL: path }).journal).toBe(path);

@@ -20,7 +20,7 @@ let folder: string;
 let path: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
-  path = join(folder, 'state', 'journal.jsonl.plan-key');
+  path = join(folder, 'state', 'journal.db.plan-key');
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -35,7 +35,7 @@ describe('the key', () => {
     expect(keys).toEqual([expect.any(Buffer)]);
     expect(keptPlanKey(path)()).toEqual(keys);
     expect(planKeyProblem(path)).toBeUndefined();
-    expect(readdirSync(join(folder, 'state'))).toEqual(['journal.jsonl.plan-key']);
+    expect(readdirSync(join(folder, 'state'))).toEqual(['journal.db.plan-key']);
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 

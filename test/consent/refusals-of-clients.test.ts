@@ -14,7 +14,7 @@ let refusals: ReturnType<typeof createRefusals>;
 let declined = 0;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
-  const journal = createFileJournal(join(folder, 'journal.jsonl'), () => now);
+  const journal = createFileJournal(join(folder, 'journal.db'), () => now);
   refusals = createRefusals(
     journal,
     { list: async () => [] },

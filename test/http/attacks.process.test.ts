@@ -383,7 +383,7 @@ test('a change whose client goes away, and whose server is then asked to stop, i
     CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
     CLOUDOPS_SECRET_ACCESS_KEY: 'test',
     CLOUDOPS_CONFIRM: 'off',
-    CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+    CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
     CLOUDOPS_HTTP_TOKENS_FILE: tokensFile(),
   };
   const server = await startHttpProcess([], { env });

@@ -264,7 +264,7 @@ test('readiness says what is wrong with the journal, to orchestrators too, and t
 
 test('a call that cannot use the journal has it checked, and no other call', async () => {
   const checkJournal = vi.fn();
-  const begin = async () => ({ kind: 'unwritable', reason: 'journal.jsonl: ENOSPC' }) as const;
+  const begin = async () => ({ kind: 'unwritable', reason: 'journal.db: ENOSPC' }) as const;
   const cloud = await startServer((_request, response) => void response.end('{"instance":{}}'));
   const good = await serveInProcess({ cloud: cloud.origin, checkJournal });
   await answerOf(await post(good.url, toolCall('restore_instance', restore)));

@@ -225,7 +225,7 @@ describe("operations of one's own, in an empty folder", () => {
       ...stores[store],
       CLOUDOPS_OPERATIONS: '.',
       CLOUDOPS_CONFIRM: 'off',
-      CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+      CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
     };
     expect(inFolder(command, ['call', 'list_buckets'], settings)).toContain(
       `The account has 1 bucket; the first is "${bucket}".`,
