@@ -87,7 +87,7 @@ const session = hours(sessionMs);
 const stopMs = constant('src/cli/http-command.ts', 'graceMs') / 1000;
 const redaction = (name: string) => constant('src/transport/redact.ts', name);
 const settings = readFileSync('docs/CONFIGURATION.md', 'utf8');
-const planHours = /`--plan-hours` .*; default (\d+)/.exec(settings)?.[1];
+const planHours = /`CLOUDOPS_PLAN_HOURS` .*; default (\d+)/.exec(settings)?.[1];
 const plansExpire = inMinutes(tokenLifetimeMs);
 const duplicates = inMinutes(duplicateWindowMs);
 

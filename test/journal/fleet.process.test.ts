@@ -126,7 +126,7 @@ describe.skipIf(!hasPostgres())('three replicas', () => {
     expect(printed.stdout).toContain('accepted');
     const wrong = settings('off').CLOUDOPS_JOURNAL.replace(password, `${password}x`);
     const denied = await runServer([], { env: { ...settings('off'), CLOUDOPS_JOURNAL: wrong } });
-    const refused = await runServer(['journal', '--journal', wrong], { env: {} });
+    const refused = await runServer(['journal', `CLOUDOPS_JOURNAL=${wrong}`], { env: {} });
     expect([denied.code, refused.code]).toEqual([0, 2]);
     const written = [first.stdout(), first.stderr(), ...[printed, denied, refused].map((run) => JSON.stringify(run))];
     for (const text of written) expect(text).not.toMatch(/MARKER|p@ss/);
