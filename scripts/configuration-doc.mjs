@@ -1,20 +1,19 @@
 // Makes docs/CONFIGURATION.md from the table of settings.
 import { importSource } from './source.mjs';
 
-const { helpOf, markdownTable, optionName, sections, variableName } = await importSource(`
-  export { helpOf, optionName, sections, variableName } from './src/config/settings.js';
+const { helpOf, markdownTable, sections, variableName } = await importSource(`
+  export { helpOf, sections, variableName } from './src/config/settings.js';
   export { markdownTable } from './src/util/human.js';`);
 
 const introduction = `# Configuration
 
 \`npm run docs\` generates this page from the table of settings. \`cloudops-mcp help settings\` prints the same.
 
-A setting is an environment variable or a command-line option, and the option wins: \`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. An
-empty variable counts as not set. The server does not start with a misspelt name or a wrong value. The resource \`cloudops://configuration\` shows
-each setting and its origin, and \`cloudops-mcp doctor\` shows those that are set in the environment or as options.
+A setting is an environment variable; \`--sandbox\` stands for \`CLOUDOPS_SANDBOX=1\`. An empty variable counts as not set. The server does not
+start with a misspelt name or a wrong value. The resource \`cloudops://configuration\` shows each setting and its origin, and
+\`cloudops-mcp doctor\` shows those that are set.
 
-Secrets are never options, because all users of the machine can read the command line of a process. With "also …_FILE", the value can come
-from a file: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
+With "also …_FILE", the value can come from a file: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
 `;
 
 const accounts = `## Several accounts
@@ -100,12 +99,8 @@ const otherVariables = `## Variables that other programs use too
 
 export function configurationDocument() {
   const parts = Object.entries(sections).map(([title, rows]) => {
-    const lines = Object.entries(rows).map(([name, row]) => [
-      `\`${variableName(name)}\``,
-      row.secret ? '' : `\`${optionName(name)}\``,
-      helpOf(row),
-    ]);
-    return `## ${title}\n\n${markdownTable(['variable', 'option', 'meaning'], lines)}\n`;
+    const lines = Object.entries(rows).map(([name, row]) => [`\`${variableName(name)}\``, helpOf(row)]);
+    return `## ${title}\n\n${markdownTable(['variable', 'meaning'], lines)}\n`;
   });
   return [introduction, ...parts, accounts, otherVariables].join('\n');
 }

@@ -46,7 +46,7 @@ const moments: readonly Moment[] = ['before the intent', 'after the intent', 'af
 /** Starts a server, asks for changes at once, and kills it when the first `count` of them have come to a moment. */
 async function killAt(moment: Moment, instanceIds: readonly string[], journal: string, count = 1): Promise<void> {
   writeFileSync(journal, '', { flag: 'a' });
-  const server = startRaw(settings({ CLOUDOPS_JOURNAL: journal }), ['--log-level', 'error']);
+  const server = startRaw(settings({ CLOUDOPS_JOURNAL: journal, CLOUDOPS_LOG_LEVEL: 'error' }));
   const kill = () => server.child.kill('SIGKILL');
   const watcher = moment === 'after the intent' ? watch(journal, kill) : undefined;
   const poll = setInterval(() => {

@@ -21,8 +21,8 @@ async function startWithout(chunk: string) {
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [join(folder, 'main.js'), '--sandbox', '--confirm', 'off', '--journal', journal],
-      env: cleanEnv(),
+      args: [join(folder, 'main.js'), '--sandbox'],
+      env: cleanEnv({ CLOUDOPS_CONFIRM: 'off', CLOUDOPS_JOURNAL: journal }),
       stderr: 'ignore',
     }),
   );

@@ -52,7 +52,7 @@ describe('the exit code tells how it ended', () => {
   test.each<[number, string, string[], RegExp]>([
     [0, 'done', ['list_parts', json(upload)], /^The upload of "backups\/2026\/database\.dump" has 12 parts/],
     [0, 'a plan that was asked for', ['restore_instance', json(restore), '--plan'], /^Plan of restore_instance/],
-    [0, 'settings before the tool', ['--region', 'jp-east-1', 'list_parts', json(upload)], /has 12 parts/],
+    [0, 'settings before the tool', ['CLOUDOPS_REGION=jp-east-1', 'list_parts', json(upload)], /has 12 parts/],
     [0, 'a plan, asked for as agents do', ['restore_instance', json({ ...restore, planOnly: true })], /^Plan of /],
     [
       0,
@@ -80,13 +80,18 @@ describe('the exit code tells how it ended', () => {
       ['--sesion-token', 'MARKER', 'list_parts', json(upload)],
       /--sesion-token is not an option/,
     ],
-    [2, 'not on offer', ['restore_instance', json(restore), '--read-only'], /\ncode: NotAllowed\n/],
+    [2, 'not on offer', ['restore_instance', json(restore), 'CLOUDOPS_READ_ONLY=1'], /\ncode: NotAllowed\n/],
     [3, 'nobody to ask', ['restore_instance', json(restore)], /^Plan of restore_instance\b[\s\S]*\nchangeId: \S/],
-    [3, 'nobody to ask, two calls wanted', ['restore_instance', json(restore), '--confirm', 'plan'], /changeId: \S/],
+    [
+      3,
+      'nobody to ask, two calls wanted',
+      ['restore_instance', json(restore), 'CLOUDOPS_CONFIRM=plan'],
+      /changeId: \S/,
+    ],
     [
       3,
       '--yes where only a person counts',
-      ['restore_instance', json(restore), '--yes', '--confirm', 'human'],
+      ['restore_instance', json(restore), '--yes', 'CLOUDOPS_CONFIRM=human'],
       /--yes does not/,
     ],
     [1, 'a made-up changeId', ['get_change', json({ changeId: 'x' })], /\ncode: UnknownChange\n/],
@@ -280,7 +285,6 @@ describe('on a terminal', () => {
     const code = await callCommand.run({
       positionals: [tool, given],
       options: {},
-      settings: {},
       config: loadConfig({ env: settings, readFile: () => '' }),
       operations,
       operationProblems: [],

@@ -41,7 +41,7 @@ describe.each([80, 120])('at %i columns', (columns) => {
     ['a wrong option', ['--bogus'], 2, /cloudops-mcp: --bogus is not an option/],
     ['doctor', ['doctor'], 0, /not checked: 2/],
     ['the journal', ['journal'], 0, /\S/],
-    ['the tools', ['operations', '--operations', longNames], 0, /long_name_\s+\(long-service-/],
+    ['the tools', ['operations', `CLOUDOPS_OPERATIONS=${longNames}`], 0, /long_name_\s+\(long-service-/],
     ['the operations of a model', ['operations', 'draft', model], 0, /^DeleteObjects/m],
   ])('%s fits, and is written for people', async (_what, args, code, said) => {
     const shown = await onTerminal(args, columns, { env: sandbox });

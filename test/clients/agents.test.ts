@@ -57,7 +57,7 @@ describe.each(agents)('$title', (agent) => {
       [],
       asked(asks ? byItself : withPlan, declaresViews && 'show them all of ', asks ? notAsked : withPlan),
     ],
-    ['with CLOUDOPS_CONFIRM=off', ['--confirm', 'off'], sent],
+    ['with CLOUDOPS_CONFIRM=off', ['CLOUDOPS_CONFIRM=off'], sent],
   ] as const)('%s', (_what, settings, script) => {
     let model: ScriptedModel;
     beforeAll(async () => {

@@ -226,7 +226,7 @@ describe(titled('@qwen-code/qwen-code'), () => {
     ['human', 'they can decide where this server runs, with cloudops-mcp call restore_instance'],
     ['ask', 'show them all of \\"show\\" and let them answer in the chat'],
   ])('a view that it declares and does not show is no dead end: %s', async (confirm, way) => {
-    const session = await start(qwen, [restore('wiki')], { settings: ['--confirm', confirm], edit: recorded });
+    const session = await start(qwen, [restore('wiki')], { settings: [`CLOUDOPS_CONFIRM=${confirm}`], edit: recorded });
     await session.go();
     const shown = textOf(await session.shows(/Done\./));
     expect(shown).not.toMatch(/Create server "wiki"/);

@@ -16,6 +16,6 @@ test.each([
   ['CLOUDOPS_JOURNAL', 'postgres://user:MARKER@db.example.com/ops', 'postgres://db.example.com/ops', secret],
   ['CLOUDOPS_PROFILE', 'postgres://db.example.com/ops', 'postgres://db.example.com/ops', open],
 ] as const)('%s=%s is shown as %s', (name, text, value, kind) => {
-  const result = load({ [name]: text }, [], { '/run/state-key': key });
-  expect(result.ok && result.config.origins).toEqual([{ name, value, shown: value, ...kind, from: 'environment' }]);
+  const result = load({ [name]: text }, { '/run/state-key': key });
+  expect(result.ok && result.config.origins).toEqual([{ name, value, shown: value, ...kind }]);
 });

@@ -84,7 +84,7 @@ const clients: readonly [string, Connect][] = [
 const restore = (instanceId: string) => ({ backupId: seededBackupId, instanceId });
 
 describe('every client lists and calls all tools', () => {
-  const start = () => startHttpProcess(['--sandbox', '--confirm', 'off', '--tools', allNames]);
+  const start = () => startHttpProcess(['--sandbox', 'CLOUDOPS_CONFIRM=off', `CLOUDOPS_TOOLS=${allNames}`]);
 
   test.each(clients)('%s', async (_name, connect) => {
     const server = await start();
@@ -102,7 +102,7 @@ describe('every client lists and calls all tools', () => {
 
   test.each([
     [[], false],
-    [['--views', 'on'], true],
+    [['CLOUDOPS_VIEWS=on'], true],
   ])('with %j, views are offered to a client that does not declare them: %s', async (args, expected) => {
     const server = await startHttpProcess(['--sandbox', ...args]);
     const client = await connectV1(server.url);

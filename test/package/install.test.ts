@@ -266,8 +266,9 @@ describe.each(['20', '22', '24', '26'])('on Node %s', (release) => {
 
   it('serves its tools', async () => {
     const client = new Client({ name: 'test', version: '1' });
-    const args = [command(), '--sandbox', '--log-level', 'warn'];
-    await client.connect(new StdioClientTransport({ command: node, args, cwd: project, env: cleanEnv() }));
+    const args = [command(), '--sandbox'];
+    const env = cleanEnv({ CLOUDOPS_LOG_LEVEL: 'warn' });
+    await client.connect(new StdioClientTransport({ command: node, args, cwd: project, env }));
     try {
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name)).toEqual(offeredBy(openPolicy).map(({ name }) => name));
