@@ -31,7 +31,7 @@ export interface Profile extends ProfileFacts {
 }
 
 /** Paths of the profile files that AWS tools share. */
-export interface ProfileFiles {
+interface ProfileFiles {
   readonly config: string;
   readonly credentials: string;
 }
@@ -123,7 +123,7 @@ function settingsOf(name: string, files: Pick<Context, 'config' | 'credentials'>
 }
 
 /** Returns the URL of a service: from the environment or else the profile, and in both first from the place for this service alone. */
-export function endpointOf(
+function endpointOf(
   service: 's3' | 'sso' | 'sts',
   settings: Options,
   services: Sections,

@@ -5,7 +5,7 @@ import { type SafeText, say, words } from '../util/safe-text.js';
 /** The options of a section, by their names in lower case. An option inside another one has both names: `s3.endpoint_url`. */
 export type Options = ReadonlyMap<string, string>;
 
-export type IniFile =
+type IniFile =
   | { readonly kind: 'sections'; readonly sections: ReadonlyMap<string, Options> }
   /** `problem` is a sentence that begins with the line's number. Like AWS tools, this server then uses nothing of the file. */
   | { readonly kind: 'unreadable'; readonly problem: SafeText };

@@ -39,7 +39,7 @@ const timeWithZone = /\d:\d\d.*(?:z|utc|gmt|[+-]\d\d(?::?\d\d)?)$/i;
  * Reads a time in one of the forms that botocore's parser reads: RFC 3339, both formats of ISO 8601, RFC 1123, and what `date` prints.
  * Undefined for other text, and for a time without a zone, which botocore cannot compare with the clock.
  */
-export function parseTime(text: string): Date | undefined {
+function parseTime(text: string): Date | undefined {
   const normalized = text
     .trim()
     // The basic format of ISO 8601, such as `20261122T120000Z`.

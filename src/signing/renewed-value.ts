@@ -36,7 +36,7 @@ export interface RenewalOptions<Value> extends Access {
 }
 
 /** A value, such as keys, that may be another one later. */
-export interface RenewedValue<Value> {
+interface RenewedValue<Value> {
   /** @throws KeysUnavailable if no value could be read, or if the last one has expired */
   current(): Promise<Value>;
   /** Waits until files that are being written have stopped changing, and reads again if the value is still refused. Undefined if it then is. */
