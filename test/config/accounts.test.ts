@@ -200,8 +200,21 @@ describe('refused, by the name of the field', () => {
 });
 
 test('one source of keys in the environment', () => {
-  const found = problems({ CLOUDOPS_PROFILE: 'p', CLOUDOPS_CREDENTIAL_PROCESS: '["keys"]' });
-  expect(found).toEqual([expect.stringContaining('CLOUDOPS_PROFILE')]);
+  for (const other of [{ CLOUDOPS_CREDENTIAL_PROCESS: '["keys"]' }, { CLOUDOPS_CREDENTIAL_SOURCE: 'instance' }]) {
+    const found = problems({ CLOUDOPS_PROFILE: 'p', ...other });
+    expect(found).toEqual([expect.stringContaining('CLOUDOPS_PROFILE')]);
+  }
+});
+
+test('an account of a file may have keys of a platform', () => {
+  const { all } = accounts({ accounts: { a: { credentialSource: 'container' } } });
+  expect(all).toMatchObject([{ keys: { kind: 'platform', platform: 'container' } }]);
+});
+
+test('platforms of keys have names', () => {
+  expect(problems({ CLOUDOPS_CREDENTIAL_SOURCE: 'cloud' })).toEqual([
+    expect.stringContaining('web-identity or container or instance'),
+  ]);
 });
 
 test.each(['keys --json', '[]', '[""]', '["a", 1]', '{"a": 1}', '["a\\u0000"]'])('%s is no command', (text) => {

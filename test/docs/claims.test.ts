@@ -112,11 +112,11 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['eval/README.md', `in ${situations.length} situations`],
   [
     'docs/CONFIGURATION.md',
-    `when a file has changed and all of them have been still for ${seconds(constant('src/signing/watched-files.ts', 'quietMs'))}`,
+    `when a file has changed and all of them have been still for ${seconds(constant('src/signing/renewed-value.ts', 'quietMs'))}`,
   ],
   [
     'docs/CONFIGURATION.md',
-    `${inMinutes(constant('src/signing/process-keys.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/process-keys.ts', 'minuteMs'))}`,
+    `${inMinutes(constant('src/signing/renewed-value.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/open-keys.ts', 'programPauseMs'))}`,
   ],
   ['docs/CONFIGURATION.md', `(after ${plansExpire} or, with a page for decisions, \`CLOUDOPS_PLAN_HOURS\`)`],
   ['docs/TROUBLESHOOTING.md', `differ by more than ${aDay(constant('src/transport/retry.ts', 'maximumOffsetMs'))}`],
