@@ -14,8 +14,8 @@ import { isTyped } from './typed-name.js';
 /** This file has the verb `decide`, with which every decision on a waiting change ends: the first decision stands. */
 
 export type Decided =
-  /** This decision stands. `outcome` is what became of the change. */
-  | { readonly kind: 'decided'; readonly outcome: EndedOutcome }
+  /** This decision stands. `change` is the change with it, and `outcome` what became of the change. */
+  | { readonly kind: 'decided'; readonly change: Change; readonly outcome: EndedOutcome }
   /** An earlier decision stands. */
   | { readonly kind: 'late'; readonly change: Change }
   /** No decision was stored, and the change may still wait. */
@@ -43,7 +43,7 @@ export async function decide(
     return new Refusal('StateUnavailable', [decided.reason], { changeId: change.id });
   }
   if (decision.kind === 'approved')
-    return { kind: 'decided', outcome: await carryOut(decided.change, context, dependencies) };
+    return { ...decided, outcome: await carryOut(decided.change, context, dependencies) };
 
   heldArguments.delete(change.id);
   const problems = [...refusal.problems];
@@ -51,7 +51,7 @@ export async function decide(
   if (decided.isUnwritten === true && decision.kind === 'declined') problems.push(unwrittenNote);
   const outcomes = { declined: 'declined', withdrawn: 'withdrawn' } as const;
   const shown = { ...refusal.more, changeId: change.id, outcome: outcomes[decision.kind] };
-  return { kind: 'decided', outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
+  return { ...decided, outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
 }
 
 const unwrittenNote = words(
