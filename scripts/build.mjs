@@ -88,7 +88,7 @@ const files = await bundle({
           includeDependenciesRecursively: false,
         },
         { name: 'start', test: /src[\\/]cli[\\/]run\.ts$/, priority: 2 },
-        { name: 'calls', test: /src[\\/]calls[\\/]call-tool\.ts$/, priority: 1 },
+        { name: 'calls', test: /src[\\/]call-stack\.ts$/, priority: 1 },
       ],
     },
   },
