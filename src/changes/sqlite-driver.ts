@@ -1,6 +1,6 @@
 import type * as Driver from '@photostructure/sqlite';
-import { isObject, valueAt } from '../util/objects.js';
-import { say, words } from '../util/safe-text.js';
+import { isObject, textAt, valueAt } from '../util/objects.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import { type FaultKind, JournalFault } from './journal-fault.js';
 
 export type Sqlite = Pick<typeof Driver, 'DatabaseSync'>;
@@ -33,29 +33,40 @@ function withoutWarnings<Result>(work: () => Result): Result {
   }
 }
 
-/** The faults by SQLite's result code. */
-const faults: Readonly<Record<number, readonly [FaultKind, JournalFault['shown']]>> = {
-  5: ['locked', words('another process has locked it')],
-  8: ['readOnly', words('it is read-only')],
-  10: ['damaged', words('the disk reports an error')],
-  11: ['damaged', words('it is damaged')],
-  13: ['full', words('the disk is full')],
-  14: ['readOnly', words('it cannot be opened')],
-  26: ['not a journal', words('it is not a journal')],
-};
-
-/** SQLite's result code without the details that extended codes add. Undefined for other errors. */
-export function sqliteCode(error: unknown): number | undefined {
-  const code = valueAt(error, 'errcode');
-  return typeof code === 'number' ? code & 0xff : undefined;
+interface SqliteFault {
+  /** SQLite's result code, and its message, because the package for Node.js 20 leaves out the code of some errors. */
+  readonly code: number;
+  readonly message: string;
+  readonly kind: FaultKind;
+  readonly reason: SafeText;
 }
 
-export const isBusy = (error: unknown): boolean => sqliteCode(error) === 5;
+const busyCode = 5;
+const faults: readonly SqliteFault[] = [
+  { code: busyCode, message: 'database is locked', kind: 'locked', reason: words('another process has locked it') },
+  { code: 8, message: 'attempt to write a readonly database', kind: 'readOnly', reason: words('it is read-only') },
+  { code: 10, message: 'disk I/O error', kind: 'damaged', reason: words('the disk reports an error') },
+  { code: 11, message: 'database disk image is malformed', kind: 'damaged', reason: words('it is damaged') },
+  { code: 13, message: 'database or disk is full', kind: 'full', reason: words('the disk is full') },
+  { code: 14, message: 'unable to open database file', kind: 'readOnly', reason: words('it cannot be opened') },
+  { code: 26, message: 'file is not a database', kind: 'not a journal', reason: words('it is not a journal') },
+];
+
+const isOfSqlite = (error: unknown): boolean => textAt(error, 'code') === 'ERR_SQLITE_ERROR';
+
+function sqliteFaultOf(error: unknown): SqliteFault | undefined {
+  if (!isOfSqlite(error)) return undefined;
+  const code = valueAt(error, 'errcode');
+  // Extended codes have details in the higher bits.
+  if (typeof code === 'number') return faults.find((fault) => fault.code === (code & 0xff));
+  return faults.find(({ message }) => textAt(error, 'message') === message);
+}
+
+export const isBusy = (error: unknown): boolean => sqliteFaultOf(error)?.code === busyCode;
 
 /** Returns a fault in place of an error of SQLite, whose message is not for people. */
 export function faultOf(error: unknown): unknown {
-  const code = sqliteCode(error);
-  if (code === undefined) return error;
-  const [kind, reason] = faults[code] ?? ['damaged', say`SQLite reports the error ${code}`];
+  if (!isOfSqlite(error)) return error;
+  const { kind, reason } = sqliteFaultOf(error) ?? { kind: 'damaged', reason: words('SQLite reports an error') };
   return new JournalFault(kind, reason);
 }

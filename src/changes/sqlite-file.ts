@@ -20,8 +20,8 @@ import { JournalFault } from './journal-fault.js';
 
 /** The file that a connection has open. */
 export interface OpenFile {
-  readonly inode: number;
-  readonly device: number;
+  /** See `inodeOf`. */
+  readonly inode: string;
   /** The device of the folder, which changes if the disk of the journal is not mounted any more. */
   readonly folderDevice: number;
 }
@@ -85,23 +85,31 @@ const networks: Readonly<Record<number, string>> = {
   3133910204: 'VMware',
 };
 
+/** The network file system with a number, or of a folder such as `\\\\server\\share`. Undefined for a local one. */
+export const networkOf = (folder: string, type: number): string | undefined =>
+  folder.startsWith('\\\\') ? 'SMB' : networks[type >>> 0];
+
 function refuseNetwork(folder: string): void {
-  const isShare = folder.startsWith('\\\\');
-  const name = isShare ? 'SMB' : networks[statfsSync(folder).type >>> 0];
+  const name = networkOf(folder, statfsSync(folder).type);
   if (name !== undefined)
     throw new JournalFault('network', say`its file system is shared over a network (${own(name)})`);
 }
 
+/** The identity of the file at a path. Empty if there is none. */
+export function inodeOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? '' : `${stats.dev}:${stats.ino}`;
+}
+
 export function openFileAt(path: string): OpenFile {
-  const { ino, dev } = statSync(path);
-  return { inode: ino, device: dev, folderDevice: statSync(dirname(path)).dev };
+  return { inode: inodeOf(path), folderDevice: statSync(dirname(path)).dev };
 }
 
 /** Compares the file at a path with the one that is open: writes to a deleted or replaced file would be seen by nobody. */
 export function placeOf(path: string, open: OpenFile): 'same' | 'deleted' | 'replaced' {
-  const present = statSync(path, { throwIfNoEntry: false });
-  if (present === undefined) return 'deleted';
-  return present.ino === open.inode && present.dev === open.device ? 'same' : 'replaced';
+  const inode = inodeOf(path);
+  if (inode === '') return 'deleted';
+  return inode === open.inode ? 'same' : 'replaced';
 }
 
 /**
@@ -112,7 +120,7 @@ export function copyBeside(
   path: string,
   { folderDevice }: OpenFile,
   copy: (to: string) => void,
-): Disposable & { link(): void } {
+): Disposable & Pick<OpenFile, 'inode'> & { link(): void } {
   const folder = dirname(path);
   makeFolder(folder);
   if (statSync(folder).dev !== folderDevice)
@@ -130,6 +138,7 @@ export function copyBeside(
     throw error;
   }
   return {
+    inode: inodeOf(temporary),
     link: () => {
       // SQLite would take a log that the deleted file has left for the log of the new one.
       for (const file of filesOf(path).slice(1)) rmSync(file, { force: true });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { devNull } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,7 +17,15 @@ import {
   type Work,
 } from './sql.js';
 import { faultOf, isBusy, loadSqlite, type Sqlite, type SqliteDatabase } from './sqlite-driver.js';
-import { copyBeside, type OpenFile, openFileAt, placeOf, prepareFile, requireWritableFolder } from './sqlite-file.js';
+import {
+  copyBeside,
+  inodeOf,
+  type OpenFile,
+  openFileAt,
+  placeOf,
+  prepareFile,
+  requireWritableFolder,
+} from './sqlite-file.js';
 import { type ClockReading, readClock, type SystemClock } from './store-clock.js';
 
 export interface SqliteOptions {
@@ -33,14 +40,13 @@ export interface SqliteOptions {
 const blockingMs = 5;
 
 /**
- * The row about the file itself. `moved` is set once the file is deleted, before it is copied, so that no process writes to it any more. The
- * copy has the same text as `copy_of`.
+ * The row about the file itself. `moved` is null as long as the file is in use. It becomes empty when the file was deleted, so that no process
+ * writes to it while it is copied, and then the inode of the copy.
  */
 const storeSchema = lazy(() =>
   z.object({
     schema_version: z.number(),
     moved: z.string().nullable(),
-    copy_of: z.string().nullable(),
     boot: z.string().nullable(),
     uptime: z.number(),
     wall: z.number(),
@@ -48,7 +54,7 @@ const storeSchema = lazy(() =>
   }),
 );
 const storeTable = `create table cloudops_store (
-  schema_version integer not null, moved text, copy_of text, boot text, uptime integer, wall integer, time integer)`;
+  schema_version integer not null, moved text, boot text, uptime integer, wall integer, time integer)`;
 
 interface Connection {
   readonly db: SqliteDatabase;
@@ -98,9 +104,13 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
     if (file !== undefined && creates) prepareFile(file);
     const opened = connect(DatabaseSync, file);
     try {
-      await retrying(() => opened.db.exec('pragma journal_mode = wal; pragma synchronous = full'));
-      if (creates) await retrying(() => createTables(opened, clock));
-      requireVersion(opened);
+      // Nothing is written before it is clear that the file is a journal.
+      await retrying(() => {
+        opened.db.exec('pragma synchronous = full');
+        if (creates) createTables(opened, clock);
+        requireVersion(opened);
+      });
+      await retrying(() => opened.db.exec('pragma journal_mode = wal'));
       return opened;
     } catch (error) {
       opened.db.close();
@@ -120,37 +130,34 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
     if (file === undefined || place === 'same') return connection;
     if (createsTables) {
       if (place === 'deleted') await restore(connection, file);
-      const copy = await openCopy(connection);
-      connection.db.close();
-      connection = copy;
-      return connection;
+      // Not opened before that is clear, because SQLite would write the log of the open file to the other one.
+      if (connection.store().moved !== inodeOf(path))
+        throw new JournalFault('replaced', words('another file was put in its place while this server ran'));
     }
     connection.db.close();
     connection = undefined;
     return ready(creates);
   };
 
-  /** Puts a copy of a deleted file in its place. All processes that have the file open agree on its last write by `moved`. */
+  /** Puts a copy of a deleted file in its place. All processes that have the file open agree on its last write and on the copy by `moved`. */
   const restore = async (deleted: Connection, file: OpenFile): Promise<void> => {
     const { DatabaseSync } = await sqlite();
-    await exclusively(deleted, () => deleted.run('update cloudops_store set moved = coalesce(moved, ?)', randomUUID()));
+    const move = (to: string) => deleted.run('update cloudops_store set moved = ?', to);
+    await exclusively(deleted, () => deleted.store().moved ?? move(''));
     using copy = copyBeside(path, file, (to) => {
       deleted.run('vacuum into ?', to);
       const copied = new DatabaseSync(to);
-      copied.exec('update cloudops_store set copy_of = moved, moved = null');
+      copied.exec('update cloudops_store set moved = null');
       copied.close();
     });
     await exclusively(deleted, () => {
-      if (!placeIsTaken(path)) copy.link();
+      // Another process may have been first.
+      if (placeIsTaken(path)) return;
+      move(copy.inode);
+      copy.link();
     });
-  };
-
-  /** Opens the file in the place of another one. @throws JournalFault unless it is a copy of the other */
-  const openCopy = async (other: Connection): Promise<Connection> => {
-    const copy = await open(path, false).catch(() => undefined);
-    if (copy?.file !== undefined && copy.store().copy_of === other.store().moved) return copy;
-    copy?.db.close();
-    throw new JournalFault('replaced', words('another file was put in its place while this server ran'));
+    // If the file was only moved, it shows that it is an older copy.
+    deleted.db.exec('pragma wal_checkpoint(full)');
   };
 
   const exclusively = async (connection: Connection, work: () => unknown): Promise<void> => {
@@ -261,14 +268,13 @@ function rollBack(db: SqliteDatabase): void {
 
 /** Creates the tables in a new file. @throws JournalFault if the file is of another program */
 function createTables(connection: Connection, clock: SystemClock): void {
-  const { db, all, run } = connection;
-  const hasTable = (name: string) => all('select 1 from sqlite_master where name like ?', name).length > 0;
-  if (hasTable('cloudops_store')) return;
+  const { db, run } = connection;
+  if (hasTable(connection, 'cloudops_store')) return;
   db.exec('begin immediate');
   try {
     // Another process may have created the tables meanwhile.
-    if (!hasTable('cloudops_store')) {
-      if (hasTable('%')) throw new JournalFault('not a journal', words('it is the database of another program'));
+    if (!hasTable(connection, 'cloudops_store')) {
+      if (hasTable(connection, '%')) throw ofAnotherProgram();
       for (const sql of [storeTable, ...Object.values(tables)]) db.exec(sql);
       for (const [name, columns] of Object.entries(indexes))
         db.exec(`create index cloudops_changes_${name} on cloudops_changes ${columns}`);
@@ -282,8 +288,18 @@ function createTables(connection: Connection, clock: SystemClock): void {
   }
 }
 
-/** @throws JournalFault if the file is of a newer version, or is older than a copy with which servers went on */
-function requireVersion({ all, store }: Connection): void {
+const hasTable = ({ all }: Connection, name: string): boolean =>
+  all('select 1 from sqlite_master where name like ?', name).length > 0;
+
+const ofAnotherProgram = () => new JournalFault('not a journal', words('it is the database of another program'));
+
+/** @throws JournalFault if the file has no tables, is of a newer version, or is older than a copy with which servers went on */
+function requireVersion(connection: Connection): void {
+  const { all, store } = connection;
+  if (!hasTable(connection, 'cloudops_store'))
+    throw hasTable(connection, '%')
+      ? ofAnotherProgram()
+      : new JournalFault('no tables yet', words('it has no tables of a journal'));
   const [row] = all('select schema_version from cloudops_store');
   if (Number(valueAt(row, 'schema_version')) > schemaVersion) throw newerVersion();
   if (store().moved !== null)

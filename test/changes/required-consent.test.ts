@@ -167,7 +167,11 @@ describe('who decides on the page, and what keeps others from it', () => {
     ['plan', 'with the scope', 'bob', true, 'This server'],
     ['off', 'with the scope', 'bob', true, 'This server'],
   ])('%s: a person %s', (mode, _who, person, mayApprove, why) => {
-    const reason = reasonAgainstDeciding(mode, { caller: "alice", personId: undefined }, { person, personId: undefined, mayApprove });
+    const reason = reasonAgainstDeciding(
+      mode,
+      { caller: 'alice', personId: undefined },
+      { person, personId: undefined, mayApprove },
+    );
     if (why === undefined) expect(reason).toBeUndefined();
     else expect(reason?.text).toContain(why);
   });

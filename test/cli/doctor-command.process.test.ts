@@ -469,6 +469,23 @@ describe('files', () => {
     expect(of('issuer')).toMatchObject([{ status: 'problem', detail: expect.stringContaining('HTTP status 500') }]);
   });
 
+  test.each([
+    [['pairwise'], undefined, 'warning'],
+    [['pairwise'], 'sub', 'warning'],
+    [['pairwise'], 'oid', 'ok'],
+    [['public', 'pairwise'], undefined, 'ok'],
+  ])('an issuer with subjects of the types %j, and people known by the claim %s: %s', async (types, claim, status) => {
+    const server = await startServer(({ url }, response) => {
+      const { origin } = server;
+      const metadata = { issuer: origin, jwks_uri: `${origin}/keys`, subject_types_supported: types };
+      response.end(JSON.stringify(url === '/keys' ? { keys: [] } : metadata));
+    });
+    servers.push(server);
+    const settings = { CLOUDOPS_HTTP_ISSUER: server.origin, CLOUDOPS_HTTP_AUDIENCE: 'a' };
+    const { of } = await examine({ ...settings, ...(claim && { CLOUDOPS_HTTP_PERSON_CLAIM: claim }) }, '--sandbox');
+    expect(of('issuer')).toMatchObject([{ status }]);
+  });
+
   test('a tokens file with which the server does not start is a problem', async () => {
     const tokens = join(folder, 'tokens');
     const examined = async () => (await examine({ CLOUDOPS_HTTP_TOKENS_FILE: tokens }, '--sandbox')).of('HTTP server');

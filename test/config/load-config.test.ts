@@ -242,6 +242,17 @@ describe('the page for decisions', () => {
 
   test.each<readonly [string, Record<string, string>]>([
     ['approval without a page', { CLOUDOPS_CONFIRM: 'approval', CLOUDOPS_STATE_KEY: key }],
+    [
+      'approval with an issuer, and no claim by which a person is known in all clients',
+      {
+        CLOUDOPS_CONFIRM: 'approval',
+        CLOUDOPS_STATE_KEY: key,
+        CLOUDOPS_HTTP_PUBLIC_URL: page,
+        CLOUDOPS_HTTP_ISSUER: 'https://id.example.com',
+        CLOUDOPS_HTTP_AUDIENCE: 'cloudops',
+      },
+    ],
+    ['such a claim without an issuer', { CLOUDOPS_HTTP_PERSON_CLAIM: 'oid' }],
     ['a page without a state key', { CLOUDOPS_HTTP_PUBLIC_URL: page }],
     ['a page below a path', { CLOUDOPS_HTTP_PUBLIC_URL: `${page}/x`, CLOUDOPS_STATE_KEY: key }],
     ['a page over plain http', { CLOUDOPS_HTTP_PUBLIC_URL: 'http://cloudops.example.com', CLOUDOPS_STATE_KEY: key }],
