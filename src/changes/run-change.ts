@@ -33,6 +33,19 @@ export async function runChange(
   dependencies: ChangeDependencies,
   unasked?: Change,
 ): Promise<CallOutcome | Refusal> {
+  const outcome = await planAndAnswer(call, context, dependencies, unasked);
+  // Without a new plan in its place, the question would wait for nobody.
+  if (unasked !== undefined && outcome.kind === 'refused')
+    await dependencies.store.decide(unasked.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
+  return outcome;
+}
+
+async function planAndAnswer(
+  call: ResolvedChange,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+  unasked: Change | undefined,
+): Promise<CallOutcome | Refusal> {
   const replaced = unasked ?? (await findReplaced(call, context, dependencies));
   if (replaced instanceof Refusal) return replaced;
   const prepared = showsPlan(call, context) ? await runPreflight(call, context, dependencies) : call;

@@ -220,7 +220,7 @@ describe('a client that fails to ask', () => {
     expect(await call({}, { elicitor: personOf('notAsked').elicitor })).toMatchObject({
       failure: { code: 'NeedsHuman' },
     });
-    expect((await journal()).filter(({ state }) => state === 'declined')).toEqual([]);
+    expect((await journal()).map(({ state }) => state)).toEqual(['withdrawn']);
     expect(requests).toEqual([]);
   });
 
