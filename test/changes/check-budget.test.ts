@@ -3,7 +3,7 @@ import { readScope, writeScope } from '../../src/calls/policy.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { namedAccounts } from '../support/accounts.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
 /** A budget ends changes, whoever agrees to them, and is told of before anybody is asked. */
@@ -81,8 +81,8 @@ test('0 shows plans and sends nothing', async () => {
 });
 
 test('two at once cannot both have the last one', async () => {
-  const journal = createMemoryJournal();
-  const { call, close } = testCaller(cloud.origin, { budget, journal });
+  const store = memoryStore();
+  const { call, close } = testCaller(cloud.origin, { budget, store });
   const ids = ['i-1', 'i-2', 'i-3', 'i-4', 'i-5'];
   const results = await Promise.all(ids.map((id) => call(restoreInstance, change(id), { signal: never })));
   expect(results.filter(({ ok }) => ok)).toHaveLength(2);
@@ -92,8 +92,8 @@ test('two at once cannot both have the last one', async () => {
 
 test('a journal that cannot be read allows no change, and the log has the cause', async () => {
   const gone = Object.assign(new Error('gone'), { code: 'EIO' });
-  const journal = { ...createMemoryJournal(), budgetState: () => Promise.reject(gone) };
-  const { call, close, logged } = testCaller(cloud.origin, { budget, journal });
+  const store = { ...memoryStore(), budgetState: () => Promise.reject(gone) };
+  const { call, close, logged } = testCaller(cloud.origin, { budget, store });
   expect(await call(restoreInstance, change('i-1'), { signal: never })).toMatchObject({
     failure: { code: 'JournalUnavailable' },
   });

@@ -5,7 +5,7 @@ import { json } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
 import { say } from '../../src/util/safe-text.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
 /** Changes that differ only in a header, changes with idempotency tokens, and secrets outside of bodies. */
@@ -52,10 +52,15 @@ const keyChange = (name: string, api: string, more: Partial<Operation> = {}): Op
 
 const enableKey = keyChange('enable_key', 'EnableKey');
 const disableKey = keyChange('disable_key', 'DisableKey');
+const withToken = keyChange('create_key', 'CreateKey', {
+  takesToken: true,
+  request: async ({ KeyId }, _after, token) => ({ path: '/', body: json({ KeyId, ClientToken: token }) }),
+});
+const operations = [enableKey, disableKey, withToken];
 const args = { KeyId: 'k-1' };
 
 test('two changes that differ only in a header are two changes, and each is sent once', async () => {
-  const { call, close } = testCaller(server.origin);
+  const { call, close } = testCaller(server.origin, { operations });
   for (const operation of [enableKey, disableKey])
     expect(await call(operation, args, { signal: never })).toMatchObject({ ok: true });
   for (const operation of [enableKey, disableKey])
@@ -69,15 +74,11 @@ test('two changes that differ only in a header are two changes, and each is sent
   await close();
 });
 
-const withToken = keyChange('create_key', 'CreateKey', {
-  takesToken: true,
-  request: async ({ KeyId }, _after, token) => ({ path: '/', body: json({ KeyId, ClientToken: token }) }),
-});
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/;
 const tokensSent = () => server.requests.map(({ body }) => JSON.parse(body).ClientToken);
 
 test('a token is new for each consent, the same in each attempt, and does not make a repetition another change', async () => {
-  const { call, close } = testCaller(server.origin);
+  const { call, close } = testCaller(server.origin, { operations });
   statuses.push(429, 200);
   expect(await call(withToken, args, { signal: never })).toMatchObject({ ok: true });
   const [token, again, ...others] = tokensSent();
@@ -92,11 +93,11 @@ test('a token is new for each consent, the same in each attempt, and does not ma
 });
 
 test('the token of a plan belongs to the plan, which says that it is added', async () => {
-  const { call, close } = testCaller(server.origin, { confirm: 'plan' });
+  const { call, confirm, close } = testCaller(server.origin, { operations, confirm: 'plan' });
   const planned = await call(withToken, args, { signal: never });
-  const { planId, plan } = 'structured' in planned ? Object(planned.structured) : {};
+  const { changeId, plan } = 'structured' in planned ? Object(planned.structured) : {};
   expect(plan.body).toEqual({ ...args, ClientToken: 'added-when-sent' });
-  expect(await call(withToken, { ...args, planId }, { signal: never })).toMatchObject({ ok: true });
+  expect(await confirm(changeId, 'create_key')).toMatchObject({ ok: true });
   expect(tokensSent()).toEqual([expect.stringMatching(uuid)]);
   await close();
 });
@@ -109,11 +110,11 @@ test('if the request with the token cannot be made, nothing was sent', async () 
       return { path: '/' };
     },
   });
-  const journal = createMemoryJournal();
-  const { call, close } = testCaller(server.origin, { journal });
+  const store = memoryStore();
+  const { call, close } = testCaller(server.origin, { store, operations: [broken] });
   const outcome = await call(broken, args, { signal: never });
   expect(outcome).toMatchObject({ failure: { code: 'InternalError', mayHaveHappened: false } });
-  expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'not sent' } }]);
+  expect(await store.newest({ limit: 99 })).toMatchObject([{ state: 'not sent' }]);
   expect(server.requests).toEqual([]);
   await close();
 });
@@ -132,18 +133,22 @@ test.each<readonly [string, Operation['request']]>([
     },
   ],
 ])('a secret in %s is sent, and is in no plan, journal or log', async (_where, request) => {
-  const journal = createMemoryJournal();
-  const { call, logged, close } = testCaller(server.origin, { confirm: 'plan', journal });
+  const store = memoryStore();
   const operation = keyChange('set_password', 'SetPassword', { request });
+  const { call, confirm, logged, close } = testCaller(server.origin, {
+    operations: [operation],
+    confirm: 'plan',
+    store,
+  });
   const given = { ...args, Password: secret };
   const planned = await call(operation, given, { signal: never });
-  const { planId } = 'structured' in planned ? Object(planned.structured) : {};
-  expect(await call(operation, { ...given, planId }, { signal: never })).toMatchObject({ ok: true });
+  const { changeId } = 'structured' in planned ? Object(planned.structured) : {};
+  expect(await confirm(changeId, 'set_password')).toMatchObject({ ok: true });
   const [sent] = server.requests;
   const encoded = Buffer.from(secret).toString('base64');
   const forms = [secret, encodeURIComponent(secret), encoded];
   expect(forms.some((form) => JSON.stringify(sent).includes(form))).toBe(true);
-  const kept = JSON.stringify([planned, await journal.list({}), logged]);
+  const kept = JSON.stringify([planned, await store.newest({ limit: 99 }), logged]);
   for (const form of forms) expect(kept).not.toContain(form);
   await close();
 });

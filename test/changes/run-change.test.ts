@@ -1,15 +1,14 @@
 import { describe, expect, test, vi } from 'vitest';
-import { writeScope } from '../../src/calls/policy.js';
 import type { Failure } from '../../src/calls/outcome.js';
-import type { Ending } from '../../src/journal/entry.js';
-import type { Journal } from '../../src/journal/journal.js';
+import { writeScope } from '../../src/calls/policy.js';
+import type { Change, Changes, EndState } from '../../src/changes/change.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { json } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { say } from '../../src/util/safe-text.js';
-import { createMemoryJournal, never, type TestCallerOptions, testCaller } from '../support/caller.js';
-import { intentAt } from '../support/journal.js';
+import { memoryStore, never, type TestCallerOptions, testCaller } from '../support/caller.js';
+import { changeAt } from '../support/changes.js';
 import { answered, answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
 /** A change is in the journal before it is sent, with its outcome after it, and its caller is told the same. */
@@ -30,15 +29,21 @@ async function carryOut({
   given = {},
   ...options
 }: Given = {}) {
-  const journal = options.journal ?? createMemoryJournal();
+  const store = options.store ?? memoryStore(() => now);
   const { openClient, requests } = scriptedClient(async () => reply);
-  const { call, logged } = testCaller('http://127.0.0.1:1', { openClient, now: () => now, ...options, journal });
+  const { call, logged } = testCaller('http://127.0.0.1:1', {
+    openClient,
+    operations: [operation],
+    now: () => now,
+    ...options,
+    store,
+  });
   const principal = { name: 'alice', scopes: [writeScope] };
   const { ok, ...told } = await call(operation, { ...args, ...given }, { signal: never, principal });
-  return { ok, told, requests, logged, entries: await journal.list({}) };
+  return { ok, told, requests, logged, entries: await store.newest({ limit: 99 }) };
 }
 
-const journalWith = (changes: Partial<Journal>): Journal => ({ ...createMemoryJournal(), ...changes });
+const storeWith = (changes: Partial<Changes>): Changes => ({ ...memoryStore(() => now), ...changes });
 const gone = () => Promise.reject(new Error('gone'));
 
 test.each([
@@ -57,7 +62,7 @@ test.each([
 ])('an answer with status %i may come after the change was made: %s', async (status, mayHaveHappened) => {
   const { told, entries } = await carryOut({ reply: answered(status, {}) });
   expect(told).toMatchObject({ failure: { status, mayHaveHappened } });
-  expect(entries).toMatchObject([{ ending: { outcome: mayHaveHappened ? 'unknown' : 'rejected' } }]);
+  expect(entries).toMatchObject([{ state: mayHaveHappened ? 'unknown' : 'rejected' }]);
 });
 
 describe('an operation that gets no content in answer', () => {
@@ -90,24 +95,22 @@ describe('an operation that gets no content in answer', () => {
 
 test('the journal has who changes what, for whom, and with which consent', async () => {
   const { entries } = await carryOut();
-  expect(entries).toEqual([
+  expect(entries).toMatchObject([
     {
-      id: expect.any(String),
-      time: now.toISOString(),
+      id: expect.stringMatching(/^[\w-]{22}$/),
       tool: 'restore_instance',
       what: expect.stringContaining('"one"'),
       target: 'POST http://127.0.0.1:1/devops/v1/instances:restore',
       account: 'default',
-      key: 'AKIDTEST',
+      keyId: 'AKIDTEST',
       budget: expect.stringMatching(/^[0-9a-f]{32,}$/),
       client: 'test 1',
       caller: 'alice',
-      consent: 'off',
-      digest: expect.stringMatching(/^[0-9a-f]{32,}$/),
-      nonce: undefined,
-      answeredAfterMs: undefined,
-      process: { pid: process.pid, host: 'test' },
-      ending: expect.objectContaining({ outcome: 'accepted', time: now.toISOString() }),
+      requestKey: expect.stringMatching(/^[0-9a-f]{32,}$/),
+      decision: { kind: 'approved', way: 'off' },
+      state: 'accepted',
+      begunAt: now.getTime(),
+      endedAt: now.getTime(),
     },
   ]);
 });
@@ -115,62 +118,60 @@ test('the journal has who changes what, for whom, and with which consent', async
 const requestIds = { 'x-request-id': 'r-1' };
 const lookFirst = new RegExp(`sent at ${now.toISOString()} to region jp-east-1\\. .*"one".*allowRepeat: true\\.$`);
 const page = (attempts = 1) => answeredBy(200, { kind: 'html', text: '<html>' }, attempts);
-test.each<readonly [string, FinalReply, object, object]>([
-  [
-    'accepted',
-    accepted,
-    { outcome: 'accepted', status: 200, requestIds },
-    { structured: { outcome: 'accepted', requestIds } },
-  ],
+test.each<readonly [string, FinalReply, EndState, object, object]>([
+  ['accepted', accepted, 'accepted', { status: 200, requestIds }, { structured: { outcome: 'accepted', requestIds } }],
   [
     'accepted, in words that cannot be read',
     answeredBy(202, { kind: 'text', text: 'OK' }),
-    { outcome: 'accepted', status: 202, requestIds },
+    'accepted',
+    { status: 202, requestIds },
     { structured: { outcome: 'accepted', warnings: expect.arrayContaining([expect.stringContaining('plain text')]) } },
   ],
   [
     'a refusal',
     answered(409, { error: { code: 'Taken' } }),
-    { outcome: 'rejected', status: 409, code: 'Taken', requestIds },
+    'rejected',
+    { status: 409, code: 'Taken', requestIds },
     { failure: { code: 'Http409', serviceSays: { code: 'Taken' }, status: 409, mayHaveHappened: false, requestIds } },
   ],
   [
     'an error of the service',
     answered(500, {}),
-    { outcome: 'unknown', status: 500, code: 'Http500', requestIds },
+    'unknown',
+    { status: 500, code: 'Http500', requestIds },
     { failure: { code: 'Http500', mayHaveHappened: true } },
   ],
   [
     'a page of something in between',
     page(),
-    { outcome: 'unknown', status: 200, code: 'UnreadableAnswer', requestIds },
+    'unknown',
+    { status: 200, code: 'UnreadableAnswer', requestIds },
     { failure: { code: 'UnreadableAnswer', mayHaveHappened: true, status: 200, requestIds } },
   ],
   [
     'no answer, though it may have arrived',
     unanswered(true),
-    { outcome: 'unknown', code: 'ConnectionLost', requestIds: {} },
+    'unknown',
+    { code: 'ConnectionLost', requestIds: {} },
     { failure: { code: 'ConnectionLost', mayHaveHappened: true, next: { text: expect.stringMatching(lookFirst) } } },
   ],
   [
     'no answer, and it cannot have arrived',
     unanswered(false),
-    { outcome: 'not sent', code: 'ConnectionLost', requestIds: {} },
+    'not sent',
+    { code: 'ConnectionLost', requestIds: {} },
     { failure: { code: 'ConnectionLost', mayHaveHappened: false } },
   ],
-])('%s: in the journal, and for the caller', async (_what, reply, ending, expected) => {
+])('%s: in the journal, and for the caller', async (_what, reply, state, ending, expected) => {
   const { told, entries } = await carryOut({ reply });
   expect(told).toMatchObject(expected);
-  const id = entries[0]?.id;
-  const { status, code } = { status: undefined, code: undefined, ...ending };
-  expect(entries[0]?.ending).toEqual({
-    id,
-    time: now.toISOString(),
-    key: 'AKIDTEST',
-    status,
-    code,
-    ...ending,
-  });
+  const [{ outcome, ...facts } = {}] = entries.map((entry) => entry.ending);
+  expect(entries).toMatchObject([{ state, endedAt: now.getTime() }]);
+  expect(facts).toEqual({ keyId: 'AKIDTEST', ...ending });
+  // As the caller got it, for callers that ask later.
+  expect(outcome?.kind === 'failed' ? { failure: outcome.failure } : { structured: outcome?.success }).toMatchObject(
+    expected,
+  );
 });
 
 describe('the attempts', () => {
@@ -192,20 +193,19 @@ describe('the attempts', () => {
 });
 
 describe('before it is sent', () => {
-  test('a journal in which repeats cannot be looked for decides when the intent is written', async () => {
-    expect(await carryOut({ journal: journalWith({ findDuplicate: gone }) })).toMatchObject({ ok: true });
+  test('a journal in which repeats cannot be looked for decides when the change begins', async () => {
+    expect(await carryOut({ store: storeWith({ duplicateOf: gone }) })).toMatchObject({ ok: true });
   });
 
   test.each([
     [
       'it cannot be written',
-      { kind: 'unwritable', reason: 'journal.db: ENOSPC' },
+      { kind: 'unwritable', reason: say`journal.db: ENOSPC` },
       { code: 'JournalUnavailable', problems: ['journal.db: ENOSPC'], mayHaveHappened: false },
     ],
-    // The call that used it may have sent the change.
-    ['consent was used up', { kind: 'consentUsed' }, { code: 'AlreadyDecided', problems: [] }],
+    ['the change is not approved any more', { kind: 'notApproved' }, { code: 'PlanRefused', mayHaveHappened: false }],
   ] as const)('the journal says that %s: nothing is sent', async (_what, begun, failure) => {
-    const { told, requests, logged } = await carryOut({ journal: journalWith({ begin: async () => begun }) });
+    const { told, requests, logged } = await carryOut({ store: storeWith({ begin: async () => begun }) });
     expect(told).toMatchObject({ failure });
     expect(requests).toEqual([]);
     const reasons = logged.filter(({ event, level }) => event === 'journal' && level === 'error');
@@ -223,33 +223,31 @@ describe('before it is sent', () => {
     });
   });
 
-  test.each<readonly [string, { ending?: object; caller: string }, hasToLook: boolean, mayRepeat: boolean]>([
-    ['was accepted', { ending: { outcome: 'accepted' }, caller: 'alice' }, false, true],
-    ['has an unknown outcome', { ending: { outcome: 'unknown' }, caller: 'alice' }, true, true],
-    ['has no outcome yet', { caller: 'alice' }, false, false],
-    ["is another caller's, accepted", { ending: { outcome: 'accepted' }, caller: 'bob' }, true, true],
-    ["is another caller's, without an outcome", { caller: 'bob' }, true, true],
-  ])('a repeat of one that %s is told what to do first', async (_what, { ending, caller }, hasToLook, mayRepeat) => {
-    const intent = intentAt(now.getTime(), { caller });
-    const end = ending && { id: intent.id, time: intent.time, ...ending };
-    const earlier = { ...intent, ...(end && { ending: end as Ending }) };
-    const { told } = await carryOut({ journal: journalWith({ findDuplicate: async () => earlier }) });
+  test.each<readonly [string, Partial<Change>, hasToLook: boolean, mayRepeat: boolean]>([
+    ['was accepted', { state: 'accepted', caller: 'alice' }, false, true],
+    ['has an unknown outcome', { state: 'unknown', caller: 'alice' }, true, true],
+    ['has no outcome yet', { state: 'begun', caller: 'alice' }, false, false],
+    ["is another caller's, accepted", { state: 'accepted', caller: 'bob' }, true, true],
+    ["is another caller's, without an outcome", { state: 'begun', caller: 'bob' }, true, true],
+  ])('a repeat of one that %s is told what to do first', async (_what, change, hasToLook, mayRepeat) => {
+    const earlier = changeAt(now.getTime(), change);
+    const { told } = await carryOut({ store: storeWith({ duplicateOf: async () => earlier }) });
     const { next } = (told as { failure: Failure }).failure;
     expect(next.text.text.includes('"one"')).toBe(hasToLook);
     expect(next.text.text.includes('allowRepeat')).toBe(mayRepeat);
   });
 
   test('a repeat is refused before anybody has to agree, unless it is allowed or only planned', async () => {
-    const journal = createMemoryJournal();
-    const first = await carryOut({ journal });
+    const store = memoryStore(() => now);
+    const first = await carryOut({ store });
     expect(JSON.stringify(first.told)).not.toContain('This is a repeat');
     for (const confirm of ['off', 'plan'] as const)
-      expect(await carryOut({ journal, confirm })).toMatchObject({
+      expect(await carryOut({ store, confirm })).toMatchObject({
         told: { failure: { code: 'Repeated', earlier: { outcome: 'accepted' } } },
         requests: [],
       });
     for (const given of [{ planOnly: true }, { allowRepeat: true }]) {
-      const { told } = await carryOut({ journal, given });
+      const { told } = await carryOut({ store, given });
       const warnings = 'structured' in told ? [...(told.structured.plan?.warnings ?? told.structured.warnings)] : [];
       expect(warnings[0]?.text).toMatch(/^This is a repeat: the same call was accepted before\. It was sent at .+\.$/);
     }
@@ -303,7 +301,7 @@ describe('after it was sent', () => {
     ] as const) {
       const { told, logged, entries } = await carryOut({
         reply,
-        journal: journalWith({ end: gone }),
+        store: storeWith({ end: gone }),
         reports: [say`Earlier.`],
       });
       const notes = [expect.stringContaining('could not be written'), 'Earlier.'];
@@ -324,9 +322,9 @@ describe('after it was sent', () => {
   });
 
   test('a fault of the journal that is no error is in the log as unknown', async () => {
-    const { logged } = await carryOut({ journal: journalWith({ end: () => Promise.reject('gone') }) });
+    const { logged } = await carryOut({ store: storeWith({ end: () => Promise.reject('gone') }) });
     expect(logged).toContainEqual(
-      expect.objectContaining({ event: 'journal', fields: expect.objectContaining({ error: 'unknown' }) }),
+      expect.objectContaining({ event: 'journal', fields: expect.objectContaining({ error: 'unknown error' }) }),
     );
   });
 
@@ -337,7 +335,7 @@ describe('after it was sent', () => {
     const { told, entries } = await carryOut({ operation: { ...restoreInstance, summarize } as Operation });
     const warnings = expect.arrayContaining([expect.stringContaining('this server made a mistake')]);
     expect(told).toMatchObject({ structured: { outcome: 'accepted', warnings } });
-    expect(entries).toMatchObject([{ ending: { outcome: 'accepted', status: 200 } }]);
+    expect(entries).toMatchObject([{ state: 'accepted', ending: { status: 200 } }]);
   });
 
   test.each([

@@ -4,7 +4,7 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { say } from '../../src/util/safe-text.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
 /** A change that names a read sends the agent there, and not to the console. */
@@ -72,7 +72,7 @@ describe.each([
   /** Carries out a plan, and asks for its state in a server that has only the journal. */
   async function stepAfterRestart(operation: Operation, again: (planId: string) => object) {
     status = answered;
-    const options = { operations: [restore, getInstance], confirm: 'plan', journal: createMemoryJournal() } as const;
+    const options = { operations: [restore, getInstance], confirm: 'plan', store: memoryStore() } as const;
     const before = testCaller(server.origin, options);
     const { planId } = toldBy(await before.call(operation, args, { signal: never }));
     await before.call(operation, { ...args, planId }, { signal: never });

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditScope, writeScope } from '../../src/calls/policy.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
 /** The very same request is not sent again by itself, whatever arguments led to it; and what a caller learns of the first. */
@@ -44,13 +45,13 @@ describe('two calls that come to the same bytes for the same account', () => {
   });
 
   test('of another account are another change', async () => {
-    const journal = createMemoryJournal();
+    const store = memoryStore();
     for (const accessKeyId of ['AKIDONE', 'AKIDTWO']) {
       const cloudOf = { credentials: { accessKeyId, secretAccessKey: 's' } };
-      const { call, close } = testCaller(cloud.origin, { journal, cloud: cloudOf });
+      const { call } = testCaller(cloud.origin, { store, cloud: cloudOf });
       expect((await call(restoreInstance, args, { signal: never })).ok).toBe(true);
-      await close();
     }
+    await store.close();
     expect(cloud.requests).toHaveLength(2);
   });
 
@@ -76,7 +77,7 @@ test.each([
   const { change } = restoreInstance;
   if (change === undefined) throw new Error('no change');
   const operation = { ...restoreInstance, change: { ...change, costsMoney } };
-  const { call, close } = testCaller(cloud.origin);
+  const { call, close } = testCaller(cloud.origin, { operations: [operation as Operation] });
   await call(operation, args, { signal: never });
   const { text } = await call(operation, args, { signal: never });
   expect(text).toContain(`they ask for ${condition}`);
@@ -94,10 +95,10 @@ describe('what is said of the first change', () => {
     ['who is alone with the server reads it', undefined, true],
   ] as const)('%s', async (_what, viewer, isShown) => {
     for (const raced of [false, true]) {
-      const memory = createMemoryJournal();
-      // Where two calls race, only the journal's own check finds the first.
-      const journal = raced ? { ...memory, findDuplicate: async () => undefined } : memory;
-      const { call, close } = testCaller(cloud.origin, { journal });
+      const memory = memoryStore();
+      // If two calls race, only the check of `begin` finds the first.
+      const store = raced ? { ...memory, duplicateOf: async () => undefined } : memory;
+      const { call, close } = testCaller(cloud.origin, { store });
       await call(restoreInstance, args, { signal: never, principal: principal('alice') });
       const { text, ...refused } = await call(restoreInstance, args, { signal: never, principal: viewer });
       expect(refused).toMatchObject({ ok: false, failure: { code: 'Repeated' } });
@@ -122,10 +123,10 @@ test('a change that may be repeated, and repeats none, is told as any other', as
 });
 
 test('if the journal cannot be read for repetitions, the log names the error, and a repetition is not sent', async () => {
-  const unreadable = { ...createMemoryJournal(), findDuplicate: () => Promise.reject(new Error('disk gone')) };
+  const unreadable = { ...memoryStore(), duplicateOf: () => Promise.reject(new Error('disk gone')) };
   const logged: unknown[] = [];
   const log = (...entry: readonly unknown[]) => logged.push(entry);
-  const { call, close } = testCaller(cloud.origin, { journal: unreadable, log });
+  const { call, close } = testCaller(cloud.origin, { store: unreadable, log });
   await call(restoreInstance, args, { signal: never });
   expect(logged).toContainEqual(['warn', 'journal', { tool: 'restore_instance', error: 'disk gone' }]);
   for (const allowRepeat of [false, true]) {

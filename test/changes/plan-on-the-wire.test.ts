@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { digestForConsent } from '../../src/changes/plan-change.js';
 import { makePlan, type PlanInput, withoutSecrets } from '../../src/changes/plan.js';
+import { digestForConsent } from '../../src/changes/plan-change.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';

@@ -2,9 +2,9 @@ import { expect, test, vi } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { NotSent } from '../../src/transport/signed-client.js';
 import { say } from '../../src/util/safe-text.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
 
-/** Faults of this server itself, at the worst moment: after the intent was written down. */
+/** Faults of this server itself, at the worst moment: after the change was written as begun. */
 
 const brokenClient = () => ({
   send: () => Promise.reject(new TypeError('MARKER')),
@@ -14,35 +14,35 @@ const brokenClient = () => ({
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
 
 test('if the request cannot be signed, nothing was sent, the journal says so, and the call can be made again', async () => {
-  const journal = createMemoryJournal();
+  const store = memoryStore();
   const openClient = () => ({ ...brokenClient(), send: () => Promise.reject(new NotSent('MARKER')) });
-  const { call, close } = testCaller('http://127.0.0.1:1', { journal, openClient });
+  const { call, close } = testCaller('http://127.0.0.1:1', { store, openClient });
   for (const _ of ['once', 'again'])
     expect(await call(restoreInstance, args, { signal: never })).toMatchObject({
       ok: false,
       failure: { code: 'InternalError', mayHaveHappened: false },
     });
-  const notSent = { ending: { outcome: 'not sent' } };
-  expect(await journal.list({})).toMatchObject([notSent, notSent]);
+  const notSent = { state: 'not sent', ending: { code: 'InternalError' } };
+  expect(await store.newest({ limit: 99 })).toMatchObject([notSent, notSent]);
   await close();
 });
 
 test('if sending goes wrong in a way that nobody thought of, the outcome is unknown, and the journal says so', async () => {
-  const journal = createMemoryJournal();
+  const store = memoryStore();
   const openClient = brokenClient;
-  const { call, logged, close } = testCaller('http://127.0.0.1:1', { journal, openClient });
+  const { call, logged, close } = testCaller('http://127.0.0.1:1', { store, openClient });
   const { text } = await call(restoreInstance, args, { signal: never });
   expect(text).toMatch(/code: InternalError\nmayHaveHappened: yes/);
   expect(text + JSON.stringify(logged)).not.toContain('MARKER');
-  expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'unknown' } }]);
+  expect(await store.newest({ limit: 99 })).toMatchObject([{ state: 'unknown' }]);
   await close();
 });
 
 test('an outcome that cannot be written, and what earlier changes left open, are both told', async () => {
-  const journal = { ...createMemoryJournal(), end: () => Promise.reject(new Error('full')) };
+  const store = { ...memoryStore(), end: () => Promise.reject(new Error('full')) };
   const openClient = brokenClient;
   const { call, close } = testCaller('http://127.0.0.1:1', {
-    journal,
+    store,
     openClient,
     reports: [say`An earlier one is open.`],
   });
@@ -58,21 +58,21 @@ test('an outcome that the journal does not take at once is written on, and the a
   const taken = new Promise<void>((resolve) => {
     take = resolve;
   });
-  const memory = createMemoryJournal();
+  const memory = memoryStore();
   let isBegun = false;
-  const end: typeof memory.end = async (ending) => {
+  const end: typeof memory.end = async (...ending) => {
     isBegun = true;
     await taken;
-    await memory.end(ending);
+    await memory.end(...ending);
   };
-  const { call, close } = testCaller('http://127.0.0.1:1', { journal: { ...memory, end }, openClient: brokenClient });
+  const { call, close } = testCaller('http://127.0.0.1:1', { store: { ...memory, end }, openClient: brokenClient });
   const answer = call(restoreInstance, args, { signal: never });
   await vi.waitFor(() => expect(isBegun).toBe(true));
   vi.advanceTimersByTime(10_000);
   expect((await answer).text).toContain('note: The outcome is not in the journal yet.');
   expect(vi.getTimerCount()).toBe(0);
   take();
-  await vi.waitFor(async () => expect(await memory.list({})).toMatchObject([{ ending: { outcome: 'unknown' } }]));
+  await vi.waitFor(async () => expect(await memory.newest({ limit: 99 })).toMatchObject([{ state: 'unknown' }]));
   vi.useRealTimers();
   await close();
 });

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CallContext, CallOutcome } from '../../src/calls/context.js';
+import { Refusal } from '../../src/calls/refusal.js';
 import type { DecisionPage } from '../../src/changes/decision-page.js';
 import type { Guide, Visit, Wait } from '../../src/changes/elicitor.js';
-import { createPlans } from '../../src/consent/plans.js';
-import { Refusal } from '../../src/calls/refusal.js';
 import type { ConsentMode } from '../../src/changes/required-consent.js';
+import { createPlans } from '../../src/consent/plans.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
