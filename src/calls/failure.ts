@@ -91,7 +91,7 @@ function serviceFailure(
 
   const statusText = say`HTTP status ${status}`;
   const cause = error.code === undefined ? statusText : say`${codeText(error.code, ownCode)} (${statusText})`;
-  const { requestId: idInError, ...errorWithoutId } = error;
+  const { requestId: idInError, serverTime, ...errorWithoutId } = error;
   // A lost body was read as empty, so `error` has no message that would replace the message of `lostBody`.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
   const serviceSays = { ...lostBody, ...errorWithoutId };
@@ -103,7 +103,7 @@ function serviceFailure(
     mayHaveHappened,
     problem: say`the cloud ${verbOf(effectiveStatus)} ${cause}`,
     code: ownCode,
-    problems: ownCode === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
+    problems: ownCode === 'RequestTimeTooSkewed' ? [clocksText(reply, serverTime)] : [],
     status,
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
     requestIds: isNewId ? { ...requestIds, RequestId: idInError } : requestIds,
@@ -113,9 +113,8 @@ function serviceFailure(
 }
 
 /** The times of this machine and of the cloud when the reply came. */
-function clocksText({ response, endedAt }: AnsweredReply): SafeText {
-  const { date } = response.headers;
-  const theirs = date === undefined ? words('not given') : quoted(date, 60);
+function clocksText({ response, endedAt }: AnsweredReply, serverTime = response.headers.date): SafeText {
+  const theirs = serverTime === undefined ? words('not given') : quoted(serverTime, 60);
   return say`this machine's clock: ${defined(endedAt.toUTCString())}; the cloud's: ${theirs}`;
 }
 

@@ -9,7 +9,10 @@ export interface ServiceError {
   readonly requestId?: string;
   /** The region that the service names for the request. */
   readonly region?: string;
+  /** The address that the service names for the request: a host or, in a redirect, a URL. */
   readonly host?: string;
+  /** The time of the service. Only an error about the clocks has one. */
+  readonly serverTime?: string;
 }
 
 /**
@@ -107,6 +110,7 @@ const errorFields = (source: unknown): ServiceError => ({
   ...textField('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
   ...textField('region', valueAt(source, 'Region')),
   ...textField('host', valueAt(source, 'Endpoint')),
+  ...textField('serverTime', valueAt(source, 'ServerTime') ?? valueAt(source, 'serverTime')),
 });
 
 /** Length limits in characters. */
@@ -116,6 +120,7 @@ const maximumLengths: Readonly<Record<keyof ServiceError, number>> = {
   requestId: 200,
   region: 100,
   host: 300,
+  serverTime: 60,
 };
 
 /**

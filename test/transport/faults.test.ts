@@ -140,7 +140,7 @@ const rows: readonly Row[] = [
     read: failed(1, 'code: NotImplemented'),
     change: unknown(1),
   },
-  { fault: '408 of a gateway', script: answer(408, ''), read: failed(1), change: unknown(1) },
+  { fault: '408 of a gateway', script: answer(408, ''), read: failed(4), change: unknown(1) },
   {
     fault: '403 RequestTimeTooSkewed once',
     script: once(skewed('Fri, 20 Nov 2026 12:20:00 GMT')),
