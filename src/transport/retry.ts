@@ -50,18 +50,26 @@ const passingStatuses: readonly number[] = [408, 420, 425, 429, 444, 449, 460, 4
 const lastingStatuses: readonly number[] = [501, 505, 506, 507, 508, 510, 511];
 /** Matches error codes for troubles that pass, in S3's names (`commonCode`) and those of similar services. */
 const passingCodes =
-  /^(SlowDown|OperationAborted)$|Throttl|Unavailable|Busy|Timed?Out|Internal(Server|Service)?(Error|Failure|Exception)|NotReady|NotInitialized/i;
+  /^SlowDown|^OperationAborted$|Throttled?|Throttling|Unavailable|(Server|Service|System)Busy|Timed?Out|Internal(Server|Service)?(Error|Failure|Exception)|NotReady|NotInitialized/i;
 const passingMessages =
   /\b(re)?try (\w+ ){0,3}(again|later)\b|temporarily (unavailable|overloaded|unable)|reduce your request rate/i;
 
 /** True if an answer says that its trouble passes: by its status, by `Retry-After`, or in its body, which may have a successful status. */
 function saysItPasses({ response: { status, headers }, body }: AnsweredReply): boolean {
-  if (passingStatuses.includes(status) || (status >= 500 && !lastingStatuses.includes(status))) return true;
+  if (isPassingStatus(status)) return true;
   if (status >= 400 && headers['retry-after'] !== undefined) return true;
   const error = readServiceError(body, headers);
   const isError = status >= 400 || (status < 300 && isErrorBody(body, error));
-  return isError && (passingCodes.test(commonCode(error) ?? '') || passingMessages.test(error.message ?? ''));
+  return isError && isPassing(error);
 }
+
+/** True for statuses of troubles that pass. */
+export const isPassingStatus = (status: number): boolean =>
+  passingStatuses.includes(status) || (status >= 500 && !lastingStatuses.includes(status));
+
+/** True if an error says by its code or its message that the trouble passes. */
+export const isPassing = (error: ServiceError): boolean =>
+  passingCodes.test(commonCode(error) ?? '') || passingMessages.test(error.message ?? '');
 
 /** True if the body of a success may be an error: an error document, JSON with an error code, or the page of a proxy. */
 function isErrorBody(body: Body, { code }: ServiceError): boolean {

@@ -209,7 +209,11 @@ const rows: readonly Row[] = [
   {
     fault: 'redirect',
     script: answer(307, '', { location: 'http://127.0.0.1:1/' }),
-    read: failed(1, 'code: Http307', "Ask the user for the bucket's region"),
+    read: failed(
+      1,
+      'code: Http307',
+      'the address of the endpoint (CLOUDOPS_…_URL), which redirects to "http://127.0.0.1:1/"',
+    ),
     change: failed(1, 'code: Http307'),
   },
   {
