@@ -11,7 +11,8 @@ import {
 } from '../tools/define-operation.js';
 import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
-import { defined, own, say } from '../util/safe-text.js';
+import { regionInHost } from '../util/region.js';
+import { defined, own, quoted, say } from '../util/safe-text.js';
 
 /** Stands in for keys that are not completely configured. */
 interface MissingKeys {
@@ -52,6 +53,7 @@ export function resolveEndpoint(
   // An operation of a global API has its only region in `signing`. All its requests are signed for this region, even if the call names another.
   const region = signing?.region ?? requestedRegion;
   const signingService = signing?.service ?? cloud.signingServices[api] ?? api;
+  if (address.includes('{region}') && !regionInHost.test(region)) throw unusableRegion(cloud, api, region);
   const url = withHostPrefix(new URL(address.replaceAll('{region}', region)), hostPrefix);
   return {
     origin: url.origin,
@@ -79,6 +81,12 @@ function notConfigured(cloud: Cloud, service: Service): Refusal {
     isBuiltInService(service) ? {} : { next: operatorMust('set what is missing') },
   );
 }
+
+/** The refusal of a region that would become a part of the endpoint's host. */
+const unusableRegion = (cloud: Cloud, api: Service, region: string): Refusal =>
+  new Refusal(region === cloud.region ? 'NotConfigured' : 'InvalidArguments', [
+    say`region: ${quoted(region, 64)} cannot be the {region} in ${own(`CLOUDOPS_${endpointSetting(api)}`)}, which takes lower-case letters, digits and hyphens`,
+  ]);
 
 /** @throws Refusal if the host is an IP address, which cannot have a prefix */
 function withHostPrefix(url: URL, prefix: string): URL {

@@ -4,6 +4,7 @@ import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { isPassing, isPassingStatus } from '../transport/retry.js';
 import { commonCode, type ServiceError } from '../transport/service-error.js';
+import { regionInHost } from '../util/region.js';
 import { defined, detail, forReader, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** The facts about a call and its error on which the advice depends. */
@@ -66,9 +67,9 @@ const inTheWay = next(
   say`Something stands in the way, such as a name in use or a change that is not finished. ${forReader({ agent: 'Have the user look in the console, and call again only when they say that it is out of the way.', person: 'Look in the console, and try again when it is out of the way.' })}`,
 );
 
-/** Advice if the service names another region than the request was signed for. */
+/** Advice if the service names another region than the request was signed for. Arguments take only regions that hosts can have. */
 const otherRegion = (region: string, takesRegion: boolean): Next =>
-  takesRegion
+  takesRegion && regionInHost.test(region)
     ? next('agent', 'call', say`The cloud names the region ${quoted(region, 40)}: ${callAgain} with it.`)
     : operatorChecks(say`the region (CLOUDOPS_REGION), because the cloud names ${quoted(region, 40)}`);
 

@@ -5,6 +5,7 @@ import { isAsStrict } from '../consent/required-consent.js';
 import type { KeySettings } from '../signing/open-keys.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
+import { regionInHost } from '../util/region.js';
 import { defined, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
@@ -235,6 +236,13 @@ export function reportContradictions(
   for (const setting of endpointSettings)
     if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}.`);
   const { REGION: region, REGIONS: regions } = values;
+  const named = [['REGION', region], ...(regions ?? []).map((name) => ['REGIONS', name] as const)] as const;
+  const [setting, unusable] = named.find(([, name]) => !regionInHost.test(name)) ?? [];
+  const withRegion = endpointSettings.find((endpointSetting) => values[endpointSetting]?.includes('{region}'));
+  if (setting !== undefined && withRegion !== undefined)
+    report(
+      say`${nameOf(setting)} names ${quoted(unusable, 64)}, which cannot be the {region} in ${nameOf(withRegion)}: that takes lower-case letters, digits and hyphens.`,
+    );
   if (regions?.includes(region) === false)
     report(say`${nameOf('REGIONS')} does not include ${own(region)}, which is ${nameOf('REGION')}.`);
 
