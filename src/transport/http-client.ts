@@ -1,10 +1,12 @@
+import { lookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { Agent, buildConnector, type Dispatcher, errors, Pool, ProxyAgent } from 'undici';
 import type { HttpMethod } from '../tools/define-operation.js';
 import { createTurns } from '../util/turns.js';
-import { type Proxies, proxyFor } from './proxies.js';
+import { loopbackName, type Proxies, proxyFor } from './proxies.js';
 import { skippingInterim } from './skip-interim.js';
 
 /** A signed HTTP request. */
@@ -117,13 +119,16 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   };
 }
 
+/** Resolves a host. Many resolvers do not know the names that end with `.localhost`. */
+const lookupHost: LookupFunction = (host, options, callback) => lookup(loopbackName(host), options, callback);
+
 type Agents = ReturnType<typeof createAgents>;
 
 /** Creates the agents that open connections: one that connects directly, and one for each proxy that opens tunnels. */
 function createAgents(limits: ExchangeLimits, { pipelining }: { readonly pipelining: 0 | 1 }) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
   const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
-  const connect = skippingInterim(buildConnector({ timeout: connectMs }), headerBytes);
+  const connect = skippingInterim(buildConnector({ timeout: connectMs, lookup: lookupHost }), headerBytes);
   const direct = new Agent({ ...options, connect });
   const tunnels = new Map<string, ProxyAgent>();
 

@@ -12,10 +12,13 @@ export interface Proxies {
   readonly noProxy?: string | undefined;
 }
 
+/** Returns `localhost` for all names that end with it, which are this machine's (RFC 6761, section 6.3), and other names as they are. */
+export const loopbackName = (host: string): string => (host.endsWith('.localhost') ? 'localhost' : host);
+
 /** Returns the proxy for a URL. Undefined if there is none, if `noProxy` names the host, or for loopback. */
 export function proxyFor(url: URL, { httpProxy, httpsProxy, noProxy = '' }: Proxies): URL | undefined {
   const proxy = url.protocol === 'https:' ? httpsProxy || httpProxy : httpProxy;
-  if (!proxy || isLoopback(url.hostname)) return undefined;
+  if (!proxy || isLoopback(loopbackName(url.hostname))) return undefined;
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const entries = noProxy.toLowerCase().split(/[,\s]+/);

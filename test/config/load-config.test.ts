@@ -28,6 +28,7 @@ test('without any setting, the defaults', () => {
             endpoints: {},
             signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
             storageHeaders: 'ext',
+            storageStyle: 'path',
           },
           allowHttp: false,
           keys: { kind: 'keys', credentials: {}, files: {} },

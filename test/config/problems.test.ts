@@ -52,6 +52,8 @@ const refused: readonly Refused[] = [
   { env: { CLOUDOPS_REGIONS: 'jp-west-2' } },
   { env: { CLOUDOPS_REGIONS: 'jp-east-1,eu/west' } },
   { env: { CLOUDOPS_REGION: 'eu west' } },
+  { env: { CLOUDOPS_STORAGE_STYLE: 'host' } },
+  { env: { CLOUDOPS_STORAGE_STYLE: 'virtual', CLOUDOPS_STORAGE_URL: 'https://192.0.2.7:9000' } },
   { env: { CLOUDOPS_REGION: 'evil.example', CLOUDOPS_STORAGE_URL: 'https://s3.{region}.example.com' } },
   { env: { CLOUDOPS_REGIONS: 'jp-east-1,RegionOne', CLOUDOPS_DEVOPS_URL: 'https://devops.example.com/{region}' } },
   { env: { CLOUDOPS_REGIONS: 'jp-east-1,' } },
