@@ -40,10 +40,7 @@ const sandboxByName = () => sandbox.cloud.endpoints.storage.replace('127.0.0.1',
 
 test('a store that checks signatures reads the bucket from the host', async () => {
   const { call } = callerAt(sandboxByName());
-  expect(await call(listParts, upload, { signal: never })).toMatchObject({
-    ok: true,
-    answer: { object: upload.object },
-  });
+  expect(await call(listParts, upload, { signal: never })).toMatchObject({ ok: true });
   expect(await call(listMultipartUploads, { bucket: upload.bucket }, { signal: never })).toMatchObject({ ok: true });
 });
 
