@@ -3,7 +3,7 @@ import { consentWays, type Failure, type Success } from '../consent/outcome.js';
 import { type Plan, planParts } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import type { Operation } from '../tools/define-operation.js';
-import { fieldUnit } from '../tools/schema/field-names.js';
+import { fieldUnit } from '../util/field-names.js';
 import {
   exact,
   join,

@@ -1,5 +1,5 @@
 import { scalar } from '../calls/result-text.js';
-import { nameInWords, namesState } from '../tools/schema/field-names.js';
+import { nameInWords, namesState } from '../util/field-names.js';
 import { humanBytes, humanDuration, sentenceCase, sentences } from '../util/human.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { counted, exact, join, listed, type SafeText, say } from '../util/safe-text.js';

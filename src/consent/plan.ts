@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
-import { fieldInWords } from '../tools/schema/field-names.js';
 import { place, regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
+import { fieldInWords } from '../util/field-names.js';
 import { sentences } from '../util/human.js';
 import { parseJson, textsAt, valueAt, withTexts } from '../util/objects.js';
 import { quote } from '../util/quote.js';

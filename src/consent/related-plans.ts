@@ -1,6 +1,6 @@
 import type { Operation } from '../tools/define-operation.js';
-import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
 import { digestOf } from '../util/digest.js';
+import { fieldInWords, fieldUnit } from '../util/field-names.js';
 import { leavesOf, textsAt, valueAt } from '../util/objects.js';
 import { defined, duration, join, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { Plan } from './plan.js';
