@@ -11,7 +11,6 @@ import type { CallContext, CallDependencies, CallOutcome, CallTool } from './con
 import { keysRefusal } from './endpoint.js';
 import { faultFacts, mistakeRefusal, serverFault } from './failure.js';
 import { createSecretFiles } from './insert-secrets.js';
-import { createLastingRecords } from './lasting-records.js';
 import { outcomeLabel } from './outcome-label.js';
 import { createReadMemoryLimit } from './read-memory-limit.js';
 import { resolveCall } from './resolve-call.js';
@@ -43,11 +42,11 @@ export function createCallStack(options: CallStackOptions): CallStack {
 
 /** Creates the function that carries out calls. Every error becomes a failed outcome, and every outcome is logged. */
 export function createCallTool(dependencies: CallDependencies): CallTool {
-  const sharedByReads = { memory: createReadMemoryLimit(), lastingRecords: createLastingRecords() };
+  const readMemory = createReadMemoryLimit();
 
   const carryOut = async (operation: Operation, resolution: AccountResolution, context: CallContext) => {
     const call = await resolveCall(operation, resolution, context, dependencies);
-    if (call.kind === 'read') return runRead(call, sharedByReads, context, dependencies);
+    if (call.kind === 'read') return runRead(call, readMemory, context, dependencies);
 
     if (!showsPlan(call, context)) return runChange(call, context, dependencies);
     // The plan tells the present state of the thing that would change, so a read gets the state first.
