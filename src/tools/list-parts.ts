@@ -10,8 +10,8 @@ import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions }
 import { shownAs, unlisted } from './schema/outputs.js';
 import { storeTime } from './upload/clocks.js';
 import { firstThatFit } from './upload/first-that-fit.js';
+import { doubtAbout, isLastPage, type PageFacts } from './upload/list-end.js';
 import { nextOfUpload } from './upload/next-of-upload.js';
-import { doubtAbout, isLastPage, type PageFacts } from './upload/pages.js';
 import type { UploadPart } from './upload/part.js';
 import { beginningSentences, pageSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
 import { summarise, summariseBeginning, summaryFields } from './upload/summary.js';

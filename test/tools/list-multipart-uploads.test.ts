@@ -151,6 +151,7 @@ describe('pages', () => {
       2,
       [first, '/b?key-marker=a%2Bb&max-uploads=1000&upload-id-marker=1&uploads'],
     ],
+    ['that list an upload twice count it once', [{ uploads: [a, a, b] }], 2, [first]],
     [
       'that overlap count an upload once',
       [{ uploads: [a, b], truncated: true, next: ['a', '1'] }, { uploads: [b, c] }],

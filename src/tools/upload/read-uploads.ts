@@ -1,8 +1,8 @@
 import { sentences } from '../../util/human.js';
 import { join, listed, say, words } from '../../util/safe-text.js';
 import type { Lenient, Page, PageStart, PageStep } from '../define-operation.js';
+import { doubtAbout, isLastPage, type PageFacts } from './list-end.js';
 import { addUpload, noUploads, type OpenUpload, type OpenUploadsSoFar } from './open-uploads.js';
-import { doubtAbout, isLastPage, type PageFacts } from './pages.js';
 import { hasReplacement, isUrlEncoding } from './xml-record.js';
 
 /** This file reads the pages of a list of uploads from stores that ignore filters and markers, repeat uploads, or do not say where pages end. */
@@ -35,35 +35,34 @@ export const firstStart = ({
 });
 
 /** The state while the pages are read. */
-export interface Listing extends OpenUploadsSoFar {
+export interface UploadListing extends OpenUploadsSoFar {
   /** Identities of the uploads that were read. Pages may overlap. */
   readonly seen: Set<string>;
   /** The query parameters of the page that is read next. */
   start: PageStart;
   /** True if the page before said that more follow. */
   saidMore: boolean;
-  /** True if any upload had the prefix of the call. */
-  hasPrefix: boolean;
 }
 
-export const startListing = (filter: UploadFilter): Listing => ({
+export const startListing = (filter: UploadFilter): UploadListing => ({
   ...noUploads(),
   seen: new Set(),
   start: firstStart(filter),
   saidMore: false,
-  hasPrefix: false,
 });
 
 /** Adds the uploads of a page that were not read before and fit the filter. */
-export function addPage(state: Listing, page: Page<PageRecord>, filter: UploadFilter): PageStep<Listing> {
+export function addPage(state: UploadListing, page: Page<PageRecord>, filter: UploadFilter): PageStep<UploadListing> {
   const { record, number, ...times } = page;
   // XML cannot hold control characters, so stores write U+FFFD instead, and different keys look alike. Encoded keys stay exact.
   const isEncoded = isUrlEncoding(record.encodingType) || state.start['encoding-type'] !== undefined;
   if (!isEncoded && keysOf(record).some(hasReplacement)) return next(state, { ...state.start, 'encoding-type': 'url' });
 
   const onPage = uploadsOn(record);
-  const unread = onPage.filter((upload) => !state.seen.has(identityOf(upload)));
-  for (const upload of unread) state.seen.add(identityOf(upload));
+  const unread = onPage.filter((upload) => {
+    const known = state.seen.size;
+    return state.seen.add(identityOf(upload)).size > known;
+  });
   const { matching, warning } = filterAgain(unread, onPage, state, filter);
   for (const upload of matching) addUpload(state, upload, times, filter.olderThanHours);
   state.times = times;
@@ -80,16 +79,20 @@ const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
     object === undefined || uploadId === undefined ? [] : [{ object, uploadId, initiated }],
   );
 
-const next = (state: Listing, after: PageStart) => {
+const next = (state: UploadListing, after: PageStart) => {
   state.start = after;
   return { kind: 'next', state, after } as const;
 };
 
 /** Applies the filters of the call again, because some stores ignore them. */
-function filterAgain(unread: readonly OpenUpload[], page: readonly OpenUpload[], state: Listing, filter: UploadFilter) {
+function filterAgain(
+  unread: readonly OpenUpload[],
+  page: readonly OpenUpload[],
+  state: UploadListing,
+  filter: UploadFilter,
+) {
   const { prefix = '', uploadId } = filter;
   const withPrefix = unread.filter(({ object }) => startsWith(object, prefix));
-  if (withPrefix.length > 0) state.hasPrefix = true;
   const afterMarker = withPrefix.filter((upload) => isAfterMarker(upload, page, filter));
   const isPrefixSent = state.start.prefix === undefined;
   const ignored = sentences(
@@ -110,10 +113,12 @@ function filterAgain(unread: readonly OpenUpload[], page: readonly OpenUpload[],
 }
 
 /** True if a key begins with a prefix. U+FFFD in the key may stand for any character. */
-const startsWith = (key: string, prefix: string): boolean =>
-  key.startsWith(prefix) ||
-  (hasReplacement(key) &&
-    [...prefix].every((character, index) => ['\uFFFD', character].includes([...key][index] ?? '')));
+function startsWith(key: string, prefix: string): boolean {
+  if (key.startsWith(prefix)) return true;
+  if (!hasReplacement(key)) return false;
+  const characters = [...key];
+  return [...prefix].every((character, index) => ['\uFFFD', character].includes(characters[index] ?? ''));
+}
 
 /** True if an upload comes after the markers of the call, by the order of keys in S3 (bytes of UTF-8), and by the list's own order of IDs. */
 function isAfterMarker(
@@ -130,11 +135,11 @@ function isAfterMarker(
 
 /** Finds the page after this one, or says how the list ends. */
 function stepAfter(
-  state: Listing,
+  state: UploadListing,
   record: PageRecord,
   { onPage, hasNew, number }: Pick<PageFacts, 'hasNew' | 'number'> & { readonly onPage: readonly OpenUpload[] },
   { prefix, uploadId, ...markers }: UploadFilter,
-): PageStep<Listing> {
+): PageStep<UploadListing> {
   const facts: PageFacts = {
     isTruncated: record.isTruncated,
     entries: onPage.length,
