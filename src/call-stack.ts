@@ -3,7 +3,6 @@ import type { CallContext } from './calls/context.js';
 import { keysRefusal } from './calls/endpoint.js';
 import { faultFacts, mistakeRefusal, serverFault } from './calls/failure.js';
 import { createSecretFiles } from './calls/insert-secrets.js';
-import { createLastingRecords } from './calls/lasting-records.js';
 import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
 import { outcomeLabel } from './calls/outcome-label.js';
 import { createReadMemoryLimit } from './calls/read-memory-limit.js';
@@ -72,7 +71,7 @@ export function createCallStack(options: CallStackOptions): CallStack {
 export function createCalls(
   options: Omit<ChangeDependencies, 'callRead' | 'heldArguments'>,
 ): Pick<CallStack, 'call' | 'changes'> {
-  const sharedByReads = { memory: createReadMemoryLimit(), lastingRecords: createLastingRecords() };
+  const readMemory = createReadMemoryLimit();
   const callRead = async (operation: Operation, args: unknown, context: CallContext): Promise<EndedOutcome> => {
     const outcome = await callTool(operation, args, context);
     // A read never asks its user, so this case is only for the type.
@@ -86,7 +85,7 @@ export function createCalls(
     if (taken !== undefined && taken.kind !== 'notAsked') return taken;
     const call = await resolveCall(operation, resolution, context, dependencies);
     return call.kind === 'read'
-      ? runRead(call, sharedByReads, context, dependencies)
+      ? runRead(call, readMemory, context, dependencies)
       : runChange(call, context, dependencies, taken?.change);
   };
 
