@@ -37,6 +37,8 @@ const options = {
       './lib/cluster': beside('left-out.cjs'),
       './lib/summary': beside('left-out.cjs'),
       '@smithy/core/event-streams': beside('no-event-streams.mjs'),
+      './fromNodeProviderChain': beside('no-credential-chain.mjs'),
+      './emitWarningIfUnsupportedVersion': beside('no-node-warning.mjs'),
     },
   },
 };
@@ -87,8 +89,15 @@ const files = await bundle({
           priority: 3,
           includeDependenciesRecursively: false,
         },
+        // Keys from services of AWS, which most servers never need.
+        {
+          name: 'aws-keys',
+          test: /src[\\/]signing[\\/]aws-keys\.ts$|@aws-sdk[\\/](?:credential-provider|nested-clients|token-providers)|@smithy[\\/](?:credential-provider-imds|node-http-handler)/,
+          priority: 3,
+          includeDependenciesRecursively: false,
+        },
         { name: 'start', test: /src[\\/]cli[\\/]run\.ts$/, priority: 2 },
-        { name: 'calls', test: /src[\\/]calls[\\/]call-tool\.ts$/, priority: 1 },
+        { name: 'calls', test: /src[\\/]call-stack\.ts$/, priority: 1 },
       ],
     },
   },

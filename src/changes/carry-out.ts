@@ -14,7 +14,7 @@ import { type Log, reasonOf } from '../util/log.js';
 import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Begun, Change, Ending, EndState } from './change.js';
 import { budgetSpent } from './check-budget.js';
-import { type ChangeResult, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
+import { type ChangeResult, endingOf, outcomeOf, readResult, withChangeId, withNotes } from './conclude-change.js';
 import type { ChangeContext, ChangeDependencies } from './context.js';
 import { stepIfUnknown } from './follow-change.js';
 import { earlierOf, repeated } from './repeat.js';
@@ -51,11 +51,6 @@ export async function carryOut(
   const noted = withNotes(outcome, await pendingNotes(change.caller).catch(() => []));
   return withChangeId(noted, change.id);
 }
-
-const withChangeId = (outcome: EndedOutcome, changeId: string): EndedOutcome =>
-  outcome.kind === 'failed'
-    ? { ...outcome, failure: { ...outcome.failure, changeId } }
-    : { ...outcome, success: { ...outcome.success, changeId } };
 
 /** Resolves the call of a change again. Returns a refusal if it may not be made any more, or would send another request than was shown. */
 async function resolveAgain(
@@ -143,6 +138,9 @@ async function sendAndRecord(
   const { result, keyId } = isTooLate ? tooLate(call) : await sendAndRead({ ...call, ifUnknown }, change, client, log);
 
   const { state, ending } = endingOf(result);
+  const { id, tool, caller, target } = change;
+  // A journal that was restored from a backup may lack the change.
+  log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
   const outcome = withOutcome(outcomeOf(result, { call, change: begun.change, sentAt }, log), state);
   const notes = await writeEnding(change, state, { ...ending, keyId, outcome }, { store, log });
   return withNotes(outcome, notes);

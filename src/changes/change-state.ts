@@ -5,9 +5,9 @@ import { Refusal, refusedChange } from '../calls/refusal.js';
 import { waitForPerson } from '../calls/waiting.js';
 import { forAgent, next } from '../tools/next.js';
 import { reasonOf } from '../util/log.js';
-import { own, quoted, type SafeText, say, sentence, time, words } from '../util/safe-text.js';
+import { forReader, own, quoted, type SafeText, say, sentence, time, words } from '../util/safe-text.js';
 import type { Change, Decision } from './change.js';
-import { withNotes } from './conclude-change.js';
+import { withChangeId, withNotes } from './conclude-change.js';
 import type { ChangeContext, ChangeDependencies } from './context.js';
 import { refusalOf, thingOf } from './decide.js';
 import { addressOf } from './decision-page.js';
@@ -77,7 +77,7 @@ export function stateOf(change: Change, dependencies: Pick<ChangeDependencies, '
     case 'withdrawn':
       return declinedOutcome(change);
     default:
-      return ending?.outcome ?? recordedOutcome(change);
+      return withChangeId(ending?.outcome ?? recordedOutcome(change), change.id);
   }
 }
 
@@ -136,7 +136,11 @@ function waitingAnswer(change: Change, { page }: Pick<ChangeDependencies, 'page'
 }
 
 const underWayAnswer = ({ tool, id }: Change): Success => ({
-  summary: say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
+  summary: forReader({
+    agent: say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
+    person: 'The outcome of this change is not known yet.',
+    operator: say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
+  }),
   outcome: 'waiting',
   changeId: id,
   next: next('agent', 'wait', 'Call get_change again in a few seconds.'),

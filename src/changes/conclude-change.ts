@@ -271,3 +271,9 @@ export function withNotes(outcome: EndedOutcome, newNotes: readonly SafeText[]):
   const { success } = outcome;
   return { ...outcome, success: { ...success, notes: [...(success.notes ?? []), ...newNotes] } };
 }
+
+/** Adds the ID of its change to an outcome. */
+export const withChangeId = (outcome: EndedOutcome, changeId: string): EndedOutcome =>
+  outcome.kind === 'failed'
+    ? { ...outcome, failure: { ...outcome.failure, changeId } }
+    : { ...outcome, success: { ...outcome.success, changeId } };

@@ -1,5 +1,6 @@
 import type { EndedOutcome } from '../calls/outcome.js';
 import { declinedByAnother, Refusal, refusedChange } from '../calls/refusal.js';
+import { next } from '../tools/next.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import { planInClientMs } from './add-change.js';
 import { shortestReadMs } from './ask-user.js';
@@ -13,8 +14,8 @@ import { isTyped } from './typed-name.js';
 /** This file has the verb `decide`, with which every decision on a waiting change ends: the first decision stands. */
 
 export type Decided =
-  /** This decision stands. `outcome` is what became of the change. */
-  | { readonly kind: 'decided'; readonly outcome: EndedOutcome }
+  /** This decision stands. `change` is the change with it, and `outcome` what became of the change. */
+  | { readonly kind: 'decided'; readonly change: Change; readonly outcome: EndedOutcome }
   /** An earlier decision stands. */
   | { readonly kind: 'late'; readonly change: Change }
   /** No decision was stored, and the change may still wait. */
@@ -42,7 +43,7 @@ export async function decide(
     return new Refusal('StateUnavailable', [decided.reason], { changeId: change.id });
   }
   if (decision.kind === 'approved')
-    return { kind: 'decided', outcome: await carryOut(decided.change, context, dependencies) };
+    return { ...decided, outcome: await carryOut(decided.change, context, dependencies) };
 
   heldArguments.delete(change.id);
   const problems = [...refusal.problems];
@@ -50,7 +51,7 @@ export async function decide(
   if (decided.isUnwritten === true && decision.kind === 'declined') problems.push(unwrittenNote);
   const outcomes = { declined: 'declined', withdrawn: 'withdrawn' } as const;
   const shown = { ...refusal.more, changeId: change.id, outcome: outcomes[decision.kind] };
-  return { kind: 'decided', outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
+  return { ...decided, outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
 }
 
 const unwrittenNote = words(
@@ -113,9 +114,18 @@ export function refusalOfConfirmation(
   if (client !== planningClient)
     return new Refusal('NotConfirmable', [say`the plan was made for another client of this caller`]);
   if (thing.trim() !== thingOf({ subject, tool }).trim())
-    return new Refusal('WrongName', [say`thing is not the name that the plan shows`]);
+    return new Refusal('WrongName', [], {
+      reason: words('thing is not the name that its plan shows'),
+      next: confirmAsShown,
+    });
   return undefined;
 }
+
+const confirmAsShown = next(
+  'agent',
+  'call',
+  'Show the user the plan again. Only after a yes, call confirm_change with thing as the "next" of the plan gives it.',
+);
 
 /** The name that `confirm_change` takes: of the thing that would change, or of the tool if the operation names no thing. */
 export const thingOf = ({ subject, tool }: Pick<Change, 'subject' | 'tool'>): string => subject?.name ?? tool;

@@ -24,6 +24,9 @@ export interface QuestionLimits {
   readonly lineLength: number;
 }
 
+/** A limit that cuts nothing. Not infinite, because the question is stored as JSON, which has no infinite numbers. */
+const unlimited = Number.MAX_SAFE_INTEGER;
+
 /** Maximum length of an account with the word `account` before it, in characters. */
 const longestAccount = 'account '.length + 24;
 
@@ -44,7 +47,7 @@ export function questionText(plan: Plan, call: ResolvedChange, limits: QuestionL
   const risks = riskSentencesOf(plan);
   const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
   // Not `plan.also`, in which long values and lists are shortened.
-  const also = otherArguments(call.change.named, call.shownInput, Number.POSITIVE_INFINITY);
+  const also = otherArguments(call.change.named, call.shownInput, unlimited);
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
 
   // Lines about the request itself show all names and values in full (`withUncutNames`).
@@ -71,8 +74,7 @@ const joinOverflow = (lines: readonly SafeText[], most: number): readonly SafeTe
   lines.length <= most ? lines : [...lines.slice(0, most - 1), join(lines.slice(most - 1), ' ')];
 
 /** Shows the values and names in texts in full, even if the texts would cut them. */
-const withUncutNames = (texts: readonly SafeText[]): SafeText[] =>
-  texts.map((text) => shortNames(text, Number.POSITIVE_INFINITY));
+const withUncutNames = (texts: readonly SafeText[]): SafeText[] => texts.map((text) => shortNames(text, unlimited));
 
 /** A sentence of a title and its values, such as `Defaults: size 10, zone "a".` Empty without values. */
 const titled = <const Title extends string>(title: Wording<Title>, values: readonly SafeText[]): SafeText[] =>

@@ -74,6 +74,8 @@ export interface ConsentRequest {
   readonly page: 'none' | DecisionPage['kind'];
   /** Set if the person agreed beforehand, with the option --yes of the command line. */
   readonly agreed: boolean;
+  /** Set if the caller's token does not tell which person the caller is, so that nobody can be known to be another person. */
+  readonly isUnknownPerson?: boolean;
 }
 
 /** The next step towards consent. */
@@ -108,9 +110,13 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
 const deadEnd = (request: ConsentRequest): { readonly isDeadEnd?: true } =>
   decideConsent({ ...request, planOnly: false, agreed: false }).kind === 'refuse' ? { isDeadEnd: true } : {};
 
-function whyNobody({ mode, question }: ConsentRequest): ConsentStep {
+function whyNobody({ mode, question, isUnknownPerson = false }: ConsentRequest): ConsentStep {
   if (question === 'unknown')
     return refuse("the client's session is missing or was not made by this server, so the client cannot be asked");
+  if (rules[mode].decidedBy === 'other' && isUnknownPerson)
+    return refuse(
+      'CLOUDOPS_CONFIRM is "approval", and the token of the caller lacks the claim that CLOUDOPS_HTTP_PERSON_CLAIM names, so nobody can be known to be somebody else',
+    );
   if (rules[mode].decidedBy === 'other')
     return refuse('CLOUDOPS_CONFIRM is "approval", and there is no page on which somebody else could decide');
   return refuse(
@@ -126,12 +132,12 @@ const refuse = <const Problem extends string>(problem: Wording<Problem>): Consen
 });
 
 /** Returns the ways in which a plan can be decided after the call. */
-function optionsOf({ mode, planOnly, question, hasView, page }: ConsentRequest): DecisionOptions {
+function optionsOf({ mode, planOnly, question, hasView, page, isUnknownPerson }: ConsentRequest): DecisionOptions {
   const { decidedBy, confirmation } = rules[mode];
   const needsClick = decidedBy === 'user' && question !== 'fits';
   const decidesOnPage = {
     none: false,
-    signIn: decidedBy === 'other' || needsClick,
+    signIn: needsClick || (decidedBy === 'other' && isUnknownPerson !== true),
     // The local page opens a browser tab by itself, so it is used only if the plan cannot be decided in a view.
     local: needsClick && !hasView,
   };
@@ -153,7 +159,7 @@ interface Decider {
   /** Name of the signed-in person. Undefined for the person at this machine. */
   readonly person: string | undefined;
   /** See `Principal.personId`. */
-  readonly personId: string | undefined;
+  readonly personId?: string | undefined;
   /** Set if the person has the scope `cloudops:approve`. */
   readonly mayApprove: boolean;
 }

@@ -44,10 +44,11 @@ export function newRow(
   state: State,
   { wall, now, lifetimeMs }: { readonly wall: number; readonly now: number; readonly lifetimeMs: number },
 ): NewRow {
-  const { id, caller, client, tool, requestKey, budget, subject, agent, account, keyId, mode, what, target } = change;
+  const { id, caller, personId, client, tool, requestKey, budget, subject } = change;
+  const { agent, account, keyId, mode, what, target } = change;
   const { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, question, accept, typedName } =
     change;
-  const facts = { caller, agent, client, account, keyId, mode, subject, what, target };
+  const facts = { caller, personId, agent, client, account, keyId, mode, subject, what, target };
   const details = {
     scopes,
     args,
@@ -150,6 +151,7 @@ const entrySchema = lazy(() =>
     facts: json(
       z.object({
         caller: z.string().optional(),
+        personId: z.string().optional(),
         agent: z.object({ clientId: z.string().optional(), actors: z.array(z.string()) }).optional(),
         client: z.string(),
         account: z.string(),

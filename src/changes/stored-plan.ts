@@ -8,15 +8,20 @@ import { fromServer, type Part } from '../util/safe-text.js';
  * or acted on are checked, and fields that this version does not know are kept.
  */
 export const storedSchemas = lazy(() => {
+  // JSON has no infinity, which means no limit, and writes null.
+  const length = z
+    .number()
+    .nullable()
+    .transform((limit) => limit ?? Number.POSITIVE_INFINITY);
   const part: z.ZodType<Part> = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('words'), text: z.string() }),
     z.object({
       kind: z.literal('quoted'),
       value: z.string(),
-      limit: z.number().exactOptional(),
-      longest: z.number().exactOptional(),
+      limit: length.exactOptional(),
+      longest: length.exactOptional(),
     }),
-    z.object({ kind: z.literal('name'), name: z.string(), longest: z.number().exactOptional() }),
+    z.object({ kind: z.literal('name'), name: z.string(), longest: length.exactOptional() }),
     z.object({ kind: z.literal('exact'), value: z.string() }),
     z.object({ kind: z.literal('time'), time: z.number() }),
     z.object({ kind: z.literal('argument'), path: z.string() }),

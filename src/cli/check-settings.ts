@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import type { ConsentMode } from '../calls/account.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
-import { documentBytes, findKeys } from '../http/issuer-keys.js';
+import { documentBytes, findIssuer } from '../http/issuer-keys.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
-import { defined, exact, join, own, quoted, say, words } from '../util/safe-text.js';
+import { exact, join, own, quoted, say, words } from '../util/safe-text.js';
 import { defaultAddress, UsageError } from './command.js';
 import { type Finding, ok, problem, warning } from './finding.js';
 import { accessOf } from './http-command.js';
@@ -13,10 +13,10 @@ import { insecureTlsWarning } from './run-until-signal.js';
 
 /** This file has the checks of `doctor` that use no account's keys and read no journal. Some read files, or ask the OAuth issuer. */
 
-/** Lists the settings that the user has given, each with its origin. Warns about settings that the sandbox ignores. */
+/** Lists the settings that the user has given. Warns about settings that the sandbox ignores. */
 export function listSettings({ origins, sandbox }: Config): Finding[] {
-  const set = origins.map(({ name, shown, secret, from }) =>
-    ok('configuration', say`${own(name)}: ${secret ? exact(shown) : quoted(shown, 200)}, from ${defined(from)}`),
+  const set = origins.map(({ name, shown, secret }) =>
+    ok('configuration', say`${own(name)}: ${secret ? exact(shown) : quoted(shown, 200)}`),
   );
   const unused = hiddenBySandbox({ sandbox, origins });
   if (unused.length > 0) {
@@ -45,12 +45,16 @@ export async function checkCertificates(path: string | undefined): Promise<Findi
   }
 }
 
-/** Fetches the OAuth issuer's keys, as a server does at its start. Returns no finding if no issuer is set. */
-export async function checkIssuer({ http: { issuer }, proxies }: Config): Promise<Finding[]> {
+/**
+ * Fetches the OAuth issuer's keys, as a server does at its start. Warns if people could not be recognised in another client. Returns no finding if no
+ * issuer is set.
+ */
+export async function checkIssuer({ http: { issuer, personClaim = 'sub' }, proxies }: Config): Promise<Finding[]> {
   if (issuer === undefined) return [];
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   try {
-    await findKeys(issuer, httpClient);
+    const { isPairwise } = await findIssuer(issuer, httpClient);
+    if (isPairwise && personClaim === 'sub') return [warning('issuer', pairwiseSubjects(issuer), namePersonClaim)];
     return [ok('issuer', say`${exact(issuer)} answers with metadata and keys`)];
   } catch (error) {
     const remedy = 'Until it answers, nobody can log in whose token is signed with a key that is not known yet.';
@@ -59,6 +63,10 @@ export async function checkIssuer({ http: { issuer }, proxies }: Config): Promis
     await httpClient.close();
   }
 }
+
+const pairwiseSubjects = (issuer: string) =>
+  say`${exact(issuer)} names the same person differently in each client (pairwise subjects), so people at /decisions are not recognised as the callers of their own changes`;
+const namePersonClaim = 'Name a claim that is the same in all clients in CLOUDOPS_HTTP_PERSON_CLAIM.';
 
 /** Checks the tokens file and the other settings for access, as `cloudops-mcp http` does before it starts on its default address. */
 export async function checkHttpAccess(config: Config, now: () => Date): Promise<Finding[]> {

@@ -8,7 +8,6 @@ import { awaitOutcomes, watchStore } from '../changes/watch-store.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
 import type { Authenticate, Authentication, ProtectedResource } from '../http/auth.js';
-import type { DecisionsOptions } from '../http/decisions.js';
 import type { Address } from '../http/http-helpers.js';
 import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
@@ -92,7 +91,7 @@ async function serve(setup: HttpSetup, runtime: Runtime, log: Log, stop: AbortSi
 type HttpParts = Awaited<ReturnType<typeof openParts>>;
 
 /** Opens the parts that the HTTP server needs besides the runtime. */
-async function openParts({ config, terminal, access }: HttpSetup, runtime: Runtime, log: Log) {
+async function openParts({ config, access }: HttpSetup, runtime: Runtime, log: Log) {
   const { server, place, store } = runtime;
   // For messages between replicas. Undefined if the replicas share no database.
   const sharedMessages = await openSharedMessages(place);
@@ -100,7 +99,7 @@ async function openParts({ config, terminal, access }: HttpSetup, runtime: Runti
   const anyAccountAllowsChanges = allowChanges(server.accounts, server.operations);
   const journalWatch = anyAccountAllowsChanges ? watchStore(store, log) : undefined;
   const identity = access.openIdentity?.(log);
-  const decisions = await decisionsOf(config.publicUrl, runtime, identity, log, terminal.now);
+  const decisions = await decisionsOf(config.publicUrl, runtime, identity, log);
   return { sharedMessages, journalWatch, identity, decisions };
 }
 
@@ -188,21 +187,20 @@ const noStateKey = words(
 /** The options of the page for decisions. Undefined without a public URL, or without authentication, which signing in needs. */
 async function decisionsOf(
   publicUrl: string | undefined,
-  { store, changes, stateKeys, server: { accounts, operations } }: Runtime,
+  { store }: Runtime,
   identity: Identity | undefined,
   log: Log,
-  now: () => Date,
-): Promise<DecisionsOptions | undefined> {
+): Promise<HttpOptions['decisions']> {
   if (publicUrl === undefined || identity === undefined) return undefined;
   const signIn = await identity.signIn(publicUrl);
-  /** Finds the caller of a plan. If a person accepts the plan, its change is made in the name and with the scopes of this caller. */
-  const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
-    // A plan without a caller is from a server that shares the database and authenticates no callers, such as one on stdio. Its change is made
-    // without a caller, and no scopes limit it.
+  /** Finds the caller of a change. If a person accepts the change, it is made in the name and with the scopes of this caller. */
+  const callerOf: NonNullable<HttpOptions['decisions']>['callerOf'] = async ({ caller, scopes = [] }) => {
+    // A change without a caller is from a server that shares the database and authenticates no callers, such as one on stdio. It is made without a
+    // caller, and no scopes limit it.
     if (caller === undefined) return undefined;
     return identity.callerNamed(caller, scopes);
   };
-  return { publicUrl, signIn, store, changes, accounts, operations, stateKeys, callerOf, now, log };
+  return { publicUrl, signIn, store, callerOf, log };
 }
 
 /** Who can reach the server, and how it authenticates them. */
@@ -218,7 +216,7 @@ interface Access {
 /** Checks the settings for access, and reads the tokens file. @throws UsageError with every problem */
 export async function accessOf(listenHost: string, config: Config, now: () => Date): Promise<Access> {
   const { http, proxies, publicUrl } = config;
-  const { tokensFile, issuer, audience, scopeClaim } = http;
+  const { tokensFile, issuer, audience, scopeClaim, personClaim } = http;
   const reach = reachOf(listenHost, config);
   const { hosts } = reach;
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
@@ -229,7 +227,8 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
   if (issuer !== undefined && audience !== undefined) {
     // From this metadata, OAuth clients learn where to get a token for this server.
     const resource = { url: resourceUrl(audience, publicUrl, hosts), issuer };
-    const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, http, proxies);
+    const claims = { scopeClaim, personClaim };
+    const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, http, proxies);
     return { hosts, resource, openIdentity };
   }
   // Undefined without a tokens file. Callers are then not authenticated, and only this machine can reach the server, because

@@ -100,26 +100,26 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
   /** Resolves with the server of the page. Undefined until the first plan is shown, and after a failure to start the server. */
   let serverStart: ReturnType<typeof startPageServer> | undefined;
 
-  const showPlans = async (): Promise<void> => {
-    // Never happens, because only the call of a tool shows plans, and `attach` is called before the first call.
+  const showChange = async (id: string): Promise<void> => {
+    // Never happens, because only the call of a tool shows a change, and `attach` is called before the first call.
     if (attached === undefined) return;
     const { runtime, log } = attached;
     try {
       serverStart ??= startPageServer(runtime, log, terminal.platform, terminal.now).catch((error: unknown) => {
-        // The next plan tries to start the server again.
+        // The next change tries to start the server again.
         serverStart = undefined;
         throw error;
       });
       const server = await serverStart;
-      // Opens a browser tab, unless one is open. If the browser fails, the next plan tries to open a tab again.
-      await server.show();
+      // Opens a browser tab, unless one is open. If the browser fails, the next change tries to open a tab again.
+      await server.show(id);
     } catch (error) {
       log('warn', 'page', { error: reasonOf(error) });
     }
   };
 
   return {
-    page: { kind: 'local', show: () => void showPlans() },
+    page: { kind: 'local', show: (id) => void showChange(id) },
     attach(runtime, log) {
       attached = { runtime, log };
     },

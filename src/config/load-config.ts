@@ -75,7 +75,9 @@ function parseEnvironment(
 
   reportContradictions(values, operations, safeVariableName, report);
 
-  const keyVariables = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
+  const keyVariables = words(
+    'CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS, CLOUDOPS_PROFILE and CLOUDOPS_CREDENTIAL_SOURCE',
+  );
   reportKeySources((setting) => explicit[setting] !== undefined, keyVariables, report);
   return { explicit, values, files, endpoints, operations };
 }
@@ -136,6 +138,7 @@ function configOf(
       issuer: values.HTTP_ISSUER,
       audience: values.HTTP_AUDIENCE,
       scopeClaim: values.HTTP_SCOPE_CLAIM,
+      personClaim: values.HTTP_PERSON_CLAIM,
       clientId: values.HTTP_CLIENT_ID,
       clientSecret: values.HTTP_CLIENT_SECRET,
       allowedHosts: values.HTTP_ALLOWED_HOSTS ?? [],
@@ -173,21 +176,27 @@ function reportHttp(values: SettingValues, texts: GatheredSettings['texts'], rep
       report(say`${safeVariableName(name)} is not usable: plain http is for loopback only; use https.`);
   if ((issuer === undefined) !== (audience === undefined))
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
-  if (issuer === undefined && texts.HTTP_SCOPE_CLAIM !== undefined)
-    report('CLOUDOPS_HTTP_SCOPE_CLAIM is of use only with CLOUDOPS_HTTP_ISSUER; set both, or neither.');
+  for (const name of ['HTTP_SCOPE_CLAIM', 'HTTP_PERSON_CLAIM'] as const)
+    if (issuer === undefined && texts[name] !== undefined)
+      report(say`${safeVariableName(name)} is of use only with CLOUDOPS_HTTP_ISSUER; set both, or neither.`);
   if (issuer !== undefined && tokensFile !== undefined)
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_TOKENS_FILE are both set; set one.');
 }
 
 /** Reports settings of the page for decisions that contradict each other. */
 function reportDecisions(values: SettingValues, { all }: AccountsConfig, report: Report): void {
-  const { HTTP_PUBLIC_URL: publicUrl, STATE_KEY: stateKeys } = values;
+  const { HTTP_PUBLIC_URL: publicUrl, STATE_KEY: stateKeys, HTTP_ISSUER: issuer } = values;
+  const hasApproval = all.some(({ confirm }) => confirm === 'approval');
   if (publicUrl !== undefined && new URL(publicUrl).pathname !== '/')
     report('CLOUDOPS_HTTP_PUBLIC_URL must have no path.');
   if (publicUrl !== undefined && stateKeys === undefined)
     report('CLOUDOPS_HTTP_PUBLIC_URL needs CLOUDOPS_STATE_KEY: plans wait sealed for those who decide there.');
-  if (publicUrl === undefined && all.some(({ confirm }) => confirm === 'approval'))
+  if (publicUrl === undefined && hasApproval)
     report('CLOUDOPS_CONFIRM=approval needs CLOUDOPS_HTTP_PUBLIC_URL: somebody else decides there.');
+  if (issuer !== undefined && values.HTTP_PERSON_CLAIM === undefined && hasApproval)
+    report(
+      'CLOUDOPS_CONFIRM=approval needs CLOUDOPS_HTTP_PERSON_CLAIM, the claim that names a person alike in all clients: an issuer may name people differently in each client, and they could then approve their own changes.',
+    );
 }
 
 /** Settings that the sandbox replaces. Users are warned, because they may have forgotten that CLOUDOPS_SANDBOX is set. */

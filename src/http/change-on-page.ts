@@ -87,12 +87,16 @@ export function shownChange(
   { accounts, operations, now }: Pick<PageDependencies, 'accounts' | 'operations' | 'now'>,
   visible: readonly Change[] = [],
 ): object {
-  if (change.state !== 'waiting') return resultForView(stateOf(change, {}), change, describeDecision(change));
+  if (change.state !== 'waiting') return endOnPage(change, describeDecision(change));
   const mayDecide = reasonAgainst(change, user, accounts) === undefined;
   const operation = operations.find(({ name }) => name === change.tool);
   const others = relatedChanges(change, visible).map((other) => otherChangeText(other, change, operation, now()));
   return resultForView(waitingOutcome(change, { mayDecide, others }), change);
 }
+
+/** What became of a change that was decided, below the decision in sentences. */
+const endOnPage = (change: Change, earlierDecision: SafeText): object =>
+  resultForView(stateOf(change, {}), change, { earlierDecision, isOfPlan: true });
 
 /** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket, and shows no buttons. */
 function waitingOutcome(
@@ -114,14 +118,14 @@ function waitingOutcome(
   };
 }
 
-/**
- * Makes the result of a call for the change view: an outcome together with its plan.
- * @param decision the decision on the plan in sentences, if the view should show the decision
- */
-function resultForView(outcome: EndedOutcome, change: Change, decision?: SafeText): object {
+/** Makes the result of a call for the change view: an outcome together with its plan. */
+function resultForView(
+  outcome: EndedOutcome,
+  change: Change,
+  showing: { readonly earlierDecision?: SafeText; readonly isOfPlan?: true } = {},
+): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
-  const metaOf = (shown: EndedOutcome) =>
-    viewMeta(shown, { tool: change.tool }, { onDecisionPage: true, earlierDecision: decision });
+  const metaOf = (shown: EndedOutcome) => viewMeta(shown, { onDecisionPage: true, ...showing });
   const planMeta = metaOf(waitingOutcome(change, { mayDecide: false }));
   // If the plan and the outcome have the same field, the outcome's field counts.
   return { content: [], structuredContent, _meta: { ...planMeta, ...metaOf(outcome) } };
@@ -175,13 +179,14 @@ export async function answerClick(
   dependencies.log('info', 'decision', { tool, id, ...decision, caller });
   switch (decided.kind) {
     case 'decided':
-      return resultForView(decided.outcome, change);
-    case 'late':
+      // The person at this machine, who has no name, knows who decided.
       return resultForView(
-        stateOf(decided.change, {}),
+        decided.outcome,
         change,
-        say`${describeDecision(decided.change)} This click sent nothing.`,
+        user.person === undefined ? {} : { earlierDecision: describeDecision(decided.change) },
       );
+    case 'late':
+      return endOnPage(decided.change, say`${describeDecision(decided.change)} This click sent nothing.`);
     case 'refused':
       return resultForView(refusedClick(tool, decided), change);
   }
@@ -224,5 +229,5 @@ const refusedClick = (tool: string, { code, problems, more }: Refusal): EndedOut
 /** The answer to a click that decided nothing, for a temporary reason, before its change could be read. */
 export function undecidedClick(reason: SafeText): object {
   const outcome = refusedClick(decideTool, undecided(reason));
-  return { content: [], _meta: viewMeta(outcome, { tool: decideTool }, { onDecisionPage: true }) };
+  return { content: [], _meta: viewMeta(outcome, { onDecisionPage: true }) };
 }

@@ -174,7 +174,7 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
   const attempt = async (): Promise<void> => {
     let problem: IssuerProblem | undefined;
     try {
-      const keys = await findKeys(issuer, httpClient);
+      const { keys } = await findIssuer(issuer, httpClient);
       lastGood = { keys, at: now().getTime() };
     } catch (error) {
       problem = error instanceof IssuerProblem ? error : new IssuerProblem(words('its keys cannot be read'));
@@ -208,14 +208,25 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
   };
 }
 
-const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
+const metadataSchema = z.object({
+  issuer: z.string(),
+  jwks_uri: z.url(),
+  /** Only OpenID Connect Discovery requires this field. */
+  subject_types_supported: z.array(z.string()).optional().catch(undefined),
+});
 /** Maximum number of keys of an issuer. A token that names no key is tried with each key, which would take seconds with thousands. */
 const mostKeys = 100;
 const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(mostKeys) });
 type KeySet = z.output<typeof keysSchema>;
 
+interface FoundIssuer {
+  readonly keys: KeySet;
+  /** True if the issuer's metadata says that each client gets other subjects (`sub`) for the same people. */
+  readonly isPairwise: boolean;
+}
+
 /** Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery). @throws IssuerProblem */
-export async function findKeys(issuer: string, httpClient: HttpClient): Promise<KeySet> {
+export async function findIssuer(issuer: string, httpClient: HttpClient): Promise<FoundIssuer> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   const metadataUrls = [
@@ -226,7 +237,11 @@ export async function findKeys(issuer: string, httpClient: HttpClient): Promise<
   for (const url of metadataUrls) {
     const document = await fetchJson(url, httpClient);
     const { data: metadata } = metadataSchema.safeParse(document.json);
-    if (metadata !== undefined) return await fetchKeysNamedIn(metadata, issuer, httpClient);
+    if (metadata !== undefined) {
+      const { subject_types_supported: types = [] } = metadata;
+      const isPairwise = types.length > 0 && types.every((type) => type === 'pairwise');
+      return { keys: await fetchKeysNamedIn(metadata, issuer, httpClient), isPairwise };
+    }
     problems.push(say`${exact(url)} ${document.problem ?? words('has no metadata of an issuer')}`);
   }
   throw new IssuerProblem(join(problems, '; '));

@@ -26,13 +26,15 @@ export interface IssuerOptions {
   readonly audience: string;
   /** The claim with the scopes, as a dotted path; `scope` or `scp` if undefined. */
   readonly scopeClaim?: string | undefined;
+  /** The claim that identifies a person in all clients, as a dotted path; `sub` if undefined. */
+  readonly personClaim?: string | undefined;
   readonly keys: IssuerKeys;
   readonly now: () => Date;
   readonly log: Log;
 }
 
 /** Authenticates callers by JWTs of one issuer for one audience. The result is `unavailable` if the token cannot be verified now. */
-export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, log }: IssuerOptions): Authenticate {
+export function authenticateByIssuer({ issuer, audience, keys, now, log, ...claims }: IssuerOptions): Authenticate {
   const secondsUntilNextLog = createRateLimiter(loggedPerSecond, now, { burst: 1 });
   return async (token) => {
     try {
@@ -44,7 +46,7 @@ export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, 
         clockTolerance: clockToleranceSeconds,
         currentDate: now(),
       });
-      return authenticationOf(verified, scopeClaim);
+      return authenticationOf(verified, claims);
     } catch (error) {
       const reason = invalidReason(error);
       if (reason !== undefined) return { kind: 'invalid', reason };
@@ -88,7 +90,7 @@ async function verifyByAnyOf(
 /** Reads the caller from a token whose signature, issuer, audience and times are valid. */
 function authenticationOf(
   { payload, protectedHeader: { typ } }: JWTVerifyResult,
-  scopeClaim: string | undefined,
+  { scopeClaim, personClaim = 'sub' }: Pick<IssuerOptions, 'scopeClaim' | 'personClaim'>,
 ): Authentication {
   if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase())) return { kind: 'invalid', reason: 'typ' };
   // A token with `cnf` is valid only with a proof of possession (RFC 7800). This server cannot check the proof, so a thief could use the token.
@@ -96,7 +98,8 @@ function authenticationOf(
   const { data: name } = subject.safeParse(payload.sub);
   if (name === undefined) return { kind: 'invalid', reason: 'sub' };
   const { exp = 0 } = payload;
-  const principal = { name, scopes: scopesOf(payload, scopeClaim), agent: agentOf(payload) };
+  const { data: personId } = subject.safeParse(claimAt(payload, personClaim));
+  const principal = { name, personId, scopes: scopesOf(payload, scopeClaim), agent: agentOf(payload) };
   return { kind: 'authenticated', principal, expiresAt: exp * 1000 };
 }
 
@@ -133,8 +136,11 @@ function invalidReason(error: unknown): string | undefined {
 
 const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes) => scopes.join(' '))]).catch('');
 
-/** Reads the scopes from `scope` (RFC 9068) or `scp`, or from the configured claim: by its name or, if there is none, by its path. */
+/** The value of a configured claim: by its name or, if there is none, by its path. */
+const claimAt = (payload: JWTPayload, claim: string): unknown => payload[claim] ?? valueAt(payload, claim);
+
+/** Reads the scopes from `scope` (RFC 9068) or `scp`, or from the configured claim. */
 function scopesOf(payload: JWTPayload, claim: string | undefined): readonly string[] {
-  const claimed = claim === undefined ? (payload.scope ?? payload.scp) : (payload[claim] ?? valueAt(payload, claim));
+  const claimed = claim === undefined ? (payload.scope ?? payload.scp) : claimAt(payload, claim);
   return claimedScopes.parse(claimed).split(' ');
 }

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
-import type { CallTool } from '../call-stack.js';
+import type { CallTool, ChangeTools } from '../call-stack.js';
 import type { CallOutcome } from '../calls/outcome.js';
 import type { Principal } from '../calls/policy.js';
+import { refusedChange } from '../calls/refusal.js';
 import type { Wait } from '../calls/waiting.js';
 import { createToolCatalog } from '../mcp/tool-catalog.js';
 import type { Metrics } from '../observe/metrics.js';
@@ -13,8 +14,8 @@ import { createTurns } from '../util/turns.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
 import { type ClientReply, type Correspondent, createInbox, maximumReply, replyIn } from './client-replies.js';
 import { createBodyReader, HttpError, unavailable } from './http-helpers.js';
+import { createLimitedLog } from './limited-log.js';
 import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createLimitedLog } from './limits-by-address.js';
 import { createMcpSessions, type McpSession } from './mcp-sessions.js';
 import { parseMessage } from './parse-message.js';
 import type { SharedMessages } from './replica-messages.js';
@@ -29,7 +30,7 @@ export interface McpEndpointOptions {
   /** Requests per second of each caller. */
   readonly rate: number;
   readonly server: ServerDependencies;
-  /** Keys for sessions and for replies of clients. */
+  /** Keys for session IDs and for messages between replicas. */
   readonly stateKeys: SealingKeys;
   /** Messages between replicas. Undefined if there are no other replicas. */
   readonly shared?: SharedMessages | undefined;
@@ -59,8 +60,7 @@ interface Exchange {
  * on calls, JSON, and the scope. Then the SDK answers.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
-  const { authenticate, resource, limits, newId, log, now } = options;
-  const { stateKeys } = options;
+  const { authenticate, resource, limits, stateKeys, newId, log, now } = options;
   const onFailedLogin = createLimitedLog(now, log, 'login failed');
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
@@ -135,18 +135,18 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
 function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { resource, server: serverOptions, log } = options;
   const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
-  const reportedCall = reportCalls(serverOptions.call, metrics, options);
+  const reported = reportCalls(serverOptions, metrics, options);
 
   return async ({ request, response, principal, session, conversation, readMessage }: Exchange): Promise<void> => {
     const place = await concurrency.take(principal?.name);
-    const { call, allEnded } = trackCalls(reportedCall);
+    const { call, changes, allEnded } = trackCalls(reported);
     const createSdkServer = (cancellableWait: Wait) => {
       // While a call waits for a person, it gives up its place, and the client can cancel it.
       const waitForPerson: Wait = (work) => place.waitOutside(() => cancellableWait(work));
       // In an old protocol, the client declares its capabilities only when its session begins.
       const sessionClient = session?.client;
       return createServer(
-        { ...serverOptions, principal, call, sessionClient, listLifeMs, wait: waitForPerson },
+        { ...serverOptions, principal, call, changes, sessionClient, listLifeMs, wait: waitForPerson },
         catalog,
       );
     };
@@ -171,38 +171,66 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
 /** Clients may cache lists for this time (milliseconds). It is short, because lists depend on scopes, and the caller's next token may lack some. */
 const listLifeMs = 5 * 60_000;
 
+/** Calls, and what can be done with a change by its ID. */
+type Calls = Pick<ServerDependencies, 'call' | 'changes'>;
+
 /**
- * Wraps `callTool`, so that each call is reported to the metrics. If a call could not use the journal, checks the journal, so that readiness and
- * metrics show the fault at once.
+ * Wraps calls, so that each call, click and confirmation is reported to the metrics. The other tools of changes are not counted, because an unknown
+ * outcome would be counted again each time that it is read. If the journal could not be used, checks the journal, so that readiness and metrics show
+ * the fault at once.
  */
-export const reportCalls =
-  (
-    callTool: CallTool,
-    metrics: Metrics,
-    { now, checkJournal }: Pick<McpEndpointOptions, 'now' | 'checkJournal'>,
-  ): CallTool =>
-  (operation, args, context) => {
+export function reportCalls(
+  { call, changes }: Calls,
+  metrics: Metrics,
+  { now, checkJournal }: Pick<McpEndpointOptions, 'now' | 'checkJournal'>,
+): Calls {
+  /** @param outcomeOf returns the outcome to report. Undefined if there is none, because an earlier decision stands */
+  const report = <Result>(
+    tool: string,
+    result: Promise<Result>,
+    outcomeOf: (result: Result) => CallOutcome | undefined,
+  ): Promise<Result> => {
     const startedAt = now().getTime();
-    const report = (outcome: CallOutcome | undefined) => {
-      // A look at a plan is not counted, because an unknown outcome would be counted again with each look.
-      if (context.lookAt === undefined) metrics.called(operation.name, outcome, now().getTime() - startedAt);
+    const count = (outcome: CallOutcome | undefined) => {
+      metrics.called(tool, outcome, now().getTime() - startedAt);
       if (outcome?.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
     };
-    const outcome = callTool(operation, args, context);
-    void outcome.then(report, () => report(undefined));
-    return outcome;
+    const countIfAny = (outcome: CallOutcome | undefined) => outcome !== undefined && count(outcome);
+    void result.then(
+      (value) => countIfAny(outcomeOf(value)),
+      () => count(undefined),
+    );
+    return result;
   };
 
-/** Codes of failures due to the journal, or to the plans that are stored with it. */
+  return {
+    call: (operation, args, context) => report(operation.name, call(operation, args, context), (outcome) => outcome),
+    changes: {
+      ...changes,
+      confirm: (...given) => report('confirm_change', changes.confirm(...given), (outcome) => outcome),
+      click: (change, ...given) =>
+        report(change.tool, changes.click(change, ...given), (decided) => {
+          if (decided.kind === 'refused') return refusedChange(change.tool, decided);
+          return decided.kind === 'decided' ? decided.outcome : undefined;
+        }),
+    },
+  };
+}
+
+/** Codes of failures due to the journal. */
 const journalFailures: readonly string[] = ['JournalUnavailable', 'StateUnavailable'];
 
-/** Wraps `callTool` for one HTTP request. `allEnded` resolves when all calls of the request have ended. */
-function trackCalls(callTool: CallTool) {
-  const calls: Promise<unknown>[] = [];
-  const call: CallTool = (...given) => {
-    const outcome = callTool(...given);
-    calls.push(outcome);
-    return outcome;
-  };
-  return { call, allEnded: () => Promise.allSettled(calls) };
+/** Wraps calls for one HTTP request. `allEnded` resolves when everything has ended that may send a change. */
+function trackCalls({ call, changes }: Calls) {
+  const running: Promise<unknown>[] = [];
+  const track =
+    <Given extends unknown[], Result>(work: (...given: Given) => Promise<Result>) =>
+    (...given: Given): Promise<Result> => {
+      const result = work(...given);
+      running.push(result);
+      return result;
+    };
+  const trackedChanges: ChangeTools = { ...changes, confirm: track(changes.confirm), click: track(changes.click) };
+  const trackedCall: CallTool = track(call);
+  return { call: trackedCall, changes: trackedChanges, allEnded: () => Promise.allSettled(running) };
 }

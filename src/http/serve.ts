@@ -7,6 +7,7 @@ import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import {
   type Address,
+  busy,
   checkHostAndOrigin,
   checkMetricsHost,
   close,
@@ -16,18 +17,18 @@ import {
   sendJson,
   unavailable,
 } from './http-helpers.js';
-import { createConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createLimitedLog, createRequestLimiter, limitConnectionsByNetwork } from './limits-by-address.js';
+import { createLimitedLog } from './limited-log.js';
+import { createConcurrencyLimiter, createCounter, createRateLimiter, type HttpLimits } from './limits.js';
 import { createMcpEndpoint, type McpEndpointOptions, reportCalls } from './mcp-endpoint.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
-  /** A second address, for `GET /metrics` and for probes that no limit by client address refuses. Undefined if there is none. */
+  /** A second address, for `GET /metrics` and for probes, with connections of its own. Undefined if there is none. */
   readonly metricsAt: Address | undefined;
   /** The host names (without port) by which clients reach this server. Pages of these hosts may also call it from a browser. */
   readonly hosts: readonly string[];
   /** The page on which people decide on changes. Undefined if there is none. */
-  readonly decisions?: DecisionsOptions | undefined;
+  readonly decisions?: Pick<DecisionsOptions, 'publicUrl' | 'signIn' | 'store' | 'callerOf' | 'log'> | undefined;
   /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
   /** The part without which this server cannot take requests now. Undefined if it can take requests. */
@@ -62,12 +63,18 @@ export async function serveHttp(options: HttpOptions) {
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
   const serveMcp = createMcpEndpoint(options, metrics, concurrency);
   const noteRefusal = createRefusalNotes(metrics, options);
-  // The calls that clicks make are reported like the calls of `/mcp`.
-  const decisions = options.decisions && {
-    ...options.decisions,
-    call: reportCalls(options.decisions.call, metrics, options),
+  // Clicks are reported like the calls of `/mcp`.
+  const { changes } = reportCalls(options.server, metrics, options);
+  const { stateKeys, now } = options;
+  const { accounts, operations } = options.server;
+  const serveDecisions =
+    options.decisions &&
+    createDecisions({ ...options.decisions, changes, accounts, operations, stateKeys, now }, noteRefusal);
+  const handlerOf = (path: string) => {
+    if (path === '/mcp') return serveMcp;
+    return isDecisionsPath(path) ? serveDecisions : undefined;
   };
-  const route = createRouter({ ...options, decisions }, serveMcp, handleProbe, () => isStopping, noteRefusal);
+  const route = createRouter(options, handlerOf, handleProbe, () => isStopping);
   const answerError = createErrorAnswer(noteRefusal, log);
 
   const runningRequests = new Set<Promise<void>>();
@@ -119,7 +126,6 @@ function createMainServer(
   // The limit for all clients together. Node closes further connections at once, and emits `drop`.
   server.maxConnections = limits.connections;
   server.on('drop', onRefusedConnection);
-  limitConnectionsByNetwork(server, limits, onRefusedConnection);
   // Closes a connection on which nothing moves for longer than any call takes, because its client must have gone.
   server.timeout = timeoutMs + 60_000;
   // There is no limit on listeners, because each request adds a listener to its connection, and a connection may have many requests.
@@ -131,18 +137,13 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<v
 
 /** Creates the handler of all requests, which routes them by path. The handler throws HttpError to refuse a request. */
 function createRouter(
-  { hosts, resource, limits, decisions }: HttpOptions,
-  serveMcp: Handler,
+  { hosts, resource, limits }: HttpOptions,
+  handlerOf: (path: string) => Handler | undefined,
   handleProbe: ProbeHandler,
   isStopping: () => boolean,
-  noteRefusal: NoteRefusal,
 ): Handler {
-  const enter = createRequestLimiter(limits);
-  const serveDecisions = decisions && createDecisions(decisions, noteRefusal);
-  const handlerOf = (path: string) => {
-    if (path === '/mcp') return serveMcp;
-    return isDecisionsPath(path) ? serveDecisions : undefined;
-  };
+  // A limit on connections is not enough, because a client can send any number of requests on one without waiting for the answers.
+  const enter = createCounter(limits.requests);
 
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
@@ -155,7 +156,8 @@ function createRouter(
     const serve = handlerOf(path);
     if (serve === undefined) throw new HttpError(404, 'path', 'MCP is served at /mcp.');
     if (isStopping()) throw unavailable('stopping', 'This server is stopping.', { retryAfterSeconds: 1 });
-    const leave = enter(request);
+    const leave = enter();
+    if (leave === undefined) throw busy();
     await serve(request, response).finally(leave);
   };
 }

@@ -9,8 +9,13 @@ import type { Authenticate, Authentication } from './auth.js';
 
 /** A line of the tokens file. This server does not know the token itself, only its SHA-256. */
 interface StaticToken extends Principal {
+  /** The name in lower case. Names that differ only in case are of one person. */
+  readonly personId: string;
   readonly digest: Buffer;
 }
+
+/** Makes names comparable without regard to case and to the ways in which Unicode writes the same letter. */
+const personIdOf = (name: string): string => name.normalize('NFKC').toLowerCase();
 
 /** The scopes that a line may have, in addition to scopes that name accounts. */
 const knownScopes = [...serverScopes, approveScope];
@@ -31,7 +36,7 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
   const tokens: StaticToken[] = [];
   const problems: SafeText[] = [];
   /** The values of the earlier lines. */
-  const taken = { names: new Set<string>(), digests: new Set<string>() };
+  const taken = { personIds: new Set<string>(), digests: new Set<string>() };
   for (const [index, line] of text.split('\n').entries()) {
     const [name = '', digestText = '', ...scopes] = line.trim().split(/\s+/);
     if (name === '' || name.startsWith('#')) continue;
@@ -40,8 +45,9 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
     const entry = { name, digestHex, scopes: scopes.length === 0 ? [readScope, writeScope] : scopes };
     const problem = problemOf(entry, taken);
     if (problem === undefined) {
-      tokens.push({ name, digest: Buffer.from(digestHex, 'hex'), scopes: entry.scopes });
-      taken.names.add(name);
+      const personId = personIdOf(name);
+      tokens.push({ name, personId, digest: Buffer.from(digestHex, 'hex'), scopes: entry.scopes });
+      taken.personIds.add(personId);
       taken.digests.add(digestHex);
     } else {
       problems.push(say`Line ${index + 1} of the tokens file ${problem}.`);
@@ -54,7 +60,7 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
 /** The problem of a line, as the end of a sentence; undefined if there is none. */
 function problemOf(
   { name, digestHex, scopes }: Principal & { readonly digestHex: string },
-  taken: { readonly names: ReadonlySet<string>; readonly digests: ReadonlySet<string> },
+  taken: { readonly personIds: ReadonlySet<string>; readonly digests: ReadonlySet<string> },
 ): SafeText | undefined {
   if (name.length > maximumName) return say`has a name of more than ${maximumName} characters`;
   if (!/^[0-9a-f]{64}$/.test(digestHex)) return say`has no SHA-256 in hex after the name`;
@@ -62,7 +68,7 @@ function problemOf(
     return say`names a scope that is none of ${namesOf(knownScopes)} and names no account`;
   if (scopes.includes(approveScope) && !decidesOnly(scopes))
     return say`gives ${own(approveScope)} together with what callers do; a token that decides can do nothing else`;
-  if (taken.names.has(name)) return say`has the name of an earlier line`;
+  if (taken.personIds.has(personIdOf(name))) return say`has the name of an earlier line`;
   return taken.digests.has(digestHex) ? say`has the token of an earlier line` : undefined;
 }
 
@@ -161,11 +167,12 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     if (currentText === undefined) return { kind: 'unavailable', reason: 'tokens file' };
     const owner = find(tokens);
     if (owner === undefined) return { kind: 'invalid', reason };
-    return { kind: 'authenticated', principal: { name: owner.name, scopes: owner.scopes } };
+    const { name, personId, scopes } = owner;
+    return { kind: 'authenticated', principal: { name, personId, scopes } };
   };
 
   const callerNamed = (wantedName: string) =>
-    ownerOf((tokens) => tokens.find(({ name }) => name === wantedName), 'unknown caller');
+    ownerOf((tokens) => tokens.find(({ personId }) => personId === personIdOf(wantedName)), 'unknown caller');
 
   const authenticate: Authenticate = (token) => {
     const digest = createHash('sha256').update(token).digest();
@@ -184,9 +191,9 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
 
 /** The tokens that are in both versions of a file, each with the scopes that it has in both. */
 function inBoth(earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] {
-  const laterByName = new Map(later.map((token) => [token.name, token]));
+  const laterById = new Map(later.map((token) => [token.personId, token]));
   return earlier.flatMap((token) => {
-    const laterToken = laterByName.get(token.name);
+    const laterToken = laterById.get(token.personId);
     if (laterToken === undefined || !laterToken.digest.equals(token.digest)) return [];
     return { ...token, scopes: laterToken.scopes.filter((scope) => token.scopes.includes(scope)) };
   });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
-import { headlineOf, resultText } from '../../src/calls/result-text.js';
 import type { Failure, Success } from '../../src/calls/outcome.js';
 import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/calls/refusal.js';
+import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
+import { headlineOf, resultText } from '../../src/calls/result-text.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { Action, Actor, Next } from '../../src/tools/next.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { makePlan } from '../../src/changes/plan.js';
-import { reasonAgainst } from '../../src/http/decide-on-plan.js';
+import { reasonAgainst } from '../../src/http/change-on-page.js';
 import { authenticateByTokensFile, parseTokens } from '../../src/http/tokens-file.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { words } from '../../src/util/safe-text.js';
 import { namedAccounts } from '../support/accounts.js';
-import { createMemoryJournal } from '../support/caller.js';
+import { newChange } from '../support/changes.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { startServer } from '../support/http-server.js';
-import { callOf } from '../support/planned-call.js';
 
 /** Scopes say which accounts a caller uses over HTTP. */
 
@@ -35,7 +32,7 @@ test('each caller lists, calls and reads its own accounts; another one is like o
   const accounts = namedAccounts(cloud.origin, [{ name: 'prod' }, { name: 'staging' }], 'staging');
   const server = await serveInProcess({
     authenticate,
-    caller: { accounts, journal: createMemoryJournal() },
+    caller: { accounts },
   });
   const call = async (who: string, args: object) => {
     const response = await post(server.url, toolCall('restore_instance', { ...restore, ...args }), bearer(who));
@@ -75,24 +72,12 @@ test.each([
 
 test('whoever decides may use the account of the plan, besides being one who may decide', () => {
   const accounts = namedAccounts('', [{ name: 'prod', confirm: 'approval' }, { name: 'staging' }], 'staging');
-  const plan = {
-    ...{
-      nonce: 'n',
-      digest: 'd',
-      requestKey: 'k',
-      repeats: false,
-      issuedAt: 0,
-      expiresAt: 0,
-      state: 'waiting' as const,
-    },
-    tool: restoreInstance.name,
-    args: { ...restore, account: 'prod' },
-    caller: 'ann',
-    client: 'test',
-    plan: makePlan(callOf(restore)),
-    accept: words('Yes'),
+  const change = {
+    ...newChange({ args: { ...restore, account: 'prod' }, caller: 'ann', personId: 'ann', mode: 'approval' }),
+    ...{ state: 'waiting' as const, madeAt: 0, expiresAt: 0, ageMs: 0, isExpired: false },
   };
-  const reasonFor = (...scopes: string[]) => reasonAgainst(plan, { person: 'eve', mayApprove: true, scopes }, accounts);
+  const reasonFor = (...scopes: string[]) =>
+    reasonAgainst(change, { person: 'eve', personId: 'eve', mayApprove: true, scopes }, accounts);
   expect(reasonFor('cloudops:account:prod')).toBeUndefined();
   for (const scopes of [[], ['cloudops:account:staging'], ['cloudops:account:none']])
     expect(reasonFor(...scopes)?.text).toBe('You have no access to the account of this change.');

@@ -3,16 +3,23 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { approveScope } from '../../src/calls/policy.js';
+import type { Changes } from '../../src/changes/change.js';
 import { signInByToken } from '../../src/http/sign-in.js';
-import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { textInUtc } from '../../src/mcp/views/contract/read-fields.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createSeal } from '../../src/util/seal.js';
 import { namedAccounts } from '../support/accounts.js';
-import { browserOf, type Decisions, type DecisionsSetup, serveDecisions, stateKey } from '../support/decisions.js';
+import { newChange } from '../support/changes.js';
+import {
+  browserOf,
+  type Decisions,
+  type DecisionsSetup,
+  restore,
+  serveDecisions,
+  stateKey,
+} from '../support/decisions.js';
 import { message, post } from '../support/http-in-process.js';
-import { endingOf, intentAt } from '../support/journal.js';
-import { keptPlanAt } from '../support/kept-plan.js';
 
 /** The page for decisions, with people who may decide and people who may not. */
 
@@ -23,14 +30,15 @@ const start = async (setup: DecisionsSetup = {}) => {
 };
 afterEach(() => served.close());
 
-/** A plan of alice's that waits, and its nonce. */
-async function waiting({ ask, pass }: Decisions, args: object = {}, token = 'alice') {
-  const answer = await ask(args, token);
-  expect(answer).toMatchObject({ outcome: 'waiting' });
+/** A plan of alice's that waits, as its ID. */
+async function waiting({ ask, pass }: Decisions, args: object = {}, token = 'alice'): Promise<string> {
+  const { outcome, changeId, decideAt } = await ask(args, token);
+  expect([outcome, decideAt]).toEqual(['waiting', `${served.publicUrl}/decisions/${changeId}/`]);
   pass(3000);
-  const nonce = /\/decisions\/([0-9a-f]{16})\/$/.exec(String(answer.decideAt))?.[1] ?? '';
-  return { nonce, planId: String(answer.planId) };
+  return String(changeId);
 }
+/** All changes, newest first. */
+const changes = () => served.store.newest({ limit: 50 });
 const signedIn = async (token = 'bob') => {
   const browser = browserOf(served);
   expect((await browser.signIn(token)).status).toBe(303);
@@ -43,26 +51,26 @@ const clicks = () => served.callerLogged.filter(({ event }) => event === 'decisi
 
 describe('approval', () => {
   test('somebody else signs in, sees the plan and agrees; the agent gets the answer, the journal both names', async () => {
-    const { ask, requests, journal } = await start();
-    const { nonce, planId } = await waiting(served);
+    const { get, requests } = await start();
+    const id = await waiting(served);
     const browser = browserOf(served);
-    const sent = await browser.get(`/decisions/${nonce}/`);
-    expect([sent.status, sent.headers.get('location')]).toEqual([303, `/decisions/sign-in?plan=${nonce}`]);
-    const signIn = await browser.signIn('bob', `?plan=${nonce}`);
-    expect([signIn.status, signIn.headers.get('location')]).toEqual([303, `/decisions/${nonce}/`]);
+    const sent = await browser.get(`/decisions/${id}/`);
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, `/decisions/sign-in?change=${id}`]);
+    const signIn = await browser.signIn('bob', `?change=${id}`);
+    expect([signIn.status, signIn.headers.get('location')]).toEqual([303, `/decisions/${id}/`]);
     expect(await (await browser.get('/decisions')).text()).toMatch(
       /1 change waits.*wiki.*Asked for by <bdi>&quot;alice&quot;/s,
     );
-    const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
-    const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
-    expect(readProposedChange(shown.result._meta)).toMatchObject({
+    expect(readProposedChange((await browser.shown(id)).result._meta)).toMatchObject({
       accept: 'Create server "wiki" (costs money)',
-      ticket: nonce,
+      ticket: id,
     });
-    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
+    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('accepted');
     expect(await served.metrics()).toContain('cloudops_calls_total{tool="restore_instance",outcome="accepted"} 1');
-    expect(await ask({ planId })).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
-    expect(await journal.list({})).toMatchObject([{ caller: 'alice', approver: 'bob', consent: 'page' }]);
+    expect(await get(id)).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
+    expect(await changes()).toMatchObject([
+      { caller: 'alice', state: 'accepted', decision: { person: 'bob', way: 'page' } },
+    ]);
     expect(await (await browser.get('/decisions')).text()).toMatch(
       /Recently decided.*Accepted.*decided by <bdi>&quot;bob&quot;/s,
     );
@@ -70,15 +78,14 @@ describe('approval', () => {
   });
 
   test('the second person is spoken of as one, and only an auditor learns the name', async () => {
-    const { ask, setTokens } = await start();
+    const { ask, get, setTokens } = await start();
     const asked = await ask();
     expect(JSON.stringify(asked.next)).toContain('somebody other than the user decides there');
-    const { planId } = asked;
-    expect((await ask({ planId })).summary).toContain('somebody other than the user');
+    const id = String(asked.changeId);
+    expect((await get(id)).summary).toContain('somebody other than the user');
     served.pass(3000);
-    const nonce = /\/decisions\/([0-9a-f]{16})\/$/.exec(String(asked.decideAt))?.[1] ?? '';
-    await (await signedIn()).decide(nonce, 'decline', {}, { reason: 'Wrong "size"\nof it' });
-    const declined = await ask({ planId });
+    await (await signedIn()).decide(id, 'decline', {}, { reason: 'Wrong "size"\nof it' });
+    const declined = await get(id);
     expect(declined).toMatchObject({
       code: 'Declined',
       summary: expect.stringContaining('somebody other than the user declined it'),
@@ -87,22 +94,22 @@ describe('approval', () => {
     expect(declined.problems).toContain('the person gave this reason: "Wrong \\"size\\"\\nof it"');
     expect(JSON.stringify(declined)).not.toContain('bob');
     setTokens((text) => text.replace(/^alice \w+$/m, (line) => `${line} cloudops:read cloudops:write cloudops:audit`));
-    expect((await ask({ planId })).notes).toEqual(['"bob" decided on this plan.']);
+    expect((await get(id)).notes).toEqual(['"bob" decided on this plan.']);
   });
 
   test.each(['', 'x'.repeat(201)])('a reason of %j is none', async (reason) => {
     await start();
-    const { nonce } = await waiting(served);
-    expect((await (await signedIn()).decide(nonce, 'decline', {}, { reason })).status).toBe(400);
+    const id = await waiting(served);
+    expect((await (await signedIn()).decide(id, 'decline', {}, { reason })).status).toBe(400);
   });
 
   test('a refusal is told to the agent, and binds', async () => {
-    const { ask, requests } = await start();
-    const { nonce, planId } = await waiting(served);
+    const { get, requests } = await start();
+    const id = await waiting(served);
     const browser = await signedIn();
-    expect(await kindOf(await browser.decide(nonce, 'decline'))).toBe('declined');
-    expect(await ask({ planId })).toMatchObject({ code: 'Declined', mayHaveHappened: false });
-    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('declined');
+    expect(await kindOf(await browser.decide(id, 'decline'))).toBe('declined');
+    expect(await get(id)).toMatchObject({ code: 'Declined', mayHaveHappened: false });
+    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('declined');
     expect(requests).toEqual([]);
   });
 
@@ -112,25 +119,24 @@ describe('approval', () => {
   ])(
     'the first decision (%s) stands: a click on a page that is out of date (%s) changes nothing and learns whose it was',
     async (first, second, kind) => {
-      const { ask, journal, plans } = await start();
-      const { nonce, planId } = await waiting(served);
-      const plan = { tool: 'restore_instance', plan: nonce, caller: 'alice' };
+      const { get, store } = await start();
+      const id = await waiting(served);
+      const change = { tool: 'restore_instance', id, caller: 'alice' };
       const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
-      expect(await kindOf(await bob.decide(nonce, first))).toBe(kind);
-      const before = await plans.find(nonce);
-      const shown = readOutcome(Object(await (await carol.decide(nonce, second)).json())._meta);
+      expect(await kindOf(await bob.decide(id, first))).toBe(kind);
+      const { decision, decidedAt } = (await store.find(id)) ?? {};
+      const shown = readOutcome(Object(await (await carol.decide(id, second)).json())._meta);
       expect(shown?.kind).toBe(kind);
       expect(textInUtc(shown?.earlier ?? '')).toMatch(/^"bob" \w+ this at .*nothing\.$/);
       expect(JSON.stringify(shown)).not.toMatch(/allowRepeat|you did not/);
-      expect(await plans.find(nonce)).toEqual(before);
+      expect(await store.find(id)).toMatchObject({ decision, decidedAt });
       expect(await (await carol.get('/decisions')).text()).toMatch(/decided by <bdi>&quot;bob&quot;/);
       expect(await (await carol.get('/decisions')).text()).not.toContain('decided by <bdi>&quot;carol&quot;');
-      expect((await journal.list({})).map(({ approver }) => approver)).toEqual(['bob']);
-      const { outcome, code } = await ask({ planId });
-      expect(outcome ?? code).toBe(kind === 'accepted' ? 'accepted' : 'Declined');
+      expect((await changes()).map((each) => each.decision?.person)).toEqual(['bob']);
+      expect((await get(id)).outcome).toBe(kind);
       expect(clicks()).toEqual([
-        { ...plan, decision: first, result: 'counted', person: 'bob' },
-        { ...plan, decision: second, result: 'too late', person: 'carol' },
+        { ...change, decision: first, result: 'counted', person: 'bob' },
+        { ...change, decision: second, result: 'too late', person: 'carol' },
       ]);
     },
   );
@@ -140,89 +146,69 @@ describe('approval', () => {
     const second = { diskSize: 200 };
     const listOf = async (browser: Awaited<ReturnType<typeof signedIn>>) => (await browser.get('/decisions')).text();
 
-    test('says first that another one waits, and replaces it in one step, which the journal has', async () => {
-      const { ask, pass, journal, plans } = await start();
-      const { nonce } = await waiting(served, first);
+    test('says first that another one waits, and how to replace it', async () => {
+      const { ask, pass } = await start();
+      const id = await waiting(served, first);
       pass(117_000);
       const answer = await ask(second);
-      const text = 'Another plan for "wiki" waits: disk size 100 GB, asked 2 min ago.';
-      expect(answer.summary).toMatch(new RegExp(`^${text}`));
+      const text = 'Another plan for "wiki" waits (disk size 100 GB), 2 min ago.';
+      expect(answer.summary).toMatch(new RegExp(`^${text.replaceAll(/[()]/g, '.')}`));
       expect(answer.show).toContain(text);
-      const [, replaces] = /replaces: ([\w-]{60})/.exec(String(Object(answer.next).text)) ?? [];
-      const { planId } = answer;
-      expect(await ask({ ...second, planId, replaces })).toMatchObject({ outcome: 'waiting', planId });
-      expect(await plans.find(nonce)).toMatchObject({ state: 'decided', decision: { kind: 'withdrawn' } });
-      expect(await journal.list({})).toMatchObject([{ consent: 'withdrawn', nonce, caller: 'alice' }]);
-      expect((await journal.list({}))[0]?.what).toContain('100 GB');
-      // Asking again changes nothing.
-      expect(await ask({ ...second, planId, replaces })).toMatchObject({ outcome: 'waiting' });
+      expect(Object(answer.next).text).toContain(`with the same arguments and replaces: ${id}.`);
     });
 
-    test('makes the new plan and withdraws the old one in one call', async () => {
-      const { ask, plans } = await start();
-      const { nonce, planId } = await waiting(served, first);
-      const answer = await ask({ ...second, replaces: planId });
+    test('withdraws the old one in the same call, which the journal has', async () => {
+      const { ask, store } = await start();
+      const id = await waiting(served, first);
+      const answer = await ask({ ...second, replaces: id });
       expect(answer).toMatchObject({ outcome: 'waiting', summary: expect.not.stringContaining('Another') });
-      expect(await plans.find(nonce)).toMatchObject({ decision: { kind: 'withdrawn' } });
-      expect((await plans.list()).filter(({ state }) => state === 'waiting')).toHaveLength(1);
+      expect(await store.find(id)).toMatchObject({
+        state: 'withdrawn',
+        decision: { way: 'withdrawn' },
+        caller: 'alice',
+      });
+      expect((await store.find(id))?.what).toContain('100 GB');
+      expect((await store.waiting({})).map((change) => change.id)).toEqual([answer.changeId]);
     });
 
-    test.each(['planOnly', 'withdraw'])('is refused together with %s, and the old one waits', async (argument) => {
-      const { ask, plans } = await start();
-      const { nonce, planId } = await waiting(served, first);
-      const own = argument === 'withdraw' ? { planId: (await waiting(served, second)).planId } : {};
-      const answer = await ask({ ...second, ...own, replaces: planId, [argument]: true });
+    test('is refused together with planOnly, and the old one waits', async () => {
+      const { ask, store } = await start();
+      const id = await waiting(served, first);
+      const answer = await ask({ ...second, replaces: id, planOnly: true });
       expect(answer).toMatchObject({
-        code: 'PlanRefused',
-        problems: [`replaces: does nothing together with ${argument}`],
+        code: 'InvalidArguments',
+        problems: ['replaces: does nothing together with planOnly'],
       });
       expect(Object(answer.next).text).toMatch(/No plan was withdrawn/);
-      expect(await plans.find(nonce)).toMatchObject({ state: 'waiting' });
+      expect(await store.find(id)).toMatchObject({ state: 'waiting' });
     });
 
-    test('is refused for a plan that waits for nobody, with what to do about it', async () => {
-      const { ask } = await start({ confirm: 'plan' });
-      const { planId } = await ask(first);
-      const answer = await ask({ ...second, replaces: planId });
-      expect(answer).toMatchObject({ code: 'PlanRefused', mayHaveHappened: false });
-      expect(Object(answer.next).text).toMatch(/^Call without replaces\..* withdraw: true\.$/);
-      expect(await ask({ ...first, planId, withdraw: true })).toMatchObject({ outcome: 'withdrawn' });
-      expect(await ask({ ...first, planId })).toMatchObject({ code: 'Withdrawn' });
-    });
-
-    test('is refused with the planId that is at fault', async () => {
-      const { ask } = await start();
-      const answer = await ask({ ...second, replaces: 'x'.repeat(60) });
-      expect(answer.problems).toEqual(['replaces: this server did not issue the planId, or it was altered']);
-      expect(Object(answer.next).text).not.toMatch(/to get a new plan/);
-    });
-
-    test.each(['accept', 'decline'])('is not made if the old one was decided meanwhile (%s)', async (decision) => {
-      const { ask, plans, requests } = await start();
-      const { nonce, planId } = await waiting(served, first);
-      await (await signedIn()).decide(nonce, decision);
-      const answer = await ask({ ...second, replaces: planId });
-      const summary = expect.stringMatching(new RegExp(`decided meanwhile: somebody ${decision}e?d this at 20`));
-      expect(answer).toMatchObject({ code: 'AlreadyDecided', summary });
-      expect(await plans.list()).toHaveLength(1);
+    test.each(['accept', 'decline'])('is a new plan if the old one was decided meanwhile (%s)', async (decision) => {
+      const { ask, store, requests } = await start();
+      const id = await waiting(served, first);
+      await (await signedIn()).decide(id, decision);
+      expect(await ask({ ...second, replaces: id })).toMatchObject({ outcome: 'waiting' });
+      expect((await store.find(id))?.state).toBe(`${decision}${decision === 'accept' ? 'ed' : 'd'}`);
       expect(requests).toHaveLength(decision === 'accept' ? 1 : 0);
     });
 
     test.each([
       ['of another caller', {}, 'mallory'],
-      ['that was made up', { replaces: 'x'.repeat(60) }, 'alice'],
+      ['that was made up', { replaces: 'x'.repeat(22) }, 'alice'],
     ])('replaces no plan %s', async (_what, given, token) => {
-      const { ask, plans } = await start();
-      const { planId } = await waiting(served, first);
-      expect(await ask({ ...second, replaces: planId, ...given }, token)).toMatchObject({ code: 'PlanRefused' });
-      expect((await plans.list()).map(({ state }) => state)).toEqual(['waiting']);
+      const { ask } = await start();
+      const id = await waiting(served, first);
+      expect(await ask({ ...second, replaces: id, ...given }, token)).toMatchObject({
+        code: 'InvalidArguments',
+        problems: ['replaces: there is no such change of this caller'],
+      });
+      expect((await changes()).map(({ state }) => state)).toEqual(['waiting']);
     });
 
-    test('is none of another caller, account or thing: the agent is told of no other plan', async () => {
+    test('is none of another caller: the agent is told of no other plan', async () => {
       const { ask } = await start();
       await waiting(served, first);
-      for (const answer of [await ask(second, 'mallory'), await ask({ ...second, instanceId: 'blog' })])
-        expect(answer.summary).not.toContain('Another');
+      expect((await ask(second, 'mallory')).summary).not.toContain('Another');
     });
 
     test('stands beside the older one in the list, and each page tells of the other, also after one was accepted', async () => {
@@ -234,79 +220,64 @@ describe('approval', () => {
       const bob = await signedIn();
       const list = await listOf(bob);
       expect(list.match(/Older: a newer plan waits/g)).toHaveLength(1);
-      const orderOf = (nonce: string) => list.indexOf(nonce);
-      expect(orderOf(newer.nonce)).toBeGreaterThan(orderOf(older.nonce));
-      expect(list.slice(orderOf(older.nonce), orderOf(newer.nonce))).not.toContain('blog');
-      const warningsOn = async (nonce: string) => {
-        const proof = { origin: served.publicUrl, 'x-csrf-token': await bob.csrfOf(nonce) };
-        const shown = Object(await (await bob.json(`/decisions/${nonce}/call`, {}, proof)).json());
-        return textInUtc(readProposedChange(shown.result._meta)?.warnings[0] ?? '');
-      };
-      expect(await warningsOn(older.nonce)).toMatch(
-        /^A newer plan for "wiki" waits: disk size 200 GB, asked \d+ s ago\.$/,
-      );
-      expect(await warningsOn(newer.nonce)).toMatch(
-        /^Another plan for "wiki" waits: disk size 100 GB, asked \d+ s ago\.$/,
-      );
-      expect(await kindOf(await bob.decide(older.nonce, 'accept'))).toBe('accepted');
-      expect(await warningsOn(newer.nonce)).toMatch(
-        /^Another plan for "wiki" was accepted: disk size 100 GB\. "bob" accepted/,
+      expect(list.indexOf(newer)).toBeGreaterThan(list.indexOf(older));
+      expect(list.slice(list.indexOf(older), list.indexOf(newer))).not.toContain('blog');
+      const warningsOn = async (id: string) =>
+        textInUtc(readProposedChange((await bob.shown(id)).result._meta)?.warnings[0] ?? '');
+      expect(await warningsOn(older)).toMatch(/^Another plan for "wiki" waits \(disk size 200 GB\), \d+ s ago\.$/);
+      expect(await warningsOn(newer)).toMatch(/^Another plan for "wiki" waits \(disk size 100 GB\), \d+ s ago\.$/);
+      expect(await kindOf(await bob.decide(older, 'accept'))).toBe('accepted');
+      expect(await warningsOn(newer)).toMatch(
+        /^Another plan for "wiki" was accepted \(disk size 100 GB\), \d+ s ago\.$/,
       );
       expect(await listOf(bob)).toContain('Another plan was accepted');
       // The remark is no part of what a decision is bound to.
-      expect(await kindOf(await bob.decide(newer.nonce, 'accept'))).toBe('accepted');
+      expect(await kindOf(await bob.decide(newer, 'accept'))).toBe('accepted');
     });
   });
 
   test('a click that was on its way when somebody else decided stores nobody either', async () => {
-    const { plans } = await start();
-    const { nonce } = await waiting(served);
+    const { store } = await start();
+    const id = await waiting(served);
     const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
     // Carol's click has read the plan before it was decided.
-    const plan = await plans.find(nonce);
-    expect(await kindOf(await bob.decide(nonce, 'accept'))).toBe('accepted');
-    vi.spyOn(plans, 'find').mockResolvedValueOnce(plan).mockResolvedValueOnce(plan);
-    expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('accepted');
-    expect((await plans.find(nonce))?.decision).toMatchObject({ kind: 'accepted', person: 'bob' });
+    const plan = await store.find(id);
+    expect(await kindOf(await bob.decide(id, 'accept'))).toBe('accepted');
+    vi.spyOn(store, 'find').mockResolvedValueOnce(plan).mockResolvedValueOnce(plan);
+    expect(await kindOf(await carol.decide(id, 'accept'))).toBe('accepted');
+    expect((await store.find(id))?.decision).toMatchObject({ kind: 'approved', person: 'bob' });
     expect(clicks()).toMatchObject([
       { person: 'bob', result: 'counted' },
       { person: 'carol', result: 'too late' },
     ]);
   });
 
-  test('an accepted plan whose server was killed is under way, and unknown once the journal says so', async () => {
+  test('a change whose server was killed is under way, and unknown once its end was found', async () => {
     // Opening the page never waits.
-    const { plans, journal, now } = await start({ statusWaitMs: 600_000 });
-    const { nonce } = await waiting(served);
+    const { store } = await start({ statusWaitMs: 600_000 });
+    const id = await waiting(served);
     const carol = await signedIn('carol');
-    const { requestKey = '' } = (await plans.find(nonce)) ?? {};
-    const intent = intentAt(now().getTime(), { digest: requestKey, nonce, caller: 'alice', approver: 'bob' });
-    await plans.claim(nonce, { kind: 'accepted', person: 'bob', at: now().getTime() });
-    await journal.begin(intent, { allowRepeat: false });
+    await store.decide(id, { kind: 'approved', way: 'page', person: 'bob' });
+    await store.begin(id, { ifUnknown: {} });
 
-    const opened = async () => {
-      const headers = { origin: served.publicUrl, 'x-csrf-token': await carol.csrfOf(nonce) };
-      const { result } = Object(await (await carol.json(`/decisions/${nonce}/call`, {}, headers)).json());
-      return { ...result.structuredContent, shown: readOutcome(result._meta) };
-    };
-    const sentence = 'The outcome of this change is not known yet.';
+    const opened = async () => readOutcome((await carol.shown(id)).result._meta);
     const before = await opened();
-    expect(before).toMatchObject({ code: 'AlreadyDecided', summary: sentence, shown: { kind: 'used', sentence } });
-    expect(textInUtc(before.shown?.earlier ?? '')).toMatch(/^"bob" accepted this at/);
-
-    await journal.tryEnd(endingOf(now().getTime(), intent.id, 'unknown'));
-    served.pass(10_000);
-    expect((await opened()).shown).toMatchObject({ kind: 'unknown', isOfPlan: true });
-    // The list shows what the plan's server stored, which had no time to store an outcome.
+    expect(before).toMatchObject({ kind: 'used', sentence: 'The outcome of this change is not known yet.' });
+    expect(textInUtc(before?.earlier ?? '')).toMatch(/^"bob" accepted this at/);
     expect(await (await carol.get('/decisions')).text()).toContain('>No outcome yet<');
-    expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('unknown');
+    expect(await kindOf(await carol.decide(id, 'accept'))).toBe('used');
+
+    await store.end(id, 'unknown', {});
+    expect(await opened()).toMatchObject({ kind: 'unknown', isOfPlan: true });
+    expect(await (await carol.get('/decisions')).text()).toContain('>Outcome unknown<');
+    expect(await kindOf(await carol.decide(id, 'accept'))).toBe('unknown');
   });
 
   test('of two people at once, one decides', async () => {
     const { requests } = await start();
-    const { nonce } = await waiting(served);
+    const id = await waiting(served);
     const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
-    const kinds = await Promise.all([bob, carol].map(async (one) => kindOf(await one.decide(nonce, 'accept'))));
+    const kinds = await Promise.all([bob, carol].map(async (one) => kindOf(await one.decide(id, 'accept'))));
     // The second person learns the outcome, or that it is not known yet.
     expect(kinds).toContain('accepted');
     for (const kind of kinds) expect(['accepted', 'used']).toContain(kind);
@@ -316,169 +287,195 @@ describe('approval', () => {
   test.each(['accept', 'decline'])(
     'of a decision (%s) and its caller taking the plan back at once, one counts',
     async (decision) => {
-      const { ask, requests } = await start();
-      const { nonce, planId } = await waiting(served);
+      const { get, withdraw, requests } = await start();
+      const id = await waiting(served);
       const browser = await signedIn();
-      await Promise.all([browser.decide(nonce, decision), ask({ planId, withdraw: true })]);
-      const { outcome, code } = await ask({ planId });
-      expect([['accepted'], ['Declined'], ['Withdrawn']]).toContainEqual([outcome ?? code]);
+      await Promise.all([browser.decide(id, decision), withdraw(id)]);
+      const { outcome } = await get(id);
+      expect(['accepted', 'declined', 'withdrawn']).toContain(outcome);
       expect(requests).toHaveLength(outcome === 'accepted' ? 1 : 0);
     },
   );
 
   test('a plan is taken back by its caller alone', async () => {
-    const { ask } = await start();
-    const { planId } = await waiting(served);
-    expect(await ask({ planId, withdraw: true }, 'mallory')).toMatchObject({ code: 'PlanRefused' });
-    expect(await ask({ planId, withdraw: true, instanceId: 'other' })).toMatchObject({ code: 'PlanRefused' });
-    expect(await ask({ planId })).toMatchObject({ outcome: 'waiting' });
+    const { get, withdraw } = await start();
+    const id = await waiting(served);
+    expect(await withdraw(id, 'mallory')).toMatchObject({ code: 'UnknownChange' });
+    expect(await get(id)).toMatchObject({ outcome: 'waiting' });
+    expect(await withdraw(id)).toMatchObject({ outcome: 'withdrawn' });
   });
 
   test('what the policy forbids by now is not sent, and the agent learns why', async () => {
-    const { ask, requests, setTokens } = await start();
-    const { nonce, planId } = await waiting(served);
+    const { get, requests, setTokens } = await start();
+    const id = await waiting(served);
     const browser = await signedIn();
     setTokens((text) => text.replace(/^alice \w+$/m, (line) => `${line} cloudops:read`));
-    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('refused');
-    expect(clicks()).toMatchObject([{ decision: 'accept', result: 'refused' }]);
-    // A look at the plan, and a click that comes too late, get the outcome of the plan, while the call of the plan is still forbidden.
+    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('refused');
+    expect(clicks()).toMatchObject([{ decision: 'accept', result: 'counted' }]);
+    // A look at the change, and a click that comes too late, get its outcome.
     const ended = { kind: 'refused', code: 'NotAllowed', isOfPlan: true };
     for (const decision of ['look', 'accept'])
-      expect(await outcomeOf(await browser.decide(nonce, decision))).toMatchObject(ended);
+      expect(await outcomeOf(await browser.decide(id, decision))).toMatchObject(ended);
     setTokens((text) => text.replace(' cloudops:read', ''));
-    expect(await ask({ planId })).toMatchObject({ code: 'NotAllowed' });
-    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('refused');
+    expect(await get(id)).toMatchObject({ code: 'NotAllowed' });
+    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('refused');
     expect(requests).toEqual([]);
   });
 
   test('the reason for a decline is kept, even if the policy forbids the change by now', async () => {
-    const { setTokens, plans } = await start();
-    const { nonce } = await waiting(served);
+    const { setTokens, store } = await start();
+    const id = await waiting(served);
     const browser = await signedIn();
     setTokens((text) => text.replace(/^alice \w+$/m, (line) => `${line} cloudops:read`));
-    await browser.decide(nonce, 'decline', {}, { reason: 'too large' });
-    expect((await plans.find(nonce))?.decision).toMatchObject({ kind: 'declined', person: 'bob', reason: 'too large' });
+    await browser.decide(id, 'decline', {}, { reason: 'too large' });
+    expect((await store.find(id))?.decision).toMatchObject({ kind: 'declined', person: 'bob', reason: 'too large' });
   });
 
   test('a caller who is gone by now has nothing carried out', async () => {
     const { requests, setTokens } = await start();
-    const { nonce } = await waiting(served);
+    const id = await waiting(served);
     const browser = await signedIn();
     setTokens((text) => text.replace(/^alice.*$/m, '#'));
-    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('refused');
-    expect(clicks()).toMatchObject([{ decision: 'accept', result: 'refused' }]);
+    expect(await outcomeOf(await browser.decide(id, 'accept'))).toMatchObject({ kind: 'refused', code: 'NotAllowed' });
+    expect((await changes()).map(({ state }) => state)).toEqual(['not sent']);
     expect(requests).toEqual([]);
   });
 
   test('a caller who cannot be looked up now is not taken for gone, and the next click decides', async () => {
-    const principal = { name: 'bob', scopes: [approveScope] };
+    const principal = { name: 'bob', personId: 'bob', scopes: [approveScope] };
     const authenticate = async () => ({ kind: 'authenticated', principal }) as const;
-    const { requests, setTokensReadable, setTokens, plans } = await start({
+    const { requests, setTokensReadable, setTokens, store } = await start({
       signIn: signInByToken(authenticate, () => new Date()),
     });
-    const { nonce } = await waiting(served);
+    const id = await waiting(served);
     const browser = await signedIn();
     setTokensReadable(false);
     for (const decision of ['accept', 'decline']) {
-      const outcome = await outcomeOf(await browser.decide(nonce, decision));
+      const outcome = await outcomeOf(await browser.decide(id, decision));
       const sentence = 'The caller of this change cannot be verified now, so this click decided nothing.';
       expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
       expect(outcome).not.toHaveProperty('isOfPlan');
-      const click = { decision, result: 'not counted', person: 'bob', caller: 'alice', plan: nonce };
+      const click = { decision, result: 'not counted', person: 'bob', caller: 'alice', id };
       expect(clicks().at(-1)).toMatchObject(click);
     }
-    expect((await plans.find(nonce))?.state).toBe('waiting');
+    expect((await store.find(id))?.state).toBe('waiting');
     setTokensReadable(true);
-    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
+    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('accepted');
     expect(requests).toHaveLength(1);
     // The plan is decided now, so a click gets its outcome, whether its caller can be looked up or is gone.
     setTokensReadable(false);
     const ended = { kind: 'accepted', isOfPlan: true, earlier: expect.anything() };
-    expect(await outcomeOf(await browser.decide(nonce, 'accept'))).toMatchObject(ended);
+    expect(await outcomeOf(await browser.decide(id, 'accept'))).toMatchObject(ended);
     setTokensReadable(true);
     setTokens((text) => text.replace(/^alice.*$/m, '#'));
-    expect(await outcomeOf(await browser.decide(nonce, 'accept'))).toMatchObject(ended);
+    expect(await outcomeOf(await browser.decide(id, 'accept'))).toMatchObject(ended);
     expect(requests).toHaveLength(1);
   });
 
   test('a click whose person cannot be verified now is told that it decided nothing, and the next click decides', async () => {
-    const { requests, setTokensReadable, plans } = await start();
-    const { nonce } = await waiting(served);
+    const { requests, setTokensReadable, store } = await start();
+    const id = await waiting(served);
     const browser = await signedIn();
-    const proof = { 'x-csrf-token': await browser.csrfOf(nonce) };
+    const proof = { 'x-csrf-token': await browser.csrfOf(id) };
     setTokensReadable(false);
-    const outcome = await outcomeOf(await browser.decide(nonce, 'accept', proof));
+    const outcome = await outcomeOf(await browser.decide(id, 'accept', proof));
     const sentence = 'Your sign-in cannot be verified now, so this click decided nothing.';
     expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
-    expect((await plans.find(nonce))?.state).toBe('waiting');
+    expect((await store.find(id))?.state).toBe('waiting');
     // The requests for the page, with its proof, and for the click.
     expect(await served.metrics()).toContain('cloudops_refused_requests_total{reason="tokens file"} 2');
     setTokensReadable(true);
-    expect(await kindOf(await browser.decide(nonce, 'accept', proof))).toBe('accepted');
+    expect(await kindOf(await browser.decide(id, 'accept', proof))).toBe('accepted');
     expect(requests).toHaveLength(1);
   });
 
   test('a click while the plans cannot be read is told that it decided nothing, and the next click decides', async () => {
-    const store = createMemoryPlanStore();
     let isReadable = true;
-    const find: typeof store.find = async (nonce) => {
-      if (!isReadable) throw new Error('ECONNREFUSED');
-      return store.find(nonce);
-    };
-    const { requests } = await start({ planStore: { ...store, find } });
-    const { nonce } = await waiting(served);
+    const wrapStore = (store: Changes): Changes => ({
+      ...store,
+      find: async (id) => {
+        if (!isReadable) throw new Error('ECONNREFUSED');
+        return store.find(id);
+      },
+    });
+    const { requests } = await start({ wrapStore });
+    const id = await waiting(served);
     const browser = await signedIn();
-    const proof = { 'x-csrf-token': await browser.csrfOf(nonce) };
+    const proof = { 'x-csrf-token': await browser.csrfOf(id) };
     isReadable = false;
-    const outcome = await outcomeOf(await browser.decide(nonce, 'accept', proof));
+    const outcome = await outcomeOf(await browser.decide(id, 'accept', proof));
     const sentence = 'The plans cannot be read now, so this click decided nothing.';
     expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
-    expect((await browser.get(`/decisions/${nonce}/`)).status).toBe(503);
+    expect((await browser.get(`/decisions/${id}/`)).status).toBe(503);
     isReadable = true;
-    expect(await kindOf(await browser.decide(nonce, 'accept', proof))).toBe('accepted');
+    expect(await kindOf(await browser.decide(id, 'accept', proof))).toBe('accepted');
     expect(requests).toHaveLength(1);
   });
 
   test('a plan that has expired is gone', async () => {
     const { pass, requests } = await start();
-    const { nonce } = await waiting(served);
+    const id = await waiting(served);
     const browser = await signedIn();
-    const proof = await browser.csrfOf(nonce);
+    const proof = await browser.csrfOf(id);
     pass(7 * 3_600_000);
     pass(17 * 3_600_000);
     await browser.signIn('bob');
-    expect((await browser.decide(nonce, 'accept', { 'x-csrf-token': proof })).status).toBe(404);
-    expect((await browser.get(`/decisions/${nonce}/`)).status).toBe(404);
+    expect((await browser.decide(id, 'accept', { 'x-csrf-token': proof })).status).toBe(404);
+    expect((await browser.get(`/decisions/${id}/`)).status).toBe(404);
     expect(requests).toEqual([]);
   });
 });
 
-test('the link to the next plan visits all plans of one millisecond, in whatever order the store lists them', async () => {
-  const store = createMemoryPlanStore();
-  let lists = 0;
-  const list = async () => {
-    lists += 1;
-    const stored = await store.list();
-    return lists % 2 === 0 ? stored : stored.toReversed();
-  };
-  const { plans, now } = await start({ planStore: { ...store, list } });
-  const nonces = ['a', 'b', 'c'].map((digit) => digit.repeat(16));
-  const issuedAt = now().getTime();
-  for (const nonce of nonces) await plans.add(keptPlanAt(issuedAt, { nonce, caller: 'alice' }));
+describe('the second person is another person', () => {
+  test.each([
+    ['whose name differs in this client, but who is the caller', 'pairwise-7', 'alice', 403],
+    ['whose token lacks the claim', 'bob', undefined, 403],
+    ['who is somebody else, although an issuer names both alike', 'alice', 'bob', 200],
+  ])('a person %s', async (_who, name, personId, status) => {
+    const principal = { name, personId, scopes: [approveScope] };
+    const authenticate = async () => ({ kind: 'authenticated', principal }) as const;
+    const { store, requests } = await start({ signIn: signInByToken(authenticate, () => new Date()) });
+    const id = await waiting(served);
+    const browser = await signedIn();
+    expect((await browser.get(`/decisions/${id}/`)).status).toBe(status);
+    const csrf = /name="csrf" value="([^"]+)"/.exec(await (await browser.get('/decisions')).text())?.[1] ?? '';
+    await browser.decide(id, 'accept', { 'x-csrf-token': csrf });
+    expect((await store.find(id))?.state).toBe(status === 200 ? 'accepted' : 'waiting');
+    expect(requests).toHaveLength(status === 200 ? 1 : 0);
+  });
+
+  test('a caller whose token lacks the claim is told so at once', async () => {
+    await start();
+    const principal = { name: 'alice', scopes: ['cloudops:read', 'cloudops:write'] };
+    const refused = await served.caller.call(restoreInstance, restore, { principal });
+    expect(refused).toMatchObject({ ok: false, failure: { code: 'NeedsHuman' } });
+    expect(refused.text).toContain('CLOUDOPS_HTTP_PERSON_CLAIM');
+  });
+});
+
+test('the link to the next change visits all changes, in the order of their requests', async () => {
+  const { store } = await start();
+  const options = { byForm: false, byClick: false, onPage: true, byConfirmation: false };
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const change = newChange({ caller: 'alice', personId: 'alice', mode: 'approval', options });
+    await store.add(change, { lifetimeMs: 60_000 });
+    ids.push(change.id);
+  }
   const browser = await signedIn();
   const visited: string[] = [];
-  for (let at = `/decisions/${nonces[0]}/`; visited.length < 4; ) {
+  for (let at = `/decisions/${ids[0]}/`; visited.length < 4; ) {
     visited.push(at.replaceAll(/\/|decisions/g, ''));
     at = (await browser.get(`${at}next`)).headers.get('location') ?? '';
   }
-  expect(visited).toEqual([...nonces, nonces[0]]);
+  expect(visited.toSorted()).toEqual([...ids, ids[0]].toSorted());
 });
 
 describe('who may not decide', () => {
-  let nonce: string;
+  let id: string;
   beforeEach(async () => {
     await start();
-    ({ nonce } = await waiting(served));
+    id = await waiting(served);
   });
   afterEach(() => expect(served.requests).toEqual([]));
 
@@ -499,12 +496,11 @@ describe('who may not decide', () => {
   });
 
   test('curl with the link gets the sign-in, and its POST nothing', async () => {
-    for (const path of ['', '/', `/${nonce}`, `/${nonce}/`])
+    for (const path of ['', '/', `/${id}`, `/${id}/`])
       expect((await browserOf(served).get(`/decisions${path}`)).headers.get('location')).toContain(
         '/decisions/sign-in',
       );
-    for (const part of ['call', 'tool'])
-      expect((await browserOf(served).decide(nonce, 'accept')).status, part).toBe(401);
+    for (const part of ['call', 'tool']) expect((await browserOf(served).decide(id, 'accept')).status, part).toBe(401);
   });
 
   const headers: readonly (readonly [string, Record<string, string>, number])[] = [
@@ -520,27 +516,27 @@ describe('who may not decide', () => {
   ];
   test.each(headers)('a click %s is refused', async (_what, changed, status) => {
     const browser = await signedIn();
-    expect((await browser.decide(nonce, 'accept', changed)).status).toBe(status);
+    expect((await browser.decide(id, 'accept', changed)).status).toBe(status);
   });
 
   test.each([
-    ['of another plan', { name: 'decide_change', arguments: { ticket: '0'.repeat(16), decision: 'accept' } }],
-    ['of another tool', { name: 'restore_instance', arguments: { ticket: 'NONCE', decision: 'accept' } }],
-    ['without a decision', { name: 'decide_change', arguments: { ticket: 'NONCE' } }],
-    ['that is none', { name: 'decide_change', arguments: { ticket: 'NONCE', decision: 'yes' } }],
-    ['with more', { name: 'decide_change', arguments: { ticket: 'NONCE', decision: 'accept', planId: 'x' } }],
+    ['of another plan', { name: 'decide_change', arguments: { ticket: '0'.repeat(22), decision: 'accept' } }],
+    ['of another tool', { name: 'restore_instance', arguments: { ticket: 'ID', decision: 'accept' } }],
+    ['without a decision', { name: 'decide_change', arguments: { ticket: 'ID' } }],
+    ['that is none', { name: 'decide_change', arguments: { ticket: 'ID', decision: 'yes' } }],
+    ['with more', { name: 'decide_change', arguments: { ticket: 'ID', decision: 'accept', changeId: 'x' } }],
     ['that is a list', []],
   ])('a click %s is refused', async (_what, body) => {
     const browser = await signedIn();
-    const proof = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
-    const given = JSON.parse(JSON.stringify(body).replaceAll('NONCE', nonce));
-    expect((await browser.json(`/decisions/${nonce}/tool`, given, proof)).status).toBe(400);
+    const proof = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(id) };
+    const given = JSON.parse(JSON.stringify(body).replaceAll('ID', id));
+    expect((await browser.json(`/decisions/${id}/tool`, given, proof)).status).toBe(400);
   });
 
   test('the proof of one session is none for another', async () => {
     const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
-    const proof = await bob.csrfOf(nonce);
-    expect((await carol.decide(nonce, 'accept', { 'x-csrf-token': proof })).status).toBe(403);
+    const proof = await bob.csrfOf(id);
+    expect((await carol.decide(id, 'accept', { 'x-csrf-token': proof })).status).toBe(403);
   });
 
   test('a session ends after eight hours, with the token, and with a change of its scopes', async () => {
@@ -550,16 +546,16 @@ describe('who may not decide', () => {
       () => served.setTokens((text) => text.replace(/^bob.*$/m, '#')),
     ]) {
       const browser = await signedIn();
-      const proof = await browser.csrfOf(nonce);
+      const proof = await browser.csrfOf(id);
       end();
-      expect((await browser.decide(nonce, 'accept', { 'x-csrf-token': proof })).status).toBe(401);
+      expect((await browser.decide(id, 'accept', { 'x-csrf-token': proof })).status).toBe(401);
       served.setTokens((text) => text.replace('cloudops:read', 'cloudops:approve'));
     }
   });
 
   test('a session goes on after a moment in which the tokens file could not be read, and nobody signs in meanwhile', async () => {
     let isReadable = true;
-    const principal = { name: 'bob', scopes: [approveScope] };
+    const principal = { name: 'bob', personId: 'bob', scopes: [approveScope] };
     const authenticate = async () =>
       isReadable
         ? ({ kind: 'authenticated', principal } as const)
@@ -644,11 +640,11 @@ describe('who may not decide', () => {
 
 test('pages are kept and framed by nobody, and their cookie is for this host and its own pages', async () => {
   await start();
-  const { nonce } = await waiting(served);
+  const id = await waiting(served);
   const browser = browserOf(served);
   const [cookie = ''] = (await browser.signIn('bob')).headers.getSetCookie();
   expect(cookie).toMatch(/^__Host-[\w-]+=[\w-]+; Max-Age=\d+; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
-  for (const path of ['/decisions', '/decisions/sign-in', `/decisions/${nonce}/`]) {
+  for (const path of ['/decisions', '/decisions/sign-in', `/decisions/${id}/`]) {
     const { headers } = await browser.get(path);
     expect(headers.get('content-security-policy'), path).toContain("frame-ancestors 'none'");
     expect([headers.get('cache-control'), headers.get('x-frame-options')], path).toEqual(['no-store', 'DENY']);
@@ -665,8 +661,8 @@ test('the answer to HEAD does not say that the page is empty', async () => {
 
 test('the view is sandboxed, and framed by our own page only', async () => {
   await start();
-  const { nonce } = await waiting(served);
-  const { headers } = await browserOf(served).get(`/decisions/${nonce}/view`);
+  const id = await waiting(served);
+  const { headers } = await browserOf(served).get(`/decisions/${id}/view`);
   expect(headers.get('content-security-policy')).toBe("sandbox allow-scripts; frame-ancestors 'self'");
   expect(headers.get('x-content-type-options')).toBe('nosniff');
 });
@@ -679,13 +675,13 @@ test('the list lets in its own script, by its hash, and no other', async () => {
   expect(response.headers.get('content-security-policy')).toContain(`; script-src 'sha256-${hash}'; `);
 });
 
-test.each(['list', 'find'] as const)(
+test.each(['waiting', 'find'] as const)(
   'a store that cannot %s plans is said on a page, with when to try again and nothing of the error',
   async (name) => {
     await start();
     const browser = await signedIn();
-    vi.spyOn(served.plans, name).mockRejectedValue(new Error('the path /secret is gone'));
-    const answer = await browser.get(name === 'list' ? '/decisions' : `/decisions/${'0'.repeat(16)}/`);
+    vi.spyOn(served.store, name).mockRejectedValue(new Error('the path /secret is gone'));
+    const answer = await browser.get(name === 'waiting' ? '/decisions' : `/decisions/${'0'.repeat(22)}/`);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
     const text = await answer.text();
     expect(text).toContain('<h1>The plans cannot be read</h1>');
@@ -695,7 +691,7 @@ test.each(['list', 'find'] as const)(
 
 test('strangers whose forms never end leave room for people', async () => {
   await start();
-  const { nonce } = await waiting(served);
+  const id = await waiting(served);
   const browser = await signedIn();
   const head = `Host: 127.0.0.1\r\nOrigin: ${served.publicUrl}\r\nContent-Length: 8000`;
   const sockets: Socket[] = [];
@@ -713,7 +709,7 @@ test('strangers whose forms never end leave room for people', async () => {
     await delay(100);
   }
   expect((await browserOf(served).signIn('carol')).status).toBe(303);
-  expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
+  expect(await kindOf(await browser.decide(id, 'accept'))).toBe('accepted');
   // The forms must not use up the connections of one proxy either.
   await vi.waitFor(() => expect(sockets.length - ended).toBeLessThanOrEqual(64), 5000);
   for (const socket of sockets) socket.destroy();
@@ -739,14 +735,13 @@ test('text of an agent cannot become HTML', async () => {
 
 describe.each(['ask', 'human'] as const)('%s', (confirm) => {
   test('a plan has the link, and somebody who approves may decide', async () => {
-    const { ask, requests } = await start({ confirm });
+    const { ask, get, requests } = await start({ confirm });
     const answer = await ask();
     expect(answer).toMatchObject({ decideAt: expect.stringContaining('/decisions/') });
     served.pass(3000);
-    const [plan] = await served.plans.list();
     const browser = await signedIn();
-    expect(await kindOf(await browser.decide(plan?.nonce ?? '', 'accept'))).toBe('accepted');
-    expect(await ask({ planId: answer.planId })).toMatchObject({ outcome: 'accepted' });
+    expect(await kindOf(await browser.decide(String(answer.changeId), 'accept'))).toBe('accepted');
+    expect(await get(answer.changeId)).toMatchObject({ outcome: 'accepted' });
     expect(requests).toHaveLength(1);
   });
 });
@@ -771,17 +766,17 @@ describe('with accounts that have names', () => {
 
   test('a person decides on changes of accounts that they may use, and sees no others', async () => {
     const { requests } = await setUp();
-    const { nonce } = await waiting(served);
+    const id = await waiting(served);
     const bob = await signedIn('bob');
-    expect((await bob.get(`/decisions/${nonce}/`)).status).toBe(404);
+    expect((await bob.get(`/decisions/${id}/`)).status).toBe(404);
     expect(await (await bob.get('/decisions')).text()).not.toContain('wiki');
-    expect((await bob.decide(nonce, 'accept')).status).toBe(404);
+    expect((await bob.decide(id, 'accept')).status).toBe(404);
     expect(requests).toEqual([]);
     const carol = await signedIn('carol');
     expect(await (await carol.get('/decisions')).text()).toMatch(
       /account <bdi>&quot;prod&quot;.*Asked for by <bdi>&quot;alice&quot;/s,
     );
-    expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('accepted');
+    expect(await kindOf(await carol.decide(id, 'accept'))).toBe('accepted');
     expect(requests).toHaveLength(1);
   });
 });

@@ -26,12 +26,16 @@ const log = () => undefined;
 /** Authenticates with keys that are fetched on demand. Pauses take no time. */
 function authenticateBy(
   issuer: string,
-  changes: Partial<Pick<IssuerOptions & IssuerKeysOptions, 'now' | 'log' | 'sleep' | 'scopeClaim'>> = {},
+  changes: Partial<
+    Pick<IssuerOptions & IssuerKeysOptions, 'now' | 'log' | 'sleep' | 'scopeClaim' | 'personClaim'>
+  > = {},
 ) {
   const options = { issuer, audience, now, log, httpClient, sleep: async () => undefined, ...changes };
   return authenticateByIssuer({ ...options, keys: createIssuerKeys(options) });
 }
 
+/** The tools of changes, of which `confirm_change` is not listed in this mode. */
+const ofChanges = ['get_change', 'withdraw_change'];
 const toolNames = async (response: Response) =>
   ((await answerOf(response)).result?.tools as { name: string }[] | undefined)?.map(({ name }) => name);
 
@@ -86,7 +90,7 @@ describe('tokens of an OAuth issuer', () => {
 
   test('a good one lets its bearer in, with all tools and under the name it says', async () => {
     const response = await post(server.url, message('tools/list'), bearer(await sign()));
-    expect(await toolNames(response)).toEqual(offeredBy(openPolicy).map(({ name }) => name));
+    expect(await toolNames(response)).toEqual([...offeredBy(openPolicy).map(({ name }) => name), ...ofChanges]);
   });
 
   test.each(['at+jwt', 'AT+JWT', 'application/at+jwt', 'JWT'])('one of the type %s lets its bearer in', async (typ) => {
@@ -105,6 +109,22 @@ describe('tokens of an OAuth issuer', () => {
     expect(named).not.toMatchObject({ principal: { scopes: expect.arrayContaining(['cloudops:write']) } });
     expect(usual).toMatchObject({ principal: { scopes: [''] } });
   });
+
+  test.each([
+    [undefined, {}, 'carol'],
+    ['oid', { oid: '0f-7' }, '0f-7'],
+    ['user.id', { user: { id: '0f-7' } }, '0f-7'],
+    ['oid', {}, undefined],
+    ['oid', { oid: 7 }, undefined],
+    ['oid', { oid: '' }, undefined],
+  ])(
+    'the person is known by the claim %s, if that is configured, and by no other: %j',
+    async (personClaim, claims, personId) => {
+      const authenticate = authenticateBy(issuer.origin, personClaim === undefined ? {} : { personClaim });
+      const found = await authenticate(await sign(claims));
+      expect(found).toMatchObject({ principal: { name: 'carol', personId } });
+    },
+  );
 
   const deep = (depth: number): object => ({ sub: `a${depth}`, ...(depth > 1 && { act: deep(depth - 1) }) });
   test.each([
@@ -259,7 +279,7 @@ describe('tokens of an OAuth issuer', () => {
 
   test.each([
     ['cloudops:read', namesOf(true), 'restore_instance', 'cloudops:write'],
-    ['cloudops:write', namesOf(false), 'list_parts', 'cloudops:read'],
+    ['cloudops:write', [...namesOf(false), ...ofChanges], 'list_parts', 'cloudops:read'],
   ])(
     'with the scope %s, only its tools are listed, and others cannot be called',
     async (scope, tools, other, missing) => {

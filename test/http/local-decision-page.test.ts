@@ -1,19 +1,16 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createPlans } from '../../src/consent/plans.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
 import { serveLocalPage } from '../../src/http/local-decision-page.js';
-import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { readOutcome } from '../../src/mcp/views/contract/change-data.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, testCaller } from '../support/caller.js';
+import { newChange } from '../support/changes.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
 /** The page in the browser of this machine, tested without a browser. */
 
-const key = 'k'.repeat(32);
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
@@ -23,35 +20,33 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));
-  const store = createMemoryPlanStore();
+  const memory = memoryStore(now);
   let isReadable = true;
-  const find: typeof store.find = async (nonce) => {
+  const find: typeof memory.find = async (id) => {
     if (!isReadable) throw new Error('EIO');
-    return store.find(nonce);
+    return memory.find(id);
   };
-  const plans = createPlans({ store: { ...store, find }, keys: () => [key], now, lifetimeMs: 3_600_000 });
+  const store = { ...memory, find };
   const opened: string[] = [];
   let hasBrowser = true;
   const removed = vi.fn(async () => undefined);
-  const journal = createMemoryJournal();
-  const show = vi.fn(() => void shown());
-  const shown = () => page.show();
+  const show = vi.fn((id: string) => void shown(id));
+  const shown = (id: string) => page.show(id);
   const caller = testCaller('http://127.0.0.1:1', {
     confirm,
     openClient,
-    journal,
     now,
-    plans,
+    store,
+    planLifetimeMs: 3_600_000,
     page: { kind: 'local', show },
   });
-  const { accounts, call, stateKeys } = caller.server;
+  const { accounts, changes } = caller.server;
   const logged: unknown[] = [];
   const page = await serveLocalPage({
-    plans,
+    store,
+    changes,
     accounts,
     operations,
-    call,
-    stateKeys,
     now,
     open: async (url) => {
       if (!hasBrowser) throw new Error('no browser');
@@ -63,16 +58,11 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   closing.push(() => page.close());
   const ask = async (instanceId: string, more: object = {}, context: object = {}) => {
     const given = { backupId: 'a'.repeat(32), instanceId, ...more };
-    const tokens = createConsentTokens(() => [key], '', now);
-    const outcome = await caller.carryOut(restoreInstance, given, {
-      tokens,
-      client: 'test 1',
-      signal: never,
-      ...context,
-    });
+    const ended = await caller.call(restoreInstance, given, context);
     waitedMs += 2000;
-    return outcome;
+    return ended;
   };
+  const get = async (changeId: unknown) => answerOf(await caller.get(String(changeId)));
   const post = async (path: string, body: object = {}, signal?: AbortSignal) => {
     const headers = { 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) };
@@ -90,36 +80,36 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   const setReadable = (readable: boolean) => {
     isReadable = readable;
   };
-  return { page, setBrowser, setReadable, pass, ask, click, post, opened, removed, show, requests, journal, logged };
+  return { page, setBrowser, setReadable, pass, ask, get, click, post, opened, removed, show, requests, store, logged };
 }
 
-const answerOf = (outcome: unknown) => Object(Object(outcome).success ?? Object(outcome).failure);
+const answerOf = (ended: unknown) => Object(Object(ended).structured ?? Object(ended).failure);
 
-test('a plan that nobody else could decide on opens the page, is decided there, and the agent learns it by its planId', async () => {
-  const { ask, click, post, opened, requests, journal, logged } = await setUp();
+test('a plan that nobody else could decide on opens the page, is decided there, and the agent learns it by its ID', async () => {
+  const { ask, get, click, post, opened, requests, store, logged } = await setUp();
   const plan = answerOf(await ask('one'));
-  expect(plan).toMatchObject({ outcome: 'waiting', planId: expect.any(String) });
+  expect(plan).toMatchObject({ outcome: 'waiting', changeId: expect.any(String) });
   expect(String(plan.next.text)).toContain('a browser tab');
   await vi.waitFor(() => expect(opened).toHaveLength(1));
   const { body } = await post('call');
   expect(body).toMatchObject({ follows: true, note: expect.stringContaining('"test 1"') });
   expect((await click(body.shown, 'accept')).status).toBe(200);
   expect(requests).toHaveLength(1);
-  expect(answerOf(await ask('one', { planId: plan.planId }))).toMatchObject({ outcome: 'accepted' });
-  expect(await journal.list({})).toMatchObject([{ consent: 'page', ending: { outcome: 'accepted' } }]);
+  expect(await get(plan.changeId)).toMatchObject({ outcome: 'accepted' });
+  expect(await store.find(plan.changeId)).toMatchObject({ state: 'accepted', decision: { way: 'page' } });
   // The address must stay secret, because a decision needs nothing else.
   const { pathname } = new URL(opened[0] ?? '');
   expect(JSON.stringify([plan, logged])).not.toContain(pathname.slice(1, -1));
 });
 
-test('a plan that is turned down binds, and its planId carries nothing out', async () => {
-  const { ask, click, post, opened, requests } = await setUp('ask');
-  const { planId } = answerOf(await ask('one'));
+test('a plan that is turned down binds', async () => {
+  const { ask, get, click, post, opened, requests } = await setUp('ask');
+  const { changeId } = answerOf(await ask('one'));
   await vi.waitFor(() => expect(opened).toHaveLength(1));
   const { shown } = (await post('call')).body;
   await click(shown, 'decline');
-  expect(answerOf(await ask('one', { planId }))).toMatchObject({ code: 'Declined' });
-  expect(answerOf(await click(shown, 'accept'))).not.toMatchObject({ outcome: 'accepted' });
+  expect(await get(changeId)).toMatchObject({ code: 'Declined' });
+  expect(readOutcome((await click(shown, 'accept')).body._meta)?.kind).toBe('declined');
   expect(requests).toEqual([]);
 });
 
@@ -143,7 +133,7 @@ test.each<readonly [string, 'human' | 'approval' | 'plan', object]>([
   ['a client that asks its user', 'human', { elicitor: { isDirect: true, ask: async () => ({ kind: 'declined' }) } }],
   ['a client that shows the plan with its buttons', 'human', { hasView: true }],
   ['changes that somebody else approves', 'approval', {}],
-  ['changes for which the planId is enough', 'plan', {}],
+  ['changes that the agent confirms', 'plan', {}],
 ])('%s: it stays closed', async (_what, confirm, context) => {
   const { ask, show } = await setUp(confirm);
   await ask('one', {}, context);
@@ -178,16 +168,28 @@ test('one tab shows one plan after the other; a new one is opened only when it i
   expect(removed).toHaveBeenCalled();
 });
 
+test('changes of other processes, to which other settings may apply, are not shown and not decided here', async () => {
+  const { ask, click, post, opened, store } = await setUp();
+  const options = { byForm: false, byClick: false, onPage: true, byConfirmation: false };
+  const other = newChange({ options });
+  await store.add(other, { lifetimeMs: 60_000 });
+  const { changeId } = answerOf(await ask('one'));
+  await vi.waitFor(() => expect(opened).toHaveLength(1));
+  expect((await post('call')).body.shown).toBe(changeId);
+  expect((await click(other.id, 'accept')).status).toBe(404);
+  expect((await store.find(other.id))?.state).toBe('waiting');
+});
+
 test('two plans at the same time open one tab', async () => {
   const { page, opened } = await setUp();
-  await Promise.all([page.show(), page.show()]);
+  await Promise.all([page.show('one'), page.show('two')]);
   expect(opened).toHaveLength(1);
 });
 
 test('after a browser that could not be opened, the next plan opens it on the same server', async () => {
   const { page, setBrowser, ask, click, post, opened, requests } = await setUp();
   setBrowser(false);
-  await expect(page.show()).rejects.toThrow('no browser');
+  await expect(page.show('one')).rejects.toThrow('no browser');
   setBrowser(true);
   await ask('one');
   await vi.waitFor(() => expect(opened).toHaveLength(1));
@@ -202,7 +204,7 @@ test('nothing waits: the page says so, and nothing else can be decided', async (
   const { shown } = (await post('call')).body;
   await click(shown, 'decline');
   expect((await post('call')).body).toEqual({ follows: true, note: 'No change waits for a decision.' });
-  expect((await click('0'.repeat(16), 'accept')).status).toBe(404);
+  expect((await click('0'.repeat(22), 'accept')).status).toBe(404);
   expect((await post('tool', { name: 'restore_instance', arguments: {} })).status).toBe(500);
 });
 

@@ -26,6 +26,7 @@ describe('a file of tokens', () => {
     'a scope that does not exist': `bob ${sha256('b')} cloudops:all`,
     'a scope that decides beside another': `bob ${sha256('b')} cloudops:approve cloudops:read`,
     'a name twice': `bob ${sha256('b')}\nbob ${sha256('c')}`,
+    'a name twice, in other letters': `bob ${sha256('b')}\nBOB ${sha256('c')}`,
     'a token twice': `a ${sha256('b')}\nb ${sha256('b').toUpperCase()}`,
     'a name that is too long': `${'n'.repeat(256)} ${sha256('b')}`,
     nothing: '# nobody\n',

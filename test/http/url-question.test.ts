@@ -77,18 +77,18 @@ describe.each(clients)('%s', (_name, connect) => {
     });
     return { call, sent };
   };
-  const nonceIn = ({ url = '' }: Sent = { message: '' }) => /([0-9a-f]{16})\/$/.exec(url)?.[1] ?? '';
+  const idIn = ({ url = '' }: Sent = { message: '' }) => /([\w-]{22})\/$/.exec(url)?.[1] ?? '';
 
   test('who opens the page has agreed to nothing; the agent is told that the plan waits, and later what came of it', async () => {
     const { call, sent } = await start({ url: {} }, 'accept');
     const answer = await call();
-    expect(answer).toMatchObject({ outcome: 'waiting', planId: expect.any(String) });
+    expect(answer).toMatchObject({ outcome: 'waiting', changeId: expect.any(String) });
     expect(sent).toMatchObject([{ mode: 'url', message: expect.stringContaining('"wiki"'), url: answer.decideAt }]);
     expect(served.requests).toEqual([]);
     const browser = browserOf(served);
     await browser.signIn('bob');
-    await browser.decide(nonceIn(sent[0]), 'accept');
-    expect(await call({ ...restore, planId: answer.planId })).toMatchObject({ outcome: 'accepted' });
+    await browser.decide(idIn(sent[0]), 'accept');
+    expect(await served.get(answer.changeId)).toMatchObject({ outcome: 'accepted' });
     expect(served.requests).toHaveLength(1);
     expect(sent).toHaveLength(1);
   });
@@ -99,19 +99,19 @@ describe.each(clients)('%s', (_name, connect) => {
     await expect.poll(() => sent.length).toBe(1);
     const browser = browserOf(served);
     await browser.signIn('bob');
-    await browser.decide(nonceIn(sent[0]), 'accept');
+    await browser.decide(idIn(sent[0]), 'accept');
     expect(await called).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
   });
 
-  test('who does not want to open it has refused: nobody can decide any more, and no planId works', async () => {
+  test('who does not want to open it has refused: nobody can decide any more', async () => {
     const { call, sent } = await start({ url: {} }, 'decline', { confirm: 'ask', statusWaitMs: 60_000 });
     expect(await call()).toMatchObject({ code: 'Declined' });
     const browser = browserOf(served);
     await browser.signIn('bob');
-    await browser.decide(nonceIn(sent[0]), 'accept');
+    await browser.decide(idIn(sent[0]), 'accept');
     expect(served.requests).toEqual([]);
     expect(await (await browser.get('/decisions')).text()).toMatch(/Recently decided.*>Declined</s);
-    expect(await served.journal.list({})).toMatchObject([{ consent: 'asked', ending: { outcome: 'declined' } }]);
+    expect(await served.store.newest({ limit: 9 })).toMatchObject([{ state: 'declined', decision: { way: 'asked' } }]);
   });
 
   test.each<readonly [string, Action, number]>([
@@ -120,12 +120,12 @@ describe.each(clients)('%s', (_name, connect) => {
   ])('who %s leaves the plan waiting', async (_what, action, afterMs) => {
     const { call } = await start({ url: {} }, action, {}, afterMs);
     expect(await call()).toMatchObject({ outcome: 'waiting', decideAt: expect.any(String) });
-    expect(await served.journal.list({})).toEqual([]);
+    expect(await served.store.newest({ limit: 9 })).toMatchObject([{ state: 'waiting' }]);
   });
 
   test.each<readonly [string, Elicitation, DecisionsSetup]>([
     ['where somebody else decides', { url: {} }, { confirm: 'approval' }],
-    ['where the planId is enough', { url: {} }, { confirm: 'plan' }],
+    ['where the agent confirms', { url: {} }, { confirm: 'plan' }],
   ])('%s, nobody is sent anywhere', async (_where, elicitation, setup) => {
     const { call, sent } = await start(elicitation, 'accept', setup);
     await call();
@@ -138,54 +138,44 @@ describe.each(clients)('%s', (_name, connect) => {
     expect(sent).toMatchObject([{ mode: 'form' }]);
   });
 
-  test('a plan that waits on the page is decided there, although this client could be asked', async () => {
-    const { call, sent } = await start({ form: {}, url: {} }, 'accept');
-    const { planId, decideAt } = await served.ask();
-    expect(await call({ ...restore, planId })).toMatchObject({ outcome: 'waiting', planId, decideAt });
-    expect(sent).toEqual([]);
-  });
-
   describe.each<readonly [string, Elicitation]>([
     ['a form and addresses', { form: {}, url: {} }],
     ['a form alone', { form: {} }],
   ])('with %s, a plan that is too long for a form', (_what, elicitation) => {
     const waiting = async (setup: DecisionsSetup) => {
       const { call, sent } = await start(elicitation, 'accept', setup);
-      const again = (more: object = {}) => call({ ...tooLong.args, ...more }, tooLong.tool);
-      const answer = await again();
-      expect(answer).toMatchObject({ outcome: 'waiting', planId: expect.any(String), decideAt: expect.any(String) });
+      const answer = await call({ ...tooLong.args }, tooLong.tool);
+      expect(answer).toMatchObject({ outcome: 'waiting', changeId: expect.any(String), decideAt: expect.any(String) });
       expect(sent.map(({ mode, url }) => [mode, url])).toEqual(
         elicitation.url === undefined ? [] : [['url', answer.decideAt]],
       );
       const browser = browserOf(served);
       await browser.signIn('bob');
-      const nonce = nonceIn({ message: '', url: String(answer.decideAt) });
-      return { again, sent, planId: answer.planId, browser, nonce };
+      return { sent, id: String(answer.changeId), browser };
     };
 
     test.each(['ask', 'human'] as const)('waits on the page, which shows all of it: %s', async (confirm) => {
-      const { again, planId, browser, nonce, sent } = await waiting({ confirm });
+      const { id, browser, sent } = await waiting({ confirm });
       const questions = sent.length;
       served.pass(3000);
-      const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
-      const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
+      const shown = await browser.shown(id);
       const { resourceGroupName: _inPath, ...body } = tooLong.args;
       expect(shown.result.structuredContent.plan.body).toEqual(body);
-      // A call by the model decides nothing, and makes no second plan.
-      expect(await again({ planId })).toMatchObject({ outcome: 'waiting', planId });
+      // The model's question for the state decides nothing.
+      expect(await served.get(id)).toMatchObject({ outcome: 'waiting', changeId: id });
       expect(served.requests).toEqual([]);
-      await browser.decide(nonce, 'accept');
-      expect(await again({ planId })).toMatchObject({ outcome: 'accepted' });
+      await browser.decide(id, 'accept');
+      expect(await served.get(id)).toMatchObject({ outcome: 'accepted' });
       expect(served.requests).toHaveLength(1);
       expect(sent).toHaveLength(questions);
-      expect(await served.journal.list({})).toMatchObject([{ consent: 'page', approver: 'bob' }]);
+      expect(await served.store.newest({ limit: 9 })).toMatchObject([{ decision: { way: 'page', person: 'bob' } }]);
     });
 
     test('is refused on the page for good', async () => {
-      const { again, planId, browser, nonce } = await waiting({ confirm: 'ask' });
+      const { id, browser } = await waiting({ confirm: 'ask' });
       served.pass(3000);
-      await browser.decide(nonce, 'decline');
-      expect(await again({ planId })).toMatchObject({ code: 'Declined' });
+      await browser.decide(id, 'decline');
+      expect(await served.get(id)).toMatchObject({ code: 'Declined' });
       expect(served.requests).toEqual([]);
     });
 

@@ -1,6 +1,6 @@
 import { devNull } from 'node:os';
-import type { Account, Accounts, Budget, ConsentMode } from '../../src/calls/account.js';
 import { createCalls } from '../../src/call-stack.js';
+import type { Account, Accounts, Budget, ConsentMode } from '../../src/calls/account.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createSecretFiles } from '../../src/calls/insert-secrets.js';
 import type { EndedOutcome, Failure, Success } from '../../src/calls/outcome.js';
@@ -53,6 +53,8 @@ export interface TestCallerOptions {
   readonly reports?: SafeText[];
   readonly page?: DecisionPage;
   readonly statusWaitMs?: number;
+  /** How long a plan waits on the page (milliseconds). */
+  readonly planLifetimeMs?: number | undefined;
   /** In place of those reports. */
   readonly pendingNotes?: ChangeDependencies['pendingNotes'];
   /** Gets each log event, which is also kept. */
@@ -121,6 +123,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       }),
       statusWaitMs: options.statusWaitMs ?? 0,
       page: options.page,
+      ...(options.planLifetimeMs !== undefined && { planLifetimeMs: options.planLifetimeMs }),
       configuration: () => '# Configuration\n',
     },
   );
@@ -142,6 +145,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     confirm: async (changeId: string, thing: string, given: Partial<ChangeContext> = {}) =>
       endedOf(await wired.changes.confirm({ id: changeId, thing }, contextOf(given))),
     server: wired.server,
+    stateKeys: wired.stateKeys,
     store,
     waits,
     logged,

@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Accounts } from '../../src/calls/account.js';
+import type { Accounts, ConsentMode } from '../../src/calls/account.js';
 import { approveScope } from '../../src/calls/policy.js';
-import { createPlans } from '../../src/consent/plans.js';
-import type { ConsentMode } from '../../src/changes/required-consent.js';
+import type { Changes } from '../../src/changes/change.js';
 import type { SignIn } from '../../src/http/sign-in.js';
 import { signInByToken } from '../../src/http/sign-in.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
-import type { Journal } from '../../src/journal/journal.js';
-import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
-import { operations } from '../../src/tools/index.js';
-import { createMemoryJournal } from './caller.js';
+import { memoryStore } from './caller.js';
 import { answerOf, post, serveInProcess, toolCall } from './http-in-process.js';
 import { openPolicy } from './operations.js';
 import { answered, scriptedClient } from './scripted-client.js';
@@ -17,9 +13,6 @@ import { answered, scriptedClient } from './scripted-client.js';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 export const stateKey = 'k'.repeat(32);
 export const restore = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
-
-/** The decision of a person who signed in. */
-export const accepted = { kind: 'accepted', person: 'bob', at: Date.parse('2026-11-20T12:00:10Z') } as const;
 
 /** A change with more values than one question holds. */
 export const tooLong = {
@@ -50,9 +43,8 @@ export interface DecisionsSetup {
   readonly signIn?: SignIn;
   /** In place of one account without a name. */
   readonly accounts?: Accounts;
-  /** In place of a memory. */
-  readonly journal?: Journal;
-  readonly planStore?: PlanStore;
+  /** Wraps the table of changes. */
+  readonly wrapStore?: (store: Changes) => Changes;
   /** Called when a request reaches the cloud, before the cloud answers. */
   readonly onRequest?: () => Promise<void>;
   /** False if the server has no page for decisions. */
@@ -70,8 +62,7 @@ export async function serveDecisions({
   statusWaitMs = 0,
   signIn,
   accounts: namedAccounts,
-  journal = createMemoryJournal(),
-  planStore = createMemoryPlanStore(),
+  wrapStore = (store) => store,
   onRequest = async () => undefined,
   hasPage = true,
 }: DecisionsSetup = {}) {
@@ -93,13 +84,8 @@ export async function serveDecisions({
     await onRequest();
     return answered(200, { instance: { instanceId: 'wiki' } });
   });
-  const plans = createPlans({
-    store: planStore,
-    keys: () => [stateKey],
-    now,
-    lifetimeMs: 24 * 3_600_000,
-  });
-  const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
+  const store = wrapStore(memoryStore(now));
+  const addressOf = (id: string) => `${publicUrl}/decisions/${id}/`;
   const http = await serveInProcess({
     authenticate,
     now,
@@ -109,22 +95,17 @@ export async function serveDecisions({
       ...(namedAccounts && { accounts: namedAccounts }),
       confirm,
       policy: { ...openPolicy, extensions: ['s3'] },
-      plans,
+      store,
+      planLifetimeMs: 24 * 3_600_000,
       statusWaitMs,
       ...(hasPage && { page: { kind: 'signIn', addressOf, announce: () => undefined } }),
       openClient,
-      journal,
       now,
       stateKey,
     },
-    decisions: ({ server: { accounts, call, stateKeys }, logged }) => ({
+    decisions: ({ logged }) => ({
       publicUrl,
-      plans,
-      accounts,
-      operations,
-      call,
-      stateKeys,
-      now,
+      store,
       signIn: signIn ?? signInByToken(authenticate, now),
       callerOf: async ({ caller }) => (caller === undefined ? undefined : authenticate.callerNamed(caller)),
       log: (level, event, fields) => logged.push({ level, event, fields }),
@@ -137,14 +118,17 @@ export async function serveDecisions({
     return Object(result?.structuredContent);
   };
   const ask = (args: object = {}, token?: string) => callTool('restore_instance', { ...restore, ...args }, token);
+  const get = (changeId: unknown, token?: string) => callTool('get_change', { changeId }, token);
+  const withdraw = (changeId: unknown, token?: string) => callTool('withdraw_change', { changeId }, token);
   return {
     ...http,
     publicUrl,
-    plans,
-    journal,
+    store,
     requests,
     callTool,
     ask,
+    get,
+    withdraw,
     now,
     pass: (milliseconds: number) => {
       waitedMs += milliseconds;
@@ -191,8 +175,8 @@ export function browserOf({ origin, publicUrl }: Pick<Decisions, 'origin' | 'pub
       body: JSON.stringify(body),
       headers: { 'content-type': 'application/json', ...headers },
     });
-  const csrfOf = async (nonce: string) =>
-    /name="csrf-token" content="([^"]+)"/.exec(await (await get(`/decisions/${nonce}/`)).text())?.[1] ?? '';
+  const csrfOf = async (id: string) =>
+    /name="csrf-token" content="([^"]+)"/.exec(await (await get(`/decisions/${id}/`)).text())?.[1] ?? '';
   return {
     cookies,
     get,
@@ -201,11 +185,16 @@ export function browserOf({ origin, publicUrl }: Pick<Decisions, 'origin' | 'pub
     csrfOf,
     signIn: (token: string, query = '') => form(`/decisions/sign-in${query}`, { token }),
     /** A click on a plan's page. */
-    decide: async (nonce: string, decision: string, headers: Record<string, string> = {}, given: object = {}) =>
+    decide: async (id: string, decision: string, headers: Record<string, string> = {}, given: object = {}) =>
       json(
-        `/decisions/${nonce}/tool`,
-        { name: 'decide_change', arguments: { ticket: nonce, decision, ...given } },
-        { origin: publicUrl, 'x-csrf-token': await csrfOf(nonce), ...headers },
+        `/decisions/${id}/tool`,
+        { name: 'decide_change', arguments: { ticket: id, decision, ...given } },
+        { origin: publicUrl, 'x-csrf-token': await csrfOf(id), ...headers },
       ),
+    /** What a change's page shows: its note, and the tool result for the view. */
+    shown: async (id: string) => {
+      const headers = { origin: publicUrl, 'x-csrf-token': await csrfOf(id) };
+      return Object(await (await json(`/decisions/${id}/call`, {}, headers)).json());
+    },
   };
 }

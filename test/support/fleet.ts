@@ -1,6 +1,6 @@
 import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { RecordedChange } from '../../src/journal/entry.js';
+import type { JournalEntry } from '../../src/changes/change.js';
 import { startHttpProcess } from './http-process.js';
 import { type CapturingServer, startServer } from './http-server.js';
 import { printedChanges } from './journal.js';
@@ -44,7 +44,7 @@ export const fleetSettings = (cloud: CapturingServer, journal: string, more: Rec
 });
 
 /** The changes in the journal of a fleet, as the command prints them. */
-export async function journalOf(env: Record<string, string>): Promise<RecordedChange[]> {
+export async function journalOf(env: Record<string, string>): Promise<JournalEntry[]> {
   return printedChanges((await runServer(['journal', '--json'], { env })).stdout);
 }
 

@@ -42,6 +42,7 @@ export async function serveInProcess({
       waitingPlans: undefined,
     },
     server: { ...caller.server, sandbox: async () => '# Sandbox', ...serverOptions },
+    stateKeys: caller.stateKeys,
     log: (level, event, fields) => {
       logged.push(JSON.stringify({ level, event, ...fields }));
     },

@@ -149,6 +149,8 @@ function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
   if (result.kind === 'failed') return failedOutcome(result.failure);
   const { success, view } = result;
   const kind = success.outcome;
+  if (isUnderWay(success))
+    return { kind: 'used', sentence: timedText(textFor('person', success.summary)), details: [], requestIds: {} };
   if (kind !== 'accepted' && kind !== 'partly') return undefined;
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
@@ -165,6 +167,10 @@ function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
     ...(next !== undefined && { next }),
   };
 }
+
+/** True for a change that was decided and has not ended. A plan that waits has a time at which it expires. */
+const isUnderWay = ({ outcome, plan, planExpires }: Success) =>
+  outcome === 'waiting' && plan === undefined && planExpires === undefined;
 
 /** Returns the next step of a person after an accepted change. `continues` is true if the change still runs in the cloud. */
 function nextForPerson(
