@@ -20,6 +20,16 @@ const step = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
+      kind: fc.constant('carryOut' as const),
+      who,
+      requestKey: fc.constantFrom('a', 'b'),
+      waitedMs: fc.constantFrom(0, 9 * minute, 11 * minute),
+      state: fc.option(fc.constantFrom(...endStates), { nil: undefined }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
       kind: fc.constant('plan' as const),
       who,
       requestKey: fc.constantFrom('a', 'b', 'c'),
@@ -50,7 +60,7 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('pass' as const),
-      ms: fc.constantFrom(1, 500, minute, 11 * minute, 90 * minute),
+      ms: fc.constantFrom(1, minute, 9 * minute, 11 * minute, 70 * minute),
     }),
   },
   {
@@ -89,6 +99,14 @@ async function play(steps: readonly Step[], path: string): Promise<void> {
       expect(kind).toBe(
         model.add({ id: change.id, requestKey, repeats, asks }, { process, lifetimeMs, approved, replaces }),
       );
+    },
+    carryOut: async ({ who: index, requestKey, waitedMs, state }) => {
+      const plan = { who: index, requestKey, repeats: false, asks: false, approved: false, lifetimeMs: 30 * minute };
+      await run.plan({ kind: 'plan', ...plan, replaces: undefined });
+      await run.pass({ kind: 'pass', ms: waitedMs });
+      await run.decide({ kind: 'decide', who: index, which: 0, state: 'approved' });
+      await run.begin({ kind: 'begin', who: index, which: 0 });
+      if (state !== undefined) await run.end({ kind: 'end', who: index, which: 0, state });
     },
     decide: async ({ who: index, which: back, state }) => {
       const { id: process, store } = at(index);
