@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
 import type { PlanInput } from '../../src/changes/plan.js';
 import { createPlans, holdsSecret } from '../../src/consent/plans.js';
-import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
 import { createPlanFiles } from '../../src/journal/plan-files.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
 import { detail, forReader, say, textFor, time as timeText } from '../../src/util/safe-text.js';

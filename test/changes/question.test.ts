@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digestForConsent } from '../../src/changes/plan-change.js';
+import { requestLines } from '../../src/calls/request-lines.js';
 import {
   canBeShown,
   fingerprint,
@@ -10,8 +10,8 @@ import {
   planText,
   withoutSecrets,
 } from '../../src/changes/plan.js';
+import { digestForConsent } from '../../src/changes/plan-change.js';
 import { questionText } from '../../src/changes/question.js';
-import { requestLines } from '../../src/calls/request-lines.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import { questionLimits } from '../../src/mcp/client-quirks.js';
 import type { ApiRequest, Operation } from '../../src/tools/define-operation.js';
