@@ -199,7 +199,7 @@ export const sections = {
       schema: schemas.anyText,
     },
     HTTP_PERSON_CLAIM: {
-      help: 'claim that names a person alike in all clients, and that people cannot change, such as oid or sub; CLOUDOPS_CONFIRM=approval with an issuer needs it',
+      help: 'claim that names a person alike in all clients and that people cannot change, such as oid or sub; with an issuer, approval needs it',
       schema: schemas.anyText,
     },
     HTTP_PUBLIC_URL: {
