@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext, CallOutcome } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
-import { createPlans } from '../../src/consent/plans.js';
 import type { ConsentMode } from '../../src/changes/required-consent.js';
+import { createPlans } from '../../src/consent/plans.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
