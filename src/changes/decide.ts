@@ -14,8 +14,8 @@ import { isTyped } from './typed-name.js';
 /** This file has the verb `decide`, with which every decision on a waiting change ends: the first decision stands. */
 
 export type Decided =
-  /** This decision stands. `outcome` is what became of the change. */
-  | { readonly kind: 'decided'; readonly outcome: EndedOutcome }
+  /** This decision stands. `change` is the change with it, and `outcome` what became of the change. */
+  | { readonly kind: 'decided'; readonly change: Change; readonly outcome: EndedOutcome }
   /** An earlier decision stands. */
   | { readonly kind: 'late'; readonly change: Change }
   /** No decision was stored, and the change may still wait. */
@@ -35,7 +35,7 @@ export async function decide(
 ): Promise<Decided> {
   const stored = await storeDecision(change, decision, context, dependencies, refusal);
   if (stored.kind !== 'approved') return stored;
-  return { kind: 'decided', outcome: await carryOut(stored.change, context, dependencies) };
+  return { ...stored, kind: 'decided', outcome: await carryOut(stored.change, context, dependencies) };
 }
 
 /** Stores a decision on a change. An approved change is still to be carried out. */
@@ -63,7 +63,7 @@ export async function storeDecision(
   if (decided.isUnwritten === true && decision.kind === 'declined') problems.push(unwrittenNote);
   const outcomes = { declined: 'declined', withdrawn: 'withdrawn' } as const;
   const shown = { ...refusal.more, changeId: change.id, outcome: outcomes[decision.kind] };
-  return { kind: 'decided', outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
+  return { ...decided, outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
 }
 
 const unwrittenNote = words(

@@ -186,7 +186,8 @@ export function problemOfEndpoint(url: string, allowHttp: boolean): SafeText | u
 
 /** Reports keys that are set in several ways, because the ID of one key would not match the secret of another. */
 export function reportKeySources(isGiven: (setting: Setting) => boolean, subject: SafeText, report: Report): void {
-  if (haveSeveralSources(isGiven)) report(say`${subject}: set one of keys, a program that prints them, and a profile.`);
+  if (haveSeveralSources(isGiven))
+    report(say`${subject}: set one of keys, a program that prints them, a profile, and a platform that gives them.`);
 }
 
 function reportKeys(isGiven: (setting: Setting) => boolean, account: SafeText, report: Report): void {

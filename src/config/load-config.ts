@@ -75,7 +75,9 @@ function parseEnvironment(
 
   reportContradictions(values, operations, safeVariableName, report);
 
-  const keyVariables = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
+  const keyVariables = words(
+    'CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS, CLOUDOPS_PROFILE and CLOUDOPS_CREDENTIAL_SOURCE',
+  );
   reportKeySources((setting) => explicit[setting] !== undefined, keyVariables, report);
   return { explicit, values, files, endpoints, operations };
 }

@@ -1,3 +1,4 @@
+import { refusedKeyCodes } from '../signing/keys.js';
 import type { FailureCode } from './http-client.js';
 import type { AttemptReply } from './reply.js';
 import { commonCode, readServiceError } from './service-error.js';
@@ -50,15 +51,11 @@ function retryAfter(headers: Readonly<Record<string, string>>, now: Date): numbe
   return Number.isNaN(date) ? undefined : Math.max(0, date - now.getTime());
 }
 
-/** Matches the error codes of services for an expired or unknown access key or session token. */
-const keyCodes =
-  /^(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)$/i;
-
 /** True if a service refused a request because its access key has expired or is unknown. Such a request was not carried out. */
 export const refusesKeys = (reply: AttemptReply): boolean =>
   reply.kind === 'answered' &&
   [400, 401, 403].includes(reply.response.status) &&
-  keyCodes.test(readServiceError(reply.body, reply.response.headers).code ?? '');
+  refusedKeyCodes.test(readServiceError(reply.body, reply.response.headers).code ?? '');
 
 /** A larger offset between the clocks is ignored, because signatures would be for another day. */
 const maximumOffsetMs = 24 * 60 * 60 * 1000;

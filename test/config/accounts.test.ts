@@ -21,12 +21,12 @@ const filesWith = (content: unknown) => ({
   '/accounts.json': typeof content === 'string' ? content : JSON.stringify(content),
 });
 const accounts = (content: unknown, more: Record<string, string> = {}) => {
-  const result = load({ ...env, ...more }, [], filesWith(content));
+  const result = load({ ...env, ...more }, filesWith(content));
   if (!result.ok) throw new Error(result.problems.join('\n'));
   return result.config.accounts;
 };
 const refused = (content: unknown, more: Record<string, string> = {}) =>
-  problems({ ...env, ...more }, [], filesWith(content));
+  problems({ ...env, ...more }, filesWith(content));
 
 const two = {
   $schema: 'node_modules/cloudops-mcp/docs/accounts.schema.json',
@@ -200,8 +200,21 @@ describe('refused, by the name of the field', () => {
 });
 
 test('one source of keys in the environment', () => {
-  const found = problems({ CLOUDOPS_PROFILE: 'p', CLOUDOPS_CREDENTIAL_PROCESS: '["keys"]' });
-  expect(found).toEqual([expect.stringContaining('CLOUDOPS_PROFILE')]);
+  for (const other of [{ CLOUDOPS_CREDENTIAL_PROCESS: '["keys"]' }, { CLOUDOPS_CREDENTIAL_SOURCE: 'instance' }]) {
+    const found = problems({ CLOUDOPS_PROFILE: 'p', ...other });
+    expect(found).toEqual([expect.stringContaining('CLOUDOPS_PROFILE')]);
+  }
+});
+
+test('an account of a file may have keys of a platform', () => {
+  const { all } = accounts({ accounts: { a: { credentialSource: 'container' } } });
+  expect(all).toMatchObject([{ keys: { kind: 'platform', platform: 'container' } }]);
+});
+
+test('platforms of keys have names', () => {
+  expect(problems({ CLOUDOPS_CREDENTIAL_SOURCE: 'cloud' })).toEqual([
+    expect.stringContaining('web-identity or container or instance'),
+  ]);
 });
 
 test.each(['keys --json', '[]', '[""]', '["a", 1]', '{"a": 1}', '["a\\u0000"]'])('%s is no command', (text) => {
@@ -214,7 +227,7 @@ test.each(['-1', '5', '5/h', '5/0m', '5/25h', '5/1441m', '5/1d', '1.5/1h'])('%s 
 
 test('a state key file may hold several keys, none of them short', () => {
   const [one, other] = ['a'.repeat(32), 'b'.repeat(40)];
-  const of = (text: string) => load({ CLOUDOPS_STATE_KEY_FILE: '/key' }, [], { '/key': text });
+  const of = (text: string) => load({ CLOUDOPS_STATE_KEY_FILE: '/key' }, { '/key': text });
   expect(of(`${one}\n${other}\n`)).toMatchObject({ ok: true, config: { stateKeys: [one, other] } });
   expect(of(`${one}\nMARKER\n`)).toEqual({
     ok: false,
@@ -256,7 +269,7 @@ describe('the endpoint of an API that a file of operations names', () => {
 
   test('is that of the account, or else that of the environment', () => {
     const files = filesWith(withEndpoints({ billing: 'https://b.example.com' }));
-    const result = load(given, [], files, own);
+    const result = load(given, files, own);
     expect(result.ok && result.config.accounts.all.map(({ cloud }) => cloud.endpoints.billing)).toEqual([
       'https://billing.example.com',
       'https://b.example.com',
@@ -267,13 +280,13 @@ describe('the endpoint of an API that a file of operations names', () => {
     ['http://b.example.com', 'accounts.b.endpoints.billing is not usable: plain http'],
     ['https://{region}', 'accounts.b.endpoints.billing is not usable: two fixed labels'],
   ])('is refused if the same rules as for built-in APIs forbid it: %s', (url, problem) => {
-    expect(problems(given, [], filesWith(withEndpoints({ billing: url })), own)).toEqual([
+    expect(problems(given, filesWith(withEndpoints({ billing: url })), own)).toEqual([
       expect.stringContaining(problem),
     ]);
   });
 
   test('is refused where no operation uses it', () => {
-    expect(problems(env, [], filesWith(withEndpoints({ billing: 'https://b.example.com' })))).toEqual([
+    expect(problems(env, filesWith(withEndpoints({ billing: 'https://b.example.com' })))).toEqual([
       'accounts.b.endpoints.billing is for an API that no file of operations names.',
     ]);
   });
@@ -295,7 +308,7 @@ test('a file with anything wrong in it is refused as a whole, with a reason for 
         cut,
       ),
       (content) => {
-        const result = load(env, [], filesWith(content));
+        const result = load(env, filesWith(content));
         if (!result.ok) {
           expect(result.problems.length).toBeGreaterThan(0);
           for (const problem of result.problems) expect(problem.text).toMatch(/accounts|CLOUDOPS_/);

@@ -69,7 +69,7 @@ describe('what cannot be used', () => {
   test('is reported as reviewed', async () => {
     const settings = new Map<string, string[]>();
     for (const { env, files } of refused) {
-      const said = problems(env, [], files).join('\n');
+      const said = problems(env, files).join('\n');
       settings.set(said, [...(settings.get(said) ?? []), JSON.stringify(env)]);
     }
     const shown = [...settings].map(([said, envs]) => `${said}\n${envs.map((env) => `  ${env}\n`).join('')}`);
@@ -78,7 +78,7 @@ describe('what cannot be used', () => {
 
   test.each(refused)('%j is one problem, which names the setting and shows no secret', ({ env, files }) => {
     const [setting = ''] = Object.keys(env);
-    const [problem, ...others] = problems(env, [], files);
+    const [problem, ...others] = problems(env, files);
     expect(problem).toContain(setting.toUpperCase().replace(/_FILE$/, ''));
     expect(problem).not.toContain('MARKER');
     expect(others).toEqual([]);
@@ -108,9 +108,8 @@ test('every problem is reported at once, and no secret is in the report', () => 
     CLOUDOPS_MAX_ATTEMPTS: '0',
     CLOUDOPS_LOG_LEVEL: 'verbose',
   };
-  const found = problems(env, ['--sesion-token', '--session-token', 'MARKER', '--timeout-ms']);
-  expect(found).toHaveLength(10);
+  const found = problems(env);
+  expect(found).toHaveLength(7);
   expect(found.join('\n')).not.toContain('MARKER');
-  for (const name of [...Object.keys(env), '--sesion-token', '--session-token', '--timeout-ms'])
-    expect(found.join('\n')).toContain(name);
+  for (const name of Object.keys(env)) expect(found.join('\n')).toContain(name);
 });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { KeysUnavailable } from '../../src/signing/keys.js';
-import { FileWatcher } from '../../src/signing/watched-files.js';
+import { createRenewedValue } from '../../src/signing/renewed-value.js';
 import { words } from '../../src/util/safe-text.js';
 
-/** Files are read again when they have changed, and only once all of them have been still for a second. */
+/** A value is read again when its files have changed, when it is about to expire, and when it was refused. */
 
+/** A value that is made of two files. */
 function setUp(initial: string | undefined = undefined, { whileRead = () => {}, whileAsleep = () => {} } = {}) {
   let time = 1_000_000;
   let sleeps = 0;
@@ -24,10 +25,12 @@ function setUp(initial: string | undefined = undefined, { whileRead = () => {}, 
       throw new KeysUnavailable(words('a file of keys is empty'), words('Write the key.'));
     return `${id}/${secret}`;
   };
-  const watched = new FileWatcher({
+  const watched = createRenewedValue({
     paths: ['/id', '/secret'],
     initial,
     read,
+    pauseMs: 0,
+    describe: () => ({ read: ['/id', '/secret'] }),
     stat: async (path) => {
       const file = files.get(path);
       if (file === undefined) throw new Error('ENOENT');
@@ -89,7 +92,7 @@ test('a call whose keys were refused waits for files that are changing', async (
   write('/id', 'new');
   pass(100);
   write('/secret', 'new');
-  expect(await watched.settled()).toBe('new/new');
+  expect(await watched.renewed((value) => value === 'old/old')).toBe('new/new');
 });
 
 test('times of another clock do not keep files from being read', async () => {
@@ -179,8 +182,8 @@ test('files that say the same as before are no news', async () => {
 describe('a call whose keys were refused', () => {
   test('does not wait for files that are still', async () => {
     const { watched, sleeps } = setUp('old/old');
-    await watched.settled();
-    await watched.settled();
+    await watched.renewed((value) => value === 'old/old');
+    await watched.renewed((value) => value === 'old/old');
     expect(sleeps()).toBe(0);
   });
 
@@ -188,14 +191,160 @@ describe('a call whose keys were refused', () => {
     const { watched, write } = setUp('old/old');
     for (const text of ['one', 'two']) {
       write('/id', text);
-      expect(await watched.settled()).toBe(`${text}/old`);
+      expect(await watched.renewed((value) => value === 'old/old')).toBe(`${text}/old`);
     }
+  });
+
+  test('reads files again that seem unchanged', async () => {
+    const { watched, reads } = setUp();
+    await watched.current();
+    expect(await watched.renewed((value) => value === 'old/old')).toBeUndefined();
+    expect(reads).toEqual(['old/old', 'old/old']);
   });
 
   test('waits five seconds at most', async () => {
     const { watched, write, sleeps } = setUp('old/old', { whileAsleep: () => write('/id', 'new') });
     write('/id', 'new');
-    expect(await watched.settled()).toBe('old/old');
+    expect(await watched.renewed((value) => value === 'old/old')).toBeUndefined();
     expect(sleeps()).toBe(20);
+  });
+});
+
+describe('a value that expires', () => {
+  const start = Date.parse('2026-11-22T12:00:00Z');
+  const minute = 60_000;
+  type Answer = { readonly id: string; readonly expiresAt?: Date } | KeysUnavailable;
+  const until = (id: string, expiresAt: number): Answer => ({ id, expiresAt: new Date(expiresAt) });
+  const failed = new KeysUnavailable(words('no keys today'), words('Try again.'));
+
+  /** Each answer is that of one read; the last one is repeated. */
+  function setUpExpiring(...answers: readonly Answer[]) {
+    let time = start;
+    let reads = 0;
+    let held: Promise<void> | undefined;
+    const logged: unknown[] = [];
+    const value = createRenewedValue({
+      paths: [],
+      read: async () => {
+        const answer = answers[Math.min(reads, answers.length - 1)];
+        reads += 1;
+        await held;
+        if (answer === undefined || answer instanceof KeysUnavailable) throw answer;
+        return answer;
+      },
+      pauseMs: minute,
+      expiry: {
+        of: ({ expiresAt }) => expiresAt,
+        error: new KeysUnavailable(words('the keys have expired'), words('Sign in again.')),
+      },
+      describe: ({ id }) => ({ key: id }),
+      stat: () => Promise.reject(new Error('there are no files')),
+      now: () => new Date(time),
+      sleep: async () => undefined,
+      log: (level, event, fields) => logged.push([level, event, fields]),
+    });
+    return {
+      id: async () => (await value.current()).id,
+      renewed: async (refused: string) => (await value.renewed(({ id }) => id === refused))?.id,
+      logged,
+      reads: () => reads,
+      /** Lets reads go on until something is over. */
+      hold: (over: Promise<void>) => {
+        held = over;
+      },
+      pass: (milliseconds: number) => {
+        time += milliseconds;
+      },
+    };
+  }
+
+  test('is read once for many calls', async () => {
+    const { id, reads } = setUpExpiring(until('A', start + 60 * minute));
+    expect(new Set(await Promise.all(Array.from({ length: 16 }, id)))).toEqual(new Set(['A']));
+    expect(reads()).toBe(1);
+  });
+
+  test('is read again five minutes before that, and calls do not wait for it', async () => {
+    const { id, reads, pass } = setUpExpiring(until('A', start + 10 * minute), until('B', start + 60 * minute));
+    expect(await id()).toBe('A');
+    pass(5 * minute);
+    expect([await id(), reads()]).toEqual(['A', 1]);
+    pass(1);
+    expect([await id(), reads()]).toEqual(['A', 2]);
+    await expect.poll(id).toBe('B');
+  });
+
+  test.each<readonly [string, Answer, string]>([
+    ['fails', failed, 'no keys today'],
+    ['brings one that has expired', until('B', start), 'the keys have expired'],
+  ])('stays in use while reading %s, until it has expired', async (_what, answer, problem) => {
+    const { id, reads, pass } = setUpExpiring(until('A', start + 7 * minute), answer);
+    expect(await id()).toBe('A');
+    for (let minutes = 1; minutes < 7; minutes += 1) {
+      pass(minute);
+      for (let calls = 0; calls < 3; calls += 1) expect(await id()).toBe('A');
+    }
+    expect(reads()).toBeLessThanOrEqual(6);
+    pass(minute);
+    await expect(id()).rejects.toThrow(problem);
+  });
+
+  test('is awaited after that', async () => {
+    const { id, pass } = setUpExpiring(until('A', start + 2 * minute), until('B', start + 60 * minute));
+    expect(await id()).toBe('A');
+    pass(2 * minute);
+    expect(await id()).toBe('B');
+  });
+
+  test('is not read again before the pause is over, and the log has each failure', async () => {
+    const { id, reads, pass, logged } = setUpExpiring(failed, { id: 'A' });
+    await expect(id()).rejects.toThrow('no keys today');
+    pass(minute - 1);
+    await expect(id()).rejects.toThrow('no keys today');
+    expect(reads()).toBe(1);
+    expect(logged).toEqual([['error', 'keys', { problem: 'no keys today' }]]);
+    pass(1);
+    expect(await id()).toBe('A');
+    expect(logged[1]).toEqual(['info', 'keys', { key: 'A' }]);
+  });
+
+  test('is named as expired if it expires within the pause, whatever failed before', async () => {
+    const { id, pass } = setUpExpiring(failed, until('A', start + minute + 1000));
+    await expect(id()).rejects.toThrow('no keys today');
+    pass(minute);
+    expect(await id()).toBe('A');
+    pass(1000);
+    await expect(id()).rejects.toThrow('the keys have expired');
+  });
+
+  test('is not read twice at the same time, however long that takes', async () => {
+    const { id, reads, pass, hold } = setUpExpiring({ id: 'A' });
+    let resolve = () => {};
+    hold(
+      new Promise((done) => {
+        resolve = done;
+      }),
+    );
+    const first = id();
+    pass(2 * minute);
+    const second = id();
+    resolve();
+    expect([await first, await second, reads()]).toEqual(['A', 'A', 1]);
+  });
+
+  test('is kept without an expiry until it is refused', async () => {
+    const { id, renewed, reads, pass } = setUpExpiring({ id: 'A' }, { id: 'B' });
+    expect(await id()).toBe('A');
+    pass(24 * 60 * minute);
+    expect([await id(), reads()]).toEqual(['A', 1]);
+    expect(await renewed('A')).toBe('B');
+    // A call that was refused with the old value meanwhile gets the new one without another read.
+    expect([await renewed('A'), reads()]).toEqual(['B', 2]);
+    expect(await renewed('B')).toBeUndefined();
+  });
+
+  test('that nobody has asked for yet is read after a refusal, if possible', async () => {
+    expect(await setUpExpiring({ id: 'A' }).renewed('R')).toBe('A');
+    expect(await setUpExpiring(failed).renewed('R')).toBeUndefined();
   });
 });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { acceptOf, makePlan, type PlanInput } from '../../src/changes/plan.js';
+import type { ResolvedChange } from '../../src/calls/resolved-call.js';
+import { acceptOf, makePlan } from '../../src/changes/plan.js';
 import { questionText } from '../../src/changes/question.js';
 import { questionLimits } from '../../src/mcp/client-quirks.js';
 import { fixedKeys } from '../../src/signing/keys.js';
@@ -9,6 +10,7 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { fromServer, type SafeText } from '../../src/util/safe-text.js';
+import { callOf as callWith } from '../support/planned-call.js';
 import { requestOf } from '../support/request-of.js';
 import { runs } from '../support/runs.js';
 
@@ -26,7 +28,7 @@ const visibleColumns = 70;
 /** Of an option. */
 const visibleLabel = 48;
 
-function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, accountName?: string): PlanInput {
+function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, accountName?: string): ResolvedChange {
   if (operation.change === undefined) throw new Error(`${operation.name} is no change`);
   const endpoint = {
     origin: 'https://api.example.com',
@@ -37,13 +39,13 @@ function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, 
     account: 'default',
     keys: fixedKeys({ accessKeyId: 'AKIDTEST', secretAccessKey: 's' }),
   };
-  const call = { operation, change: operation.change, input, args: {}, endpoint, keyId: 'AKIDTEST' } as const;
+  const call = { ...callWith({}), operation, change: operation.change, input, endpoint, keyId: 'AKIDTEST' };
   const request = encodeRequest('POST', requestOf(operation, input), endpoint);
   return { ...call, request, shownInput: input, shownRequest: request, regionSource: 'default', accountName };
 }
 
 const changes = operations.filter(({ change }) => change !== undefined);
-const visible = (call: PlanInput) =>
+const visible = (call: ResolvedChange) =>
   questionText(makePlan(call), call, questionLimits)?.text.split('\n').slice(0, visibleLines) ?? [];
 
 /** The values and the words of a text, each whole and without the marks at its ends. */

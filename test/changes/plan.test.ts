@@ -1,18 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { fingerprint } from '../../src/calls/hide-secrets.js';
+import { defaultText, hintsOf } from '../../src/calls/hints.js';
+import type { Plan, Risk } from '../../src/calls/outcome.js';
 import { partsToShow } from '../../src/calls/resolve-call.js';
-import {
-  acceptOf,
-  defaultText,
-  fingerprint,
-  hintsOf,
-  makePlan,
-  type Plan,
-  type PlanInput,
-  planParts,
-  planText,
-  type Risk,
-} from '../../src/changes/plan.js';
+import type { ResolvedChange } from '../../src/calls/resolved-call.js';
+import { acceptOf, makePlan, planParts, planText } from '../../src/changes/plan.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { form, json, plainText, type RequestBody, xml } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -227,7 +220,7 @@ describe('a secret', () => {
   const call = callOf({ ...input, password: secret }, {}, secrets);
 
   /** The plan of a call whose operation makes its body of the argument `password`, as a call of an agent has it. */
-  const planWith = async (planned: PlanInput, bodyOf: (password: unknown) => RequestBody) => {
+  const planWith = async (planned: ResolvedChange, bodyOf: (password: unknown) => RequestBody) => {
     const request = ({ password }: Readonly<Record<string, unknown>>) => ({ path: '/', body: bodyOf(password) });
     const operation = { ...planned.operation, request };
     const sent = encodeRequest('POST', request(planned.input), endpoint);
