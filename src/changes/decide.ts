@@ -31,8 +31,21 @@ export async function decide(
   decision: Decision,
   context: ChangeContext,
   dependencies: ChangeDependencies,
-  refusal: Refusal = refusalOf(change, decision),
+  refusal?: Refusal,
 ): Promise<Decided> {
+  const stored = await storeDecision(change, decision, context, dependencies, refusal);
+  if (stored.kind !== 'approved') return stored;
+  return { ...stored, kind: 'decided', outcome: await carryOut(stored.change, context, dependencies) };
+}
+
+/** Stores a decision on a change. An approved change is still to be carried out. */
+export async function storeDecision(
+  change: Change,
+  decision: Decision,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+  refusal: Refusal = refusalOf(change, decision),
+): Promise<Decided | { readonly kind: 'approved'; readonly change: Change }> {
   const { store, heldArguments, log } = dependencies;
   const reason = await redactReason(decision.reason, change, context, dependencies);
   const decided = await store.decide(change.id, { ...decision, reason });
@@ -42,8 +55,7 @@ export async function decide(
     log('error', 'journal', { tool: change.tool, id: change.id, error: decided.reason.text });
     return new Refusal('StateUnavailable', [decided.reason], { changeId: change.id });
   }
-  if (decision.kind === 'approved')
-    return { ...decided, outcome: await carryOut(decided.change, context, dependencies) };
+  if (decision.kind === 'approved') return { kind: 'approved', change: decided.change };
 
   heldArguments.delete(change.id);
   const problems = [...refusal.problems];

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CallContext } from '../../src/calls/context.js';
-import type { Elicitor, UserReply } from '../../src/changes/elicitor.js';
-import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
+import type { CallOutcome } from '../../src/calls/outcome.js';
+import type { Changes } from '../../src/changes/change.js';
+import type { ChangeContext } from '../../src/changes/context.js';
+import type { Brought, Elicitor, FormResponse } from '../../src/changes/elicitor.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
-/** What a person's "no" is worth: it is written down, spends the question, and ends the asking after a few. */
+/** What a person's "no" is worth: it is stored, spends the question, binds the agent, and ends the asking after a few. */
 
 const backupId = 'a'.repeat(32);
 const start = Date.parse('2026-11-21T12:00:00Z');
@@ -22,20 +23,8 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.close());
 
-const noTokens = {
-  issue: () => {
-    throw new Error('not to be called');
-  },
-  verify: () => {
-    throw new Error('not to be called');
-  },
-  read: () => {
-    throw new Error('not to be called');
-  },
-};
-
 /** Asks while the call runs; the person takes two seconds. */
-const person = (kind: UserReply['kind'], afterMs = 2000): Elicitor => ({
+const person = (kind: FormResponse['kind'], afterMs = 2000): Elicitor => ({
   ask: async () => {
     asked += 1;
     time += afterMs;
@@ -43,35 +32,65 @@ const person = (kind: UserReply['kind'], afterMs = 2000): Elicitor => ({
   },
 });
 
-function setUp(journal = createMemoryJournal()) {
-  const caller = testCaller(cloud.origin, { journal, confirm: 'ask', now: () => new Date(time) });
-  const ask = async (name: string, elicitor: Elicitor, principal?: string) => {
-    const { ok, ...result } = await caller.call(
+function setUp(wrap: (store: Changes) => Partial<Changes> = () => ({})) {
+  const memory = memoryStore(() => new Date(time));
+  const store = { ...memory, ...wrap(memory) };
+  const caller = testCaller(cloud.origin, { store, confirm: 'ask', now: () => new Date(time) });
+  const run = (name: string, context: Partial<ChangeContext> = {}, given: object = {}) =>
+    caller.carryOut(
       restoreInstance,
-      { backupId, instanceId: name },
-      {
-        signal: never,
-        elicitor,
-        principal: principal === undefined ? undefined : { name: principal, scopes: ['cloudops:write'] },
-      },
+      { backupId, instanceId: name, ...given },
+      { client: 'test 1', signal: never, ...context },
     );
-    return 'failure' in result ? result.failure.code : 'accepted';
+  const ask = async (name: string, elicitor: Elicitor, principal?: string) =>
+    codeOf(
+      await run(name, {
+        elicitor,
+        ...(principal !== undefined && { principal: { name: principal, scopes: ['cloudops:write'] } }),
+      }),
+    );
+  /** The plan for a client that reaches nobody, whose agent confirms. */
+  const plan = async (name: string) => {
+    const outcome = await run(name);
+    if (outcome.kind !== 'succeeded' || outcome.success.changeId === undefined) throw new Error(codeOf(outcome));
+    const { changeId } = outcome.success;
+    return {
+      confirm: async () => {
+        const ended = await caller.confirm(changeId, name);
+        return ended.ok ? ended.structured.outcome : ended.failure.code;
+      },
+    };
   };
-  return { ...caller, journal, ask };
+  return { ...caller, store, run, ask, plan, rows: () => store.newest({ limit: 99 }) };
 }
 
-test.each(['declined', 'cancelled', 'notChosen', 'unanswered'] as const)(
-  '%s: it is in the journal, and nothing is sent',
-  async (reply) => {
-    const { ask, journal, close } = setUp();
-    expect(await ask('one', person(reply))).toBe('Declined');
-    expect(await journal.list({})).toMatchObject([
-      { tool: 'restore_instance', consent: 'asked', answeredAfterMs: 2000, ending: { outcome: 'declined' } },
-    ]);
-    expect(cloud.requests).toEqual([]);
-    await close();
-  },
-);
+function codeOf(outcome: CallOutcome): string {
+  if (outcome.kind === 'inputRequired') return outcome.kind;
+  return outcome.kind === 'failed' ? outcome.failure.code : `${outcome.success.outcome}`;
+}
+
+test.each([
+  ['declined', undefined],
+  ['cancelled', true],
+  ['unanswered', true],
+] as const)('%s: it is in the journal, and nothing is sent', async (reply, isDismissed) => {
+  const { ask, rows, close } = setUp();
+  expect(await ask('one', person(reply))).toBe('Declined');
+  const decision = { kind: 'declined', way: 'asked', answeredAfterMs: 2000 };
+  expect(await rows()).toMatchObject([{ tool: 'restore_instance', state: 'declined', decision }]);
+  expect((await rows())[0]?.decision?.isDismissed).toBe(isDismissed);
+  expect(cloud.requests).toEqual([]);
+  await close();
+});
+
+test('a client that cannot ask after all is no refusal: the plan waits for the next way to consent', async () => {
+  const { ask, rows, store, close } = setUp();
+  for (const _ of [1, 2, 3, 4]) expect(await ask('one', person('notAsked'))).toBe('planned');
+  expect((await rows()).map(({ state }) => state).filter((state) => state === 'declined')).toEqual([]);
+  expect(await store.declined({})).toEqual([]);
+  expect(await ask('one', person('agreed'))).toBe('accepted');
+  await close();
+});
 
 describe('after three refusals in ten minutes', () => {
   test('nobody is asked any more, whatever the change', async () => {
@@ -86,7 +105,7 @@ describe('after three refusals in ten minutes', () => {
   test('they are when the first of them is older', async () => {
     const { ask, close } = setUp();
     for (const name of ['one', 'two', 'three']) await ask(name, person('declined'));
-    time = start + 10 * minute + 2000;
+    time = start + 10 * minute + 1999;
     expect(await ask('four', person('agreed'))).toBe('TooManyRefusals');
     time += 1;
     expect(await ask('four', person('agreed'))).toBe('accepted');
@@ -133,10 +152,10 @@ describe('many calls at once', () => {
   test('of other callers do not wait', async () => {
     const { ask, close } = setUp();
     const client = new AbortController();
-    const never = new Promise<UserReply>((resolve) =>
+    const unanswered = new Promise<FormResponse>((resolve) =>
       client.signal.addEventListener('abort', () => resolve({ kind: 'unanswered' })),
     );
-    const waiting = ask('one', { ask: () => never }, 'alice');
+    const waiting = ask('one', { ask: () => unanswered }, 'alice');
     expect(await ask('two', person('agreed'), 'bob')).toBe('accepted');
     client.abort();
     expect(await waiting).toBe('Declined');
@@ -144,7 +163,7 @@ describe('many calls at once', () => {
   });
 
   test('are not asked, and not counted, when their client has cancelled them by then', async () => {
-    const { ask, journal, carryOut, close } = setUp();
+    const { ask, run, rows, close } = setUp();
     const client = new AbortController();
     const first = ask('one', {
       ask: async () => {
@@ -153,125 +172,135 @@ describe('many calls at once', () => {
         return { kind: 'agreed' };
       },
     });
-    const second = carryOut(
-      restoreInstance,
-      { backupId, instanceId: 'two' },
-      { tokens: noTokens, client: 'test 1', signal: client.signal, elicitor: person('agreed') },
-    );
+    const second = run('two', { signal: client.signal, elicitor: person('agreed') });
     expect(await first).toBe('accepted');
-    expect(await second).toMatchObject({ kind: 'failed', failure: { code: 'Declined', mayHaveHappened: false } });
+    expect(await second).toMatchObject({ kind: 'failed', failure: { code: 'NobodyAsked', mayHaveHappened: false } });
     expect(asked).toBe(0);
-    expect(await journal.list({})).toHaveLength(1);
+    expect(await rows()).toHaveLength(1);
     await close();
   });
 });
 
-test('a no is in the journal before the call waits for its place among the calls again', async () => {
-  const { carryOut, journal, close } = setUp();
-  const outcomes: unknown[] = [];
-  const wait: CallContext['wait'] = async (work) => {
+test.each([
+  ['declined', 'declined'],
+  ['agreed', 'approved'],
+] as const)('%s is stored before the call waits for its place among the calls again', async (reply, state) => {
+  const { run, rows, close } = setUp();
+  const states: unknown[] = [];
+  const wait: ChangeContext['wait'] = async (work) => {
     try {
       return await work();
     } finally {
-      outcomes.push((await journal.list({})).map(({ ending }) => ending?.outcome));
+      states.push((await rows()).map((row) => row.state));
     }
   };
-  const call = { signal: never, tokens: noTokens, client: 'test 1', elicitor: person('declined'), wait };
-  expect(await carryOut(restoreInstance, { backupId, instanceId: 'one' }, call)).toMatchObject({
-    failure: { code: 'Declined' },
-  });
+  await run('one', { elicitor: person(reply), wait });
   // The first wait is for the turn of the question.
-  expect(outcomes).toEqual([[], ['declined']]);
+  expect(states).toEqual([[], [state]]);
   await close();
 });
 
 test('refusals that cannot be counted stop the asking', async () => {
-  const listDeclined = () => Promise.reject(new Error('gone'));
-  const { ask, close } = setUp({ ...createMemoryJournal(), listDeclined });
+  const { ask, close } = setUp(() => ({ declined: () => Promise.reject(new Error('gone')) }));
   expect(await ask('one', person('agreed'))).toBe('JournalUnavailable');
   expect(asked).toBe(0);
   await close();
 });
 
-test('a refusal that cannot be written down is one', async () => {
-  const decline = () => Promise.reject(new Error('gone'));
-  const { ask, close } = setUp({ ...createMemoryJournal(), decline });
-  expect(await ask('one', person('declined'))).toBe('Declined');
+test('a refusal that the journal does not have yet is one, and is told of', async () => {
+  const { run, close } = setUp(({ decide }) => ({
+    decide: async (...given) => {
+      const decided = await decide(...given);
+      return decided.kind === 'decided' ? { ...decided, isUnwritten: true } : decided;
+    },
+  }));
+  const outcome = await run('one', { elicitor: person('declined') });
+  expect(outcome).toMatchObject({ failure: { code: 'Declined', outcome: 'declined' } });
+  expect(JSON.stringify(outcome)).toContain('not in the journal yet');
   expect(cloud.requests).toEqual([]);
   await close();
 });
 
 describe('a client that brings the answer with another call', () => {
-  /** The question of a first call, as the client sends it back. */
-  const questionOf = async ({ carryOut }: ReturnType<typeof setUp>) => {
-    const outcome = await carryOut(
-      restoreInstance,
-      { backupId, instanceId: 'one' },
-      { tokens: noTokens, client: 'test 1', signal: never, elicitor: { ask: async () => 'later' } },
-    );
-    if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
-    // A token holds the first half of the digest.
-    return { ...outcome.claims, digest: outcome.claims.digest.slice(0, 32), issuedAt: time };
-  };
-  const bringing = (claims: ConsentClaims, kind: UserReply['kind']): Elicitor => ({
-    ask: async () => 'later',
-    resumedReply: { claims, read: () => ({ kind }) },
-  });
-
-  test.each(['agreed', 'declined'] as const)('answers it once: after "no", %s is refused', async (second) => {
+  const elicitor: Elicitor = { ask: async () => 'later' };
+  /** A first call that ends as a question, and a call that brings the answer. */
+  async function setUpQuestion() {
     const session = setUp();
-    const claims = await questionOf(session);
+    const outcome = await session.run('one', { elicitor });
+    if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
+    const bring = (kind: FormResponse['kind'], name = 'one') => {
+      const brought: Brought = {
+        kind: 'answer',
+        proof: outcome.state,
+        responseTo: () => ({ kind }),
+        visit: 'cancelled',
+      };
+      return session.run(name, { elicitor, brought });
+    };
+    return { ...session, bring };
+  }
+
+  test.each(['agreed', 'declined'] as const)('answers it once: after "no", %s changes nothing', async (second) => {
+    const { bring, close } = await setUpQuestion();
     time += 5000;
-    expect(await session.ask('one', bringing(claims, 'declined'))).toBe('Declined');
-    expect(await session.ask('one', bringing(claims, second))).toBe('AlreadyDecided');
+    expect(codeOf(await bring('declined'))).toBe('Declined');
+    const late = await bring(second);
+    expect(codeOf(late)).toBe('Declined');
+    expect(JSON.stringify(late)).toContain('An earlier decision stands');
     expect(cloud.requests).toEqual([]);
-    await session.close();
+    await close();
   });
 
   test('spends it with an agreement that came too soon', async () => {
-    const session = setUp();
-    const claims = await questionOf(session);
+    const { bring, ask, close } = await setUpQuestion();
     time += 999;
-    expect(await session.ask('one', bringing(claims, 'agreed'))).toBe('NobodyAsked');
+    expect(codeOf(await bring('agreed'))).toBe('NobodyAsked');
     time += 5000;
+    expect(codeOf(await bring('agreed'))).toBe('NobodyAsked');
     // No question to this client counts any more, and here is no other way.
-    expect(await session.ask('one', bringing(claims, 'agreed'))).toBe('NeedsHuman');
+    expect(await ask('one', person('agreed'))).toBe('NeedsHuman');
     expect(cloud.requests).toEqual([]);
-    await session.close();
+    await close();
   });
 
-  test('cannot take the answer for another change', async () => {
-    const session = setUp();
-    const claims = await questionOf(session);
-    expect(await session.ask('two', bringing(claims, 'agreed'))).toBe('PlanRefused');
-    expect(cloud.requests).toEqual([]);
-    await session.close();
+  test('carries out the change that was shown, whatever arguments come with the answer', async () => {
+    const { bring, rows, close } = await setUpQuestion();
+    time += 5000;
+    expect(codeOf(await bring('agreed', 'two'))).toBe('accepted');
+    expect(cloud.requests.map(({ body }) => JSON.parse(body).instanceId)).toEqual(['one']);
+    expect(await rows()).toHaveLength(1);
+    await close();
+  });
+
+  test('asks a second time after an answer that the client could not get, in the next way', async () => {
+    const { bring, rows, close } = await setUpQuestion();
+    time += 5000;
+    expect(codeOf(await bring('notAsked'))).toBe('planned');
+    expect((await rows()).map(({ state }) => state).sort()).toEqual(['waiting', 'withdrawn']);
+    await close();
   });
 
   test('is not counted out of a question that was asked before the third refusal', async () => {
-    const session = setUp();
-    const claims = await questionOf(session);
-    for (const name of ['a', 'b', 'c']) await session.ask(name, person('declined'));
-    expect(await session.ask('one', bringing(claims, 'agreed'))).toBe('accepted');
-    await session.close();
+    const { bring, ask, close } = await setUpQuestion();
+    for (const name of ['a', 'b', 'c']) await ask(name, person('declined'));
+    expect(codeOf(await bring('agreed'))).toBe('accepted');
+    await close();
   });
 });
 
 test.each([
-  ['agreed', 999, 'NobodyAsked'],
-  ['agreed', 1000, 'accepted'],
-  ['declined', 999, 'NobodyAsked'],
-  ['cancelled', 999, 'NobodyAsked'],
-  ['declined', 1000, 'Declined'],
-  ['notChosen', 999, 'NobodyAsked'],
-  ['notChosen', 1000, 'Declined'],
-  ['unanswered', 0, 'Declined'],
-] as const)('%s after %i ms: %s', async (reply, afterMs, code) => {
-  const { ask, journal, close } = setUp();
+  ['agreed', 999, 'NobodyAsked', 'withdrawn'],
+  ['agreed', 1000, 'accepted', 'accepted'],
+  ['declined', 999, 'NobodyAsked', 'withdrawn'],
+  ['cancelled', 999, 'NobodyAsked', 'withdrawn'],
+  ['declined', 1000, 'Declined', 'declined'],
+  ['unanswered', 0, 'Declined', 'declined'],
+] as const)('%s after %i ms: %s', async (reply, afterMs, code, state) => {
+  const { ask, rows, close } = setUp();
   expect(await ask('one', person(reply, afterMs))).toBe(code);
   expect(cloud.requests).toHaveLength(code === 'accepted' ? 1 : 0);
-  const outcome = code === 'accepted' ? 'accepted' : 'declined';
-  expect(await journal.list({})).toMatchObject([{ answeredAfterMs: afterMs, ending: { outcome } }]);
+  const way = code === 'NobodyAsked' ? 'program' : 'asked';
+  expect(await rows()).toMatchObject([{ state, decision: { way, answeredAfterMs: afterMs } }]);
   await close();
 });
 
@@ -285,108 +314,57 @@ test.each([
 });
 
 describe('a refusal binds', () => {
-  const view = { hasView: true };
-
-  /** A server in the mode ask, for clients that show views and cannot ask. */
-  function setUpViews(journal = createMemoryJournal()) {
-    const now = () => new Date(time);
-    const caller = testCaller(cloud.origin, { journal, confirm: 'ask', now });
-    const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
-    const call = (name: string, given: object = {}, context: Partial<CallContext> = view) =>
-      caller.carryOut(
-        restoreInstance,
-        { backupId, instanceId: name, ...given },
-        { tokens, client: 'test 1', signal: never, ...context },
-      );
-    const plan = async (name: string, given: object = {}) => {
-      const outcome = await call(name, given);
-      if (outcome.kind !== 'succeeded' || outcome.view?.kind !== 'plan') throw new Error('there is no plan');
-      const issuedAt = outcome.view.issuedAt;
-      time += 2000;
-      return {
-        planId: outcome.success.planId,
-        warnings: outcome.success.plan?.warnings ?? [],
-        click: (decision: 'accept' | 'decline') => {
-          if (outcome.view?.kind !== 'plan' || outcome.view.claims === undefined)
-            throw new Error('nothing to click on');
-          return call(name, given, { click: { decision, claims: { ...outcome.view.claims, issuedAt } } });
-        },
-      };
-    };
-    return { ...caller, journal, call, plan };
-  }
-  const refused = (code: string) => ({ kind: 'failed', failure: { code, mayHaveHappened: false } });
-  const decidedBefore = { kind: 'failed', failure: { code: 'AlreadyDecided' } };
-
-  test('a planId from before it carries out nothing, and that of the next plan only tells where it stands', async () => {
-    const { call, plan, close } = setUpViews();
-    const [earlier, shown] = [await plan('one'), await plan('one')];
-    await shown.click('decline');
-    expect(await call('one', { planId: earlier.planId })).toMatchObject(refused('Declined'));
-    // A person may still change their mind.
-    const again = await plan('one');
-    const asked = await call('one', { planId: again.planId });
-    expect(asked).toMatchObject({ kind: 'succeeded', success: { outcome: 'waiting' } });
-    expect(await again.click('accept')).toMatchObject({ kind: 'succeeded', success: { outcome: 'accepted' } });
-    await close();
-  });
-
-  test('other changes are not meant by it, and it holds for ten minutes', async () => {
-    const { call, plan, close } = setUpViews();
-    await (await plan('one')).click('decline');
-    const other = await plan('two');
-    expect(await call('two', { planId: other.planId })).toMatchObject({ kind: 'succeeded' });
-    time += 10 * minute;
-    expect((await plan('one')).planId).toBeDefined();
-    await close();
-  });
-
-  test.each([{}, view])(
-    'after three, planOnly gives no planId, and an earlier one does nothing: %j',
-    async (client) => {
-      const { call, plan, close } = setUpViews();
-      const earlier = await plan('four');
-      for (const name of ['one', 'two', 'three']) await (await plan(name)).click('decline');
-      const outcome = await call('four', { planOnly: true }, client);
-      expect(outcome).toMatchObject({ kind: 'succeeded', success: { outcome: 'planned' } });
-      expect(outcome).not.toHaveProperty('success.planId');
-      expect(await call('four', {}, client)).toMatchObject(refused('TooManyRefusals'));
-      expect(await call('four', { planId: earlier.planId }, client)).toMatchObject(refused('TooManyRefusals'));
-      expect(cloud.requests).toEqual([]);
+  test.each([
+    ['declined', 'Declined', 'Declined'],
+    // Nobody said no.
+    ['cancelled', 'accepted', 'planned'],
+    ['unanswered', 'accepted', 'planned'],
+  ] as const)(
+    'confirm_change, on earlier plans and new ones, unless the question was only closed: %s',
+    async (reply, onEarlier, onNew) => {
+      const { ask, run, plan, close } = setUp();
+      const earlier = await plan('one');
+      expect(await ask('one', person(reply))).toBe('Declined');
+      expect(codeOf(await run('one'))).toBe(onNew);
+      expect(await earlier.confirm()).toBe(onEarlier);
       await close();
     },
   );
 
-  test('one that cannot be written counts, is told of, and is written later', async () => {
-    const memory = createMemoryJournal();
-    let isGone = true;
-    const decline: typeof memory.decline = (intent) =>
-      isGone ? Promise.reject(new Error('gone')) : memory.decline(intent);
-    const { call, plan, refusals, close } = setUpViews({ ...memory, decline });
-    const earlier = await plan('one');
-    const { planId, click } = await plan('one');
-    expect(await click('decline')).toMatchObject({
-      failure: { code: 'Declined', problems: [expect.any(String), expect.stringContaining('not in the journal yet')] },
-    });
-    expect(await click('accept')).toMatchObject(decidedBefore);
-    expect(await click('decline')).toMatchObject(decidedBefore);
-    for (const id of [planId, earlier.planId])
-      expect(await call('one', { planId: id })).toMatchObject(refused('Declined'));
-    expect(await memory.list({})).toEqual([]);
-    isGone = false;
-    await refusals.close();
-    expect(await memory.list({})).toMatchObject([{ consent: 'clicked', ending: { outcome: 'declined' } }]);
-    expect(cloud.requests).toEqual([]);
+  test('no person, who may be asked again and change their mind', async () => {
+    const { ask, close } = setUp();
+    expect(await ask('one', person('declined'))).toBe('Declined');
+    expect(await ask('one', person('agreed'))).toBe('accepted');
     await close();
   });
+
+  test('this change alone, and for ten minutes', async () => {
+    const { ask, plan, close } = setUp();
+    await ask('one', person('declined'));
+    expect(await (await plan('two')).confirm()).toBe('accepted');
+    time += 10 * minute + 1;
+    expect(await (await plan('one')).confirm()).toBe('accepted');
+    await close();
+  });
+
+  test.each([{}, { hasView: true }])(
+    'every change after three: planOnly gives no changeId, and an earlier plan cannot be confirmed: %j',
+    async (client) => {
+      const { ask, run, plan, close } = setUp();
+      const earlier = await plan('four');
+      for (const name of ['one', 'two', 'three']) await ask(name, person('declined'));
+      const outcome = await run('four', client, { planOnly: true });
+      expect(outcome).toMatchObject({ kind: 'succeeded', success: { outcome: 'planned' } });
+      expect(outcome).not.toHaveProperty('success.changeId');
+      expect(codeOf(await run('four', client))).toBe('TooManyRefusals');
+      expect(await earlier.confirm()).toBe('TooManyRefusals');
+      expect(cloud.requests).toEqual([]);
+      await close();
+    },
+  );
 });
 
 describe('a repetition that is meant', () => {
-  // The journal in memory has the clock of this machine.
-  beforeEach(() => {
-    time = Date.now();
-  });
-
   const planned = (questions: string[]): Elicitor => ({
     ask: async (message) => {
       questions.push(message.text);
@@ -408,13 +386,11 @@ describe('a repetition that is meant', () => {
   });
 
   test('two plans at once that do not mention each other: one is carried out', async () => {
-    const { call, close } = testCaller(cloud.origin, { confirm: 'plan', now: () => new Date(time) });
+    const { call, confirm, close } = testCaller(cloud.origin, { confirm: 'plan', now: () => new Date(time) });
     const args = { backupId, instanceId: 'one', allowRepeat: true };
     const plans = await Promise.all([1, 2].map(() => call(restoreInstance, args, { signal: never })));
-    const ids = plans.map((plan) => (plan.ok ? plan.structured.planId : undefined));
-    const outcomes = await Promise.all(
-      ids.map((planId) => call(restoreInstance, { ...args, planId }, { signal: never })),
-    );
+    const ids = plans.map((plan) => (plan.ok ? `${plan.structured.changeId}` : ''));
+    const outcomes = await Promise.all(ids.map((changeId) => confirm(changeId, 'one')));
     expect(outcomes.map((outcome) => (outcome.ok ? 'accepted' : outcome.failure.code)).sort()).toEqual([
       'Repeated',
       'accepted',
