@@ -326,6 +326,15 @@ describe('a ticket that is not one', () => {
     expect(await requests()).toBe(0);
   });
 
+  test('cannot be clicked by whoever reads the journal', async () => {
+    const { plan, decide, requests, store } = await connect({ era });
+    await plan();
+    const [waiting] = await store.waiting({});
+    for (const known of [waiting?.proof, waiting?.id, `${waiting?.id}.${waiting?.proof?.slice(0, 22)}`])
+      expect((await decide(known, 'accept')).outcome?.kind).toBe('refused');
+    expect(await requests()).toBe(0);
+  });
+
   test('one of another server is refused', async () => {
     const other = await connect({ era, });
     const { decide, requests } = await connect({ era });
