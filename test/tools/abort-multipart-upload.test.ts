@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CallContext } from '../../src/calls/context.js';
+import type { ChangeContext } from '../../src/changes/context.js';
 import type { Policy } from '../../src/calls/policy.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { WireRequest } from '../../src/transport/request.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
@@ -40,18 +39,14 @@ function setUp({ replies, policy = twoTools, confirm = 'plan', now }: Given) {
     confirm,
     ...(now !== undefined && { now: () => now }),
   });
-  const context: CallContext = {
+  const context: ChangeContext = {
     signal: never,
     client: 'test',
-    tokens: createConsentTokens(
-      () => ['k'.repeat(32)],
-      '',
-      () => new Date(),
-    ),
   };
   return {
     requests,
-    call: (given: object = args, more: Partial<CallContext> = {}) =>
+    confirm: (changeId: string) => caller.confirm(changeId, args.object, { client: 'test' }),
+    call: (given: object = args, more: Partial<ChangeContext> = {}) =>
       caller.call(abortMultipartUpload, given, { ...context, ...more }),
   };
 }
@@ -173,10 +168,10 @@ describe('its plan', () => {
   });
 
   test('is not bound to what was found', async () => {
-    const { call, requests } = setUp({ replies: [listed, aborted] });
+    const { call, confirm, requests } = setUp({ replies: [listed, aborted] });
     const plan = await call();
     if (!plan.ok) throw new Error(plan.text);
-    expect(await call({ ...args, planId: plan.structured.planId })).toMatchObject({
+    expect(await confirm(plan.structured.changeId ?? '')).toMatchObject({
       structured: { outcome: 'accepted' },
     });
     expect(methods(requests)).toEqual(['GET', 'DELETE']);
