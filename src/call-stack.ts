@@ -11,6 +11,7 @@ import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
 import { unlessStopped } from './calls/waiting.js';
 import type { Change } from './changes/change.js';
+import type { ChangeContext, ChangeDependencies } from './changes/change-context.js';
 import {
   clickOnChange,
   confirmChange,
@@ -19,8 +20,7 @@ import {
   stateForView,
   withdrawChange,
 } from './changes/change-tools.js';
-import type { ChangeContext, ChangeDependencies } from './changes/context.js';
-import type { Click, Decided } from './changes/decide.js';
+import type { Click, DecisionResult } from './changes/decide.js';
 import { runChange, takeBrought } from './changes/run-change.js';
 import type { Operation } from './tools/define-operation.js';
 import { createHttpClient, defaultLimits } from './transport/http-client.js';
@@ -38,7 +38,7 @@ export interface ChangeTools {
   withdraw(id: string, context: ChangeContext): Promise<EndedOutcome>;
   confirm(confirmed: { readonly id: string; readonly thing: string }, context: ChangeContext): Promise<EndedOutcome>;
   /** Decides by a click. Whether the person may see the change is checked before. @param context the caller of the change */
-  click(change: Change, click: Click, context: ChangeContext): Promise<Decided>;
+  click(change: Change, click: Click, context: ChangeContext): Promise<DecisionResult>;
   /** Finds the change whose proof a view brings back. */
   findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
   /** The outcome of a change for a view or a page. Waits for the end of a change that is decided. */

@@ -6,14 +6,14 @@ import { planInClientMs } from './add-change.js';
 import { shortestReadMs } from './ask-user.js';
 import { carryOut } from './carry-out.js';
 import type { Change, Decision } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { reasonText } from './decline-reason.js';
 import { redactReason } from './redact-reason.js';
 import { isTyped } from './typed-name.js';
 
 /** This file has the verb `decide`, with which every decision on a waiting change ends: the first decision stands. */
 
-export type Decided =
+export type DecisionResult =
   /** This decision stands. `change` is the change with it, and `outcome` what became of the change. */
   | { readonly kind: 'decided'; readonly change: Change; readonly outcome: EndedOutcome }
   /** An earlier decision stands. */
@@ -32,7 +32,7 @@ export async function decide(
   context: ChangeContext,
   dependencies: ChangeDependencies,
   refusal?: Refusal,
-): Promise<Decided> {
+): Promise<DecisionResult> {
   const stored = await storeDecision(change, decision, context, dependencies, refusal);
   if (stored.kind !== 'approved') return stored;
   return { ...stored, kind: 'decided', outcome: await carryOut(stored.change, context, dependencies) };
@@ -45,7 +45,7 @@ export async function storeDecision(
   context: ChangeContext,
   dependencies: ChangeDependencies,
   refusal: Refusal = refusalOf(change, decision),
-): Promise<Decided | { readonly kind: 'approved'; readonly change: Change }> {
+): Promise<DecisionResult | { readonly kind: 'approved'; readonly change: Change }> {
   const { store, heldArguments, log } = dependencies;
   const reason = await redactReason(decision.reason, change, context, dependencies);
   const decided = await store.decide(change.id, { ...decision, reason });

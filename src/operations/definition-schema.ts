@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import type { AnswerBody, Change, Follow, Operation } from '../tools/define-operation.js';
+import type { AnswerBody, ChangeTexts, Follow, Operation } from '../tools/define-operation.js';
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
@@ -231,7 +231,7 @@ const changeSchema = ({ returns }: Guards) =>
     verificationHint: returns('change.verificationHint', safeText),
     ifTooLarge: limitedText(300).exactOptional(),
     contradictions: returns('change.contradictions', safeTexts).exactOptional(),
-  } satisfies FieldsOf<Change>);
+  } satisfies FieldsOf<ChangeTexts>);
 
 const pagesSchema = ({ returns, makesSchema }: Guards) =>
   object({

@@ -190,7 +190,7 @@ export interface Operation<
   /** Paths of arguments that affect the price. Plans warn if such an argument is absent and its default is not documented. */
   readonly costDrivers?: readonly string[];
   /** Texts for the person who decides on a change. Required unless `effect` is `read`. */
-  readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
+  readonly change?: ChangeTexts<z.output<Input>, Lenient<z.output<Output>>>;
   /** A read that runs before the user is asked about a change. The plan shows the result; the request does not depend on it. */
   readonly preflight?: Preflight<z.output<Input>>;
   /**
@@ -237,7 +237,7 @@ export interface FollowUpRead<Input, State = unknown> {
 }
 
 /** The texts about a change, for the person who decides and the agent that reports. Each `region` is the region of the request. */
-export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
+export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output = unknown> {
   /** True if the change costs money. The `instructions` of the MCP server say so to models. */
   readonly costsMoney: boolean;
   /** True if no way to undo the change is documented. If absent, `delete` is irreversible and other effects are not. */

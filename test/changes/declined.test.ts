@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import type { Changes } from '../../src/changes/change.js';
-import type { ChangeContext } from '../../src/changes/context.js';
+import type { ChangeContext } from '../../src/changes/change-context.js';
 import type { Brought, Elicitor, FormResponse } from '../../src/changes/elicitor.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { memoryStore, never, testCaller } from '../support/caller.js';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { consentModes } from '../../src/calls/account.js';
 import { mayConfirm } from '../../src/changes/required-consent.js';
-import { changeToolNames } from '../../src/mcp/change-tools.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
-import type { Change, Operation } from '../../src/tools/define-operation.js';
+import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
+import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { accountsWith } from '../support/caller.js';
@@ -11,7 +11,7 @@ import { accountsWith } from '../support/caller.js';
 /** What the server's instructions say about changes that its own tools do not have. */
 
 const accounts = { all: [], byDefault: undefined, areNamed: false };
-const changeWith = (change: Partial<Change>, more: Partial<Operation> = {}): Operation => {
+const changeWith = (change: Partial<ChangeTexts>, more: Partial<Operation> = {}): Operation => {
   const operation: Operation = restoreInstance;
   if (operation.change === undefined) throw new Error('it is no change');
   return { ...operation, ...more, change: { ...operation.change, ...change } };

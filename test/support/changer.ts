@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { CallOutcome, Failure, Success } from '../../src/calls/outcome.js';
 import { writeScope } from '../../src/calls/policy.js';
 import type { Change, JournalEntry } from '../../src/changes/change.js';
-import type { ChangeContext } from '../../src/changes/context.js';
+import type { ChangeContext } from '../../src/changes/change-context.js';
 import type { Click } from '../../src/changes/decide.js';
 import type { Elicitor, FormResponse } from '../../src/changes/elicitor.js';
 import type { Operation } from '../../src/tools/define-operation.js';
