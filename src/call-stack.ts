@@ -3,7 +3,6 @@ import type { CallContext } from './calls/context.js';
 import { keysRefusal } from './calls/endpoint.js';
 import { faultFacts, mistakeRefusal, serverFault } from './calls/failure.js';
 import { createSecretFiles } from './calls/insert-secrets.js';
-import { createLastingRecords } from './calls/lasting-records.js';
 import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
 import { outcomeLabel } from './calls/outcome-label.js';
 import { createReadMemoryLimit } from './calls/read-memory-limit.js';
@@ -24,7 +23,8 @@ import type { ChangeContext, ChangeDependencies } from './changes/context.js';
 import type { Click, Decided } from './changes/decide.js';
 import { runChange, takeBrought } from './changes/run-change.js';
 import type { Operation } from './tools/define-operation.js';
-import { createHttpClient, type Proxies } from './transport/http-client.js';
+import { createHttpClient, defaultLimits } from './transport/http-client.js';
+import type { Proxies } from './transport/proxies.js';
 import { createSignedClients, type SignedClientDependencies } from './transport/signed-client.js';
 
 /** This file puts together everything that only calls need. src/runtime.ts loads it, with all that it imports, at the first call. */
@@ -61,7 +61,7 @@ export interface CallStack {
 }
 
 export function createCallStack(options: CallStackOptions): CallStack {
-  const httpClient = createHttpClient(options.proxies);
+  const httpClient = createHttpClient(options.proxies, { ...defaultLimits, headersMs: options.timeoutMs });
   const openClient = createSignedClients({ ...options, httpClient });
   const secretFiles = createSecretFiles(options.secretsDir);
   return { ...createCalls({ ...options, openClient, secretFiles }), close: () => httpClient.close() };
@@ -71,7 +71,7 @@ export function createCallStack(options: CallStackOptions): CallStack {
 export function createCalls(
   options: Omit<ChangeDependencies, 'callRead' | 'heldArguments'>,
 ): Pick<CallStack, 'call' | 'changes'> {
-  const sharedByReads = { memory: createReadMemoryLimit(), lastingRecords: createLastingRecords() };
+  const readMemory = createReadMemoryLimit();
   const callRead = async (operation: Operation, args: unknown, context: CallContext): Promise<EndedOutcome> => {
     const outcome = await callTool(operation, args, context);
     // A read never asks its user, so this case is only for the type.
@@ -85,7 +85,7 @@ export function createCalls(
     if (taken !== undefined && taken.kind !== 'notAsked') return taken;
     const call = await resolveCall(operation, resolution, context, dependencies);
     return call.kind === 'read'
-      ? runRead(call, sharedByReads, context, dependencies)
+      ? runRead(call, readMemory, context, dependencies)
       : runChange(call, context, dependencies, taken?.change);
   };
 

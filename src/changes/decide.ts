@@ -14,8 +14,8 @@ import { isTyped } from './typed-name.js';
 /** This file has the verb `decide`, with which every decision on a waiting change ends: the first decision stands. */
 
 export type Decided =
-  /** This decision stands. `outcome` is what became of the change. */
-  | { readonly kind: 'decided'; readonly outcome: EndedOutcome }
+  /** This decision stands. `change` is the change with it, and `outcome` what became of the change. */
+  | { readonly kind: 'decided'; readonly change: Change; readonly outcome: EndedOutcome }
   /** An earlier decision stands. */
   | { readonly kind: 'late'; readonly change: Change }
   /** No decision was stored, and the change may still wait. */
@@ -31,8 +31,21 @@ export async function decide(
   decision: Decision,
   context: ChangeContext,
   dependencies: ChangeDependencies,
-  refusal: Refusal = refusalOf(change, decision),
+  refusal?: Refusal,
 ): Promise<Decided> {
+  const stored = await storeDecision(change, decision, context, dependencies, refusal);
+  if (stored.kind !== 'approved') return stored;
+  return { ...stored, kind: 'decided', outcome: await carryOut(stored.change, context, dependencies) };
+}
+
+/** Stores a decision on a change. An approved change is still to be carried out. */
+export async function storeDecision(
+  change: Change,
+  decision: Decision,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+  refusal: Refusal = refusalOf(change, decision),
+): Promise<Decided | { readonly kind: 'approved'; readonly change: Change }> {
   const { store, heldArguments, log } = dependencies;
   const reason = await redactReason(decision.reason, change, context, dependencies);
   const decided = await store.decide(change.id, { ...decision, reason });
@@ -42,8 +55,7 @@ export async function decide(
     log('error', 'journal', { tool: change.tool, id: change.id, error: decided.reason.text });
     return new Refusal('StateUnavailable', [decided.reason], { changeId: change.id });
   }
-  if (decision.kind === 'approved')
-    return { kind: 'decided', outcome: await carryOut(decided.change, context, dependencies) };
+  if (decision.kind === 'approved') return { kind: 'approved', change: decided.change };
 
   heldArguments.delete(change.id);
   const problems = [...refusal.problems];
@@ -51,7 +63,7 @@ export async function decide(
   if (decided.isUnwritten === true && decision.kind === 'declined') problems.push(unwrittenNote);
   const outcomes = { declined: 'declined', withdrawn: 'withdrawn' } as const;
   const shown = { ...refusal.more, changeId: change.id, outcome: outcomes[decision.kind] };
-  return { kind: 'decided', outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
+  return { ...decided, outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
 }
 
 const unwrittenNote = words(

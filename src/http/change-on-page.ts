@@ -179,7 +179,12 @@ export async function answerClick(
   dependencies.log('info', 'decision', { tool, id, ...decision, caller });
   switch (decided.kind) {
     case 'decided':
-      return resultForView(decided.outcome, change);
+      // The person at this machine, who has no name, knows who decided.
+      return resultForView(
+        decided.outcome,
+        change,
+        user.person === undefined ? {} : { earlierDecision: describeDecision(decided.change) },
+      );
     case 'late':
       return endOnPage(decided.change, say`${describeDecision(decided.change)} This click sent nothing.`);
     case 'refused':

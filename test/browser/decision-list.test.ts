@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { say } from '../../src/util/safe-text.js';
+import { newChange } from '../support/changes.js';
 import { type Decisions, serveDecisions } from '../support/decisions.js';
 import { readAsAPerson } from '../support/person.js';
 import { freePort } from '../support/postgres.js';
@@ -27,20 +28,22 @@ async function start(): Promise<Decisions> {
 }
 
 /** Adds plans like the one of alice's: half a minute apart, of four callers, with every risk and a name of any direction. */
-async function addPlans({ ask, plans, now }: Decisions, count: number): Promise<void> {
+async function addPlans({ ask, store, pass }: Decisions, count: number): Promise<void> {
   await ask();
-  const [first] = await plans.list();
-  if (first === undefined) throw new Error('no plan waits');
-  const { state: _, expiresAt: __, subject: ___, ...template } = first;
+  const [template] = await store.waiting({});
+  if (template === undefined) throw new Error('no plan waits');
   const risks = [['costs money'], ['no way back'], ['costs money', 'no way back'], []] as const;
   const names = ['mail', 'build-server-of-the-second-team-in-the-north', 'wiki', 'git', 'שרת "חדש"'];
   for (let index = 1; index < count; index += 1) {
+    pass(30_000);
     const isDelete = index % 4 === 1;
-    await plans.add({
+    const caller = ['alice', 'mallory', 'deploy-agent-of-the-platform-team', 'nightly'][index % 4];
+    const change = {
       ...template,
-      nonce: index.toString(16).padStart(16, '0'),
-      caller: ['alice', 'mallory', 'deploy-agent-of-the-platform-team', 'nightly'][index % 4],
-      issuedAt: now().getTime() - (count - index) * 30_000,
+      id: newChange().id,
+      caller,
+      personId: caller,
+      subject: undefined,
       plan: {
         ...template.plan,
         risks: risks[index % 4] ?? [],
@@ -48,7 +51,8 @@ async function addPlans({ ask, plans, now }: Decisions, count: number): Promise<
           ? say`Abort the upload of ${`backups/${index}/database.dump`} to bucket ${'archive'} (23 parts, 1.1 GiB).`
           : say`Create DevOps server ${names[index % 5] ?? ''} (e-double-large96, 400 GB) in jp-east-1 from backup ${'7f3a90c2'.repeat(4)}.`,
       },
-    });
+    };
+    expect(await store.add(change, { lifetimeMs: 24 * 3_600_000 })).toMatchObject({ kind: 'added' });
   }
 }
 
@@ -152,9 +156,9 @@ describe.each(looks)('50 plans, %s', (look, options) => {
   test.each([360, 1280])('can be used by everybody, %i px wide', async (width) => {
     const served = await start();
     await addPlans(served, 50);
-    const [oldest] = await served.plans.list();
-    const at = served.now().getTime() - 300_000;
-    await served.plans.claim(String(oldest?.nonce), { kind: 'accepted', person: 'carol', at });
+    const [oldest] = await served.store.waiting({});
+    await served.store.decide(String(oldest?.id), { kind: 'approved', way: 'page', person: 'carol' });
+    served.pass(300_000);
     const page = await openList(served, { ...options, width });
     expect(await page.getByRole('link').count()).toBe(50);
     expect(await findings(page.mainFrame())).toEqual([]);

@@ -52,7 +52,11 @@ async function connect(env: Record<string, string> = {}) {
     });
     return Object(result.structuredContent);
   };
-  return { client, call };
+  const get = async (changeId: unknown) => {
+    const result = await client.callTool({ name: 'get_change', arguments: { changeId } });
+    return Object(result.structuredContent);
+  };
+  return { client, call, get };
 }
 
 /** The files that browsers were to open. */
@@ -63,7 +67,7 @@ const opened = () => {
 const addressIn = (file: string) => /url=([^"]+)"/.exec(readFileSync(fileURLToPath(file), 'utf8'))?.[1] ?? '';
 
 test('two changes are decided in one tab, one after the other, and the agent learns both', async () => {
-  const { call } = await connect();
+  const { call, get } = await connect();
   const first = await call();
   expect(first).toMatchObject({ outcome: 'waiting' });
   await vi.waitFor(() => expect(opened()).toHaveLength(1), 5_000);
@@ -83,8 +87,8 @@ test('two changes are decided in one tab, one after the other, and the agent lea
   await view.getByRole('button', { name: 'Do nothing' }).click();
   await view.getByRole('heading', { name: 'Nothing was done' }).waitFor();
   expect(opened()).toHaveLength(1);
-  expect(await call({ planId: first.planId })).toMatchObject({ outcome: 'accepted' });
-  expect(await call({ instanceId: 'second', planId: second.planId })).toMatchObject({ code: 'Declined' });
+  expect(await get(first.changeId)).toMatchObject({ outcome: 'accepted' });
+  expect(await get(second.changeId)).toMatchObject({ code: 'Declined' });
 });
 
 test('the file with the address is ours alone, and gone once the tab is up, which says when the server has ended', async () => {

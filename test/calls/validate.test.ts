@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { validate } from '../../src/calls/validate.js';
 import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
+import { validate } from '../../src/calls/validate.js';
 import { innerSchema, jsonText } from '../../src/operations/model/argument-schema.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
@@ -46,12 +46,6 @@ test('an argument in the wrong place is answered with its places, and the argume
     expect.stringMatching(/^qqqqqqqq: is not an argument; expected one of: resourceGroupName, /),
     'zzzzzzzz: is not an argument',
   ]);
-});
-
-test('a planId without the arguments of its plan is told apart', () => {
-  expect(problems(restoreInstance, { planId: 'p' }).at(-1)).toMatch(/^planId: /);
-  expect(problems(restoreInstance, { planId: 'p', backupId: 'a', instanceId: 's' })).toHaveLength(1);
-  expect(problems(restoreInstance, { planId: 'p', backupId: 'a'.repeat(32), instanceId: {} })).toHaveLength(1);
 });
 
 test('nothing is missed inside a value of another type', () => {
@@ -333,7 +327,7 @@ describe('the user is asked', () => {
     ['an argument that does not exist', restoreInstance, { ...restore, extra: 1 }, 'agent'],
     ['an argument that is missing', restoreInstance, { backupId: restore.backupId }, 'agent'],
     ['a value of the wrong type', restoreInstance, { ...restore, instanceId: {} }, 'agent'],
-    ['a planId', restoreInstance, { ...restore, planId: 'p'.repeat(300) }, 'agent'],
+    ['the ID of a change', restoreInstance, { ...restore, replaces: 'p'.repeat(300) }, 'agent'],
     ['the shape of an answer', listParts, { ...upload, view: 'sumary' }, 'agent'],
     ['a mistake in JSON', encoded, { Item: '{id: 1}', Cover: 'QUJD' }, 'agent'],
     ['a mistake in base64', encoded, { Item: '{}', Cover: '***' }, 'agent'],

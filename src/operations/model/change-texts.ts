@@ -1,5 +1,5 @@
 import type { Change } from '../../tools/define-operation.js';
-import { nameInWords } from '../../tools/schema/field-names.js';
+import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { textsAt } from '../../util/objects.js';
 import { defined, detail, join, own, type SafeText, say } from '../../util/safe-text.js';
