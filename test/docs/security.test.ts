@@ -14,7 +14,10 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/changes/obtain.test.ts', 'to %s after %i ms'],
   ],
   'A person is asked until they give in': [
-    ['test/changes/refusals.test.ts', 'end the questions of their caller, whatever its client calls itself, and of no other'],
+    [
+      'test/changes/refusals.test.ts',
+      'end the questions of their caller, whatever its client calls itself, and of no other',
+    ],
     ['test/changes/refusals.test.ts', 'end the questions of their client if callers have no names'],
     ['test/changes/obtain.test.ts', 'is asked at a terminal all the same'],
   ],
@@ -45,7 +48,10 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'A caller floods those who decide, or the store, with plans': [
     ['test/changes/store.ts', 'of many processes at once keep the limit'],
-    ['test/changes/store.ts', 'that no person is asked about are at most a hundred for each caller: the oldest make room'],
+    [
+      'test/changes/store.ts',
+      'that no person is asked about are at most a hundred for each caller: the oldest make room',
+    ],
     ['test/changes/announcement.test.ts', 'twenty times in ten minutes for each caller'],
   ],
   'A tool is called that the configuration excludes': [
@@ -81,7 +87,10 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'The journal is torn, replaced, full or unreachable': [
     ['test/changes/sqlite-file.test.ts', 'something else at the path is refused at once, and left as it is'],
-    ['test/changes/sqlite-file.test.ts', 'lets nothing begin, with a reason, and the ending of a change is written when there is room'],
+    [
+      'test/changes/sqlite-file.test.ts',
+      'lets nothing begin, with a reason, and the ending of a change is written when there is room',
+    ],
     ['test/changes/sqlite-file.test.ts', 'takes the ending of a change that was sent meanwhile'],
     ['test/changes/postgres.process.test.ts', 'while the database is away nothing begins'],
     ['test/changes/carry-out.test.ts', 'an outcome that the journal does not take at once is written'],

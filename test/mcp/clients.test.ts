@@ -133,17 +133,20 @@ describe.each(eras)('%s', (_name, era) => {
   test.each([
     ['without the field', {}],
     ['with another answer', { decision: 'Yes' }],
-  ])('the Inspector sends a form that was not filled in (%s): nobody was asked, and the plan is shown instead', async (_what, content) => {
-    let now = Date.parse('2026-11-20T12:00:00Z');
-    const answer = (): ElicitResult => {
-      now += 5000;
-      return { action: 'accept', content };
-    };
-    const { call, sandbox } = await connect(era, { confirm: 'ask', answer, now: () => new Date(now) });
-    const { structured } = await call('restore_instance', restore);
-    expect(structured).toMatchObject({ outcome: 'planned', changeId: expect.any(String) });
-    expect(await sandbox.describe()).not.toContain('instances:restore');
-  });
+  ])(
+    'the Inspector sends a form that was not filled in (%s): nobody was asked, and the plan is shown instead',
+    async (_what, content) => {
+      let now = Date.parse('2026-11-20T12:00:00Z');
+      const answer = (): ElicitResult => {
+        now += 5000;
+        return { action: 'accept', content };
+      };
+      const { call, sandbox } = await connect(era, { confirm: 'ask', answer, now: () => new Date(now) });
+      const { structured } = await call('restore_instance', restore);
+      expect(structured).toMatchObject({ outcome: 'planned', changeId: expect.any(String) });
+      expect(await sandbox.describe()).not.toContain('instances:restore');
+    },
+  );
 
   test.each([
     ['claude -p cancels', 'cancel', 'cancelled'],

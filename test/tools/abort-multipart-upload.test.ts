@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ChangeContext } from '../../src/changes/context.js';
 import type { Policy } from '../../src/calls/policy.js';
+import type { ChangeContext } from '../../src/changes/context.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { WireRequest } from '../../src/transport/request.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';

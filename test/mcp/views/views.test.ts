@@ -2,8 +2,8 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../../sandbox/sandbox.js';
-import { readScope, writeScope } from '../../../src/calls/policy.js';
 import type { Budget, ConsentMode } from '../../../src/calls/account.js';
+import { readScope, writeScope } from '../../../src/calls/policy.js';
 import type { Changes } from '../../../src/changes/change.js';
 import { changeToolNames } from '../../../src/mcp/change-tools.js';
 import { appsExtension, decideTool, viewMimeType, viewUris } from '../../../src/mcp/views/contract/apps.js';
@@ -39,13 +39,7 @@ afterEach(async () => {
 const clock = () => new Date('2026-11-20T12:00:00Z');
 
 /** A client and a server in this process, on a sandbox. */
-async function connect({
-  era,
-  confirm = 'human',
-  capabilities = withViews,
-  readOnly = false,
-  ...setup
-}: Setup) {
+async function connect({ era, confirm = 'human', capabilities = withViews, readOnly = false, ...setup }: Setup) {
   let waitedMs = 0;
   const now = () => new Date((setup.now ?? clock)().getTime() + waitedMs);
   const { store = memoryStore(now), budget } = setup;
@@ -57,7 +51,14 @@ async function connect({
     setup.sandbox ?? (await startSandbox({ now, keys: { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' } }));
   if (setup.sandbox === undefined) opened.push(() => sandbox.close());
   const policy = { readOnly, tools: undefined };
-  const caller = testCaller('', { cloud: sandbox.cloud, now, policy, confirm, store, ...(budget !== undefined && { budget }) });
+  const caller = testCaller('', {
+    cloud: sandbox.cloud,
+    now,
+    policy,
+    confirm,
+    store,
+    ...(budget !== undefined && { budget }),
+  });
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
   const server = {
     ...caller.server,
@@ -80,8 +81,7 @@ async function connect({
     const result = await client.callTool({ name: decideTool, arguments: { ticket, decision } });
     return { result, outcome: readOutcome(result._meta) };
   };
-  const requests = async () =>
-    (await store.newest({ limit: 50 })).filter(({ state }) => state === 'accepted').length;
+  const requests = async () => (await store.newest({ limit: 50 })).filter(({ state }) => state === 'accepted').length;
   const decided = async () => {
     const [newest] = await store.newest({ limit: 1 });
     return { state: newest?.state, way: newest?.decision?.way };
@@ -190,7 +190,10 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     const { proposed } = await plan({ ...restore.arguments, allowRepeat: true });
     await decide(proposed?.ticket, 'accept');
     const second = await decide(proposed?.ticket, 'accept');
-    expect(second.outcome).toMatchObject({ kind: 'accepted', earlier: expect.stringContaining('An earlier decision stands') });
+    expect(second.outcome).toMatchObject({
+      kind: 'accepted',
+      earlier: expect.stringContaining('An earlier decision stands'),
+    });
     expect(await requests()).toBe(1);
   });
 
@@ -214,7 +217,10 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     await decide(proposed?.ticket, 'accept');
     time += 11 * 60_000;
     const late = await decide(proposed?.ticket, 'accept');
-    expect(late.outcome).toMatchObject({ kind: 'accepted', earlier: expect.stringContaining('An earlier decision stands') });
+    expect(late.outcome).toMatchObject({
+      kind: 'accepted',
+      earlier: expect.stringContaining('An earlier decision stands'),
+    });
   });
 
   test('sees what a plan risks, where it goes and how else it can be decided', async () => {
@@ -336,7 +342,7 @@ describe('a ticket that is not one', () => {
   });
 
   test('one of another server is refused', async () => {
-    const other = await connect({ era, });
+    const other = await connect({ era });
     const { decide, requests } = await connect({ era });
     expect((await decide((await other.plan()).proposed?.ticket, 'accept')).outcome?.kind).toBe('expired');
     expect(await requests()).toBe(0);
@@ -400,9 +406,10 @@ describe('a ticket that is not one', () => {
 test.each(eras)('a client of %s that shows no views finds everything as if there were none', async (_, era) => {
   const { client } = await connect({ era, capabilities: {}, confirm: 'ask' });
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(
-    [...operations.filter(({ extension }) => extension === undefined).map(({ name }) => name), ...changeToolNames],
-  );
+  expect(tools.map(({ name }) => name)).toEqual([
+    ...operations.filter(({ extension }) => extension === undefined).map(({ name }) => name),
+    ...changeToolNames,
+  ]);
   expect(JSON.stringify([tools, await client.listResources(), await client.listResourceTemplates()])).not.toContain(
     'ui://',
   );
