@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 export const mocking = [
   'calls/validate',
   'calls/secrets-race',
-  'changes/stored-plan',
   'changes/retry-writes',
+  'changes/stored-plan',
   'changes/visit-page',
 ].map((name) => `test/${name}.test.ts`);
 

@@ -93,11 +93,11 @@ describe.each(eras)('Claude Code shows the argument "description" as the title o
       const sent = { ...restoreInstance.example, ...args };
       return Object((await client.callTool({ name: restoreInstance.name, arguments: sent })).structuredContent);
     };
-    const confirm = async (args: Record<string, unknown>) =>
+    const confirmChange = async (args: Record<string, unknown>) =>
       (await client.callTool({ name: 'confirm_change', arguments: args })).structuredContent;
     const namesOf = (tool: string) =>
       Object.keys(tools.find(({ name }) => name === tool)?.inputSchema.properties ?? {});
-    return { tools, call, confirm, namesOf };
+    return { tools, call, confirmChange, namesOf };
   };
   const claude = 'claude-code';
 
@@ -110,10 +110,10 @@ describe.each(eras)('Claude Code shows the argument "description" as the title o
   });
 
   test('a call with that name carries the argument, also into a plan that is confirmed', async () => {
-    const { call, confirm } = await connect(claude, 'ask');
+    const { call, confirmChange } = await connect(claude, 'ask');
     const args = { descriptionText: 'A memo' };
     const { changeId } = await call(args);
-    expect(await confirm({ changeId, thing: restoreInstance.example.instanceId })).toMatchObject({
+    expect(await confirmChange({ changeId, thing: restoreInstance.example.instanceId })).toMatchObject({
       outcome: 'accepted',
       answer: { instance: { description: 'A memo' } },
     });
