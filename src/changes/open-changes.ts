@@ -33,9 +33,12 @@ const deeds: Readonly<Record<State, SafeText>> = {
   withdrawn: words('was withdrawn'),
 };
 
+/** What began at the time of a sentence, for states that last. */
+const beginnings: Readonly<Partial<Record<State, SafeText>>> = { waiting: words('made '), begun: words('approved ') };
+
 /**
  * Describes another change beside the plan of `call`: `Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.` If it is of another thing:
- * `create_bucket of "orders" ended unknown 2 min ago; this would be another one, "orders-eu".`
+ * `The same operation for "orders" ended unknown 2 min ago; this would be another one, "orders-eu".`
  */
 export function openChangeText(
   other: Pick<Change, 'tool' | 'args' | 'subject' | 'state' | 'madeAt' | 'decidedAt' | 'endedAt'>,
@@ -54,15 +57,19 @@ export function otherChangeText(
   now: Date,
 ): SafeText {
   const at = state === 'waiting' ? madeAt : (endedAt ?? decidedAt ?? madeAt);
-  const age = duration(Math.max(0, (now.getTime() - at) / 1000));
+  const beginning = beginnings[state];
+  const when = say`${beginning ?? words('')}${duration(Math.max(0, (now.getTime() - at) / 1000))} ago`;
   const deed = deeds[state];
-  const name = quoted(subject?.name ?? '', 100);
-  if (subject?.digest === plan.subject?.digest)
-    return say`Another plan for ${name} ${deed} (${differencesOf(args, plan.args, operation)}), ${age} ago.`;
-  const another =
-    plan.subject === undefined ? words('another one') : say`another one, ${quoted(plan.subject.name, 100)}`;
-  return say`The same operation for ${name} ${deed} ${age} ago; this would be ${another}.`;
+  if (subject !== undefined && subject.digest === plan.subject?.digest)
+    return say`Another plan for ${nameOf(subject)} ${deed} (${differencesOf(args, plan.args, operation)}), ${when}.`;
+
+  const which = subject === undefined ? words('') : say` for ${nameOf(subject)}`;
+  const own = plan.subject === undefined ? words('') : say`, ${nameOf(plan.subject)}`;
+  const separator = words(beginning === undefined ? ' ' : ', ');
+  return say`The same operation${which} ${deed}${separator}${when}; this would be another one${own}.`;
 }
+
+const nameOf = ({ name }: Subject) => quoted(name, 100);
 
 /** Maximum number of differences in a sentence. */
 const mostDifferences = 5;

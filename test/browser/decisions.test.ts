@@ -178,11 +178,11 @@ test('of two plans for the same thing, each page tells of the other, before any 
   const newer = await planOf(served, { diskSize: 200 });
   const page = await openAs('bob', older);
   await view(page)
-    .getByText(/^Another plan for "wiki" waits \(disk size 200 GB\), \d+ s ago\.$/)
+    .getByText(/^Another plan for "wiki" waits \(disk size 200 GB\), made \d+ s ago\.$/)
     .waitFor();
   await page.goto(newer);
   await view(page)
-    .getByText(/^Another plan for "wiki" waits \(disk size 100 GB\), \d+ s ago\.$/)
+    .getByText(/^Another plan for "wiki" waits \(disk size 100 GB\), made \d+ s ago\.$/)
     .waitFor();
   await agree(page).click();
   await outcome(page, 'Accepted');

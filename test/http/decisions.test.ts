@@ -151,7 +151,7 @@ describe('approval', () => {
       const id = await waiting(served, first);
       pass(117_000);
       const answer = await ask(second);
-      const text = 'Another plan for "wiki" waits (disk size 100 GB), 2 min ago.';
+      const text = 'Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.';
       expect(answer.summary).toMatch(new RegExp(`^${text.replaceAll(/[()]/g, '.')}`));
       expect(answer.show).toContain(text);
       expect(Object(answer.next).text).toContain(`with the same arguments and replaces: ${id}.`);
@@ -224,8 +224,8 @@ describe('approval', () => {
       expect(list.slice(list.indexOf(older), list.indexOf(newer))).not.toContain('blog');
       const warningsOn = async (id: string) =>
         textInUtc(readProposedChange((await bob.shown(id)).result._meta)?.warnings[0] ?? '');
-      expect(await warningsOn(older)).toMatch(/^Another plan for "wiki" waits \(disk size 200 GB\), \d+ s ago\.$/);
-      expect(await warningsOn(newer)).toMatch(/^Another plan for "wiki" waits \(disk size 100 GB\), \d+ s ago\.$/);
+      expect(await warningsOn(older)).toMatch(/^Another plan for "wiki" waits \(disk size 200 GB\), made \d+ s ago\.$/);
+      expect(await warningsOn(newer)).toMatch(/^Another plan for "wiki" waits \(disk size 100 GB\), made \d+ s ago\.$/);
       expect(await kindOf(await bob.decide(older, 'accept'))).toBe('accepted');
       expect(await warningsOn(newer)).toMatch(
         /^Another plan for "wiki" was accepted \(disk size 100 GB\), \d+ s ago\.$/,

@@ -1,0 +1,390 @@
+import { describe, expect, test } from 'vitest';
+import type { ConsentMode } from '../../src/calls/account.js';
+import type { CallOutcome } from '../../src/calls/outcome.js';
+import type { Change } from '../../src/changes/change.js';
+import type { ChangeContext } from '../../src/changes/change-context.js';
+import { openChangeText, otherChangeText, subjectOf } from '../../src/changes/open-changes.js';
+import { planText } from '../../src/changes/plan.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
+import { namedAccounts } from '../support/accounts.js';
+import { alice, type ChangerOptions, changer, start, successOf } from '../support/changer.js';
+import { newChange } from '../support/changes.js';
+import { callOf } from '../support/planned-call.js';
+import { answered, unanswered } from '../support/scripted-client.js';
+
+/** A plan names the caller's other changes that are open, and may replace one that waits. */
+
+const minute = 60_000;
+const operation = restoreInstance as Operation;
+const subject = { digest: 'd'.repeat(64), name: 'wiki' };
+
+describe('the subject of a change', () => {
+  const object = { bucket: 'b', key: 'k', size: 1 };
+  const subjectFor = (identifies: readonly string[], input: Readonly<Record<string, unknown>> = object) =>
+    subjectOf(callOf({}, { identifies }).operation, 'default', input);
+
+  test.each<readonly [string, readonly string[], Readonly<Record<string, unknown>>, string | undefined]>([
+    ['of one argument is its value', ['key'], object, 'k'],
+    ['of several arguments is the value of the last', ['bucket', 'key'], object, 'k'],
+    ['of an argument inside another is its value', ['pool.name'], { pool: { name: 'p' } }, 'p'],
+    ['of no argument is unknown', [], object, undefined],
+    ['of a list is unknown', ['keys[]'], { keys: ['k'] }, undefined],
+    ['of an absent argument is unknown', ['bucket', 'key'], { bucket: 'b' }, undefined],
+    ['of an argument that is no text is unknown', ['bucket', 'size'], object, undefined],
+  ])('%s', (_what, identifies, input, name) => {
+    expect(subjectFor(identifies, input)?.name).toBe(name);
+  });
+
+  test('is unknown if the operation does not say what identifies it, and reads have none', () => {
+    const { identifies: _, ...change } = callOf({}).change;
+    expect(subjectOf({ ...operation, change }, 'default', object)).toBeUndefined();
+    expect(subjectOf(listParts as Operation, 'default', object)).toBeUndefined();
+  });
+
+  test('is the same whatever the other arguments are', () => {
+    expect(subjectFor(['bucket', 'key'], { ...object, size: 2 })).toEqual(subjectFor(['bucket', 'key']));
+  });
+
+  test('is another with other entries of an identifying list', () => {
+    const subjectWith = (keys: readonly string[]) => subjectFor(['keys[]', 'bucket'], { ...object, keys })?.digest;
+    expect(subjectWith(['k'])).toBe(subjectWith(['k']));
+    expect(subjectWith(['k'])).not.toBe(subjectWith(['l']));
+  });
+
+  test('is another with another tool, account or identifying argument', () => {
+    const { operation: change } = callOf({}, { identifies: ['bucket', 'key'] });
+    const digests = [
+      subjectOf(change, 'default', object),
+      subjectOf({ ...change, name: 'other' }, 'default', object),
+      subjectOf(change, 'other', object),
+      subjectOf(change, 'default', { ...object, bucket: 'other' }),
+      subjectOf(change, 'default', { ...object, key: 'other' }),
+    ].map((each) => each?.digest);
+    expect(new Set(digests).size).toBe(5);
+  });
+});
+
+describe('the sentence about another change', () => {
+  const other = { ...newChange(), subject, args: { diskSize: 100 }, state: 'waiting', madeAt: start } as const;
+  const sentence = (
+    more: Partial<Change>,
+    plan: Parameters<typeof otherChangeText>[1] = { args: { diskSize: 200 }, subject },
+  ) => otherChangeText({ ...other, ...more }, plan, operation, new Date(start + 2 * minute)).text;
+
+  const theOther = 'Another plan for "wiki"';
+  const orders = { subject: { digest: 'o', name: 'orders' } };
+  test.each<readonly [string, Partial<Change>, string]>([
+    ['that waits', {}, `${theOther} waits (disk size 100 GB), made 2 min ago.`],
+    [
+      'from a server whose clock is ahead',
+      { madeAt: start + 3 * minute },
+      `${theOther} waits (disk size 100 GB), made 0 s ago.`,
+    ],
+    [
+      'that is under way',
+      { state: 'begun', decidedAt: start + minute },
+      `${theOther} is being sent (disk size 100 GB), approved 60 s ago.`,
+    ],
+    [
+      'that ended unknown',
+      { state: 'unknown', decidedAt: start, endedAt: start + minute },
+      `${theOther} ended unknown (disk size 100 GB), 60 s ago.`,
+    ],
+    [
+      'that was declined',
+      { state: 'declined', decidedAt: start + minute },
+      `${theOther} was declined (disk size 100 GB), 60 s ago.`,
+    ],
+    [
+      'of another thing, that waits',
+      orders,
+      'The same operation for "orders" waits, made 2 min ago; this would be another one, "wiki".',
+    ],
+    [
+      'of another thing, that ended unknown',
+      { ...orders, state: 'unknown', endedAt: start },
+      'The same operation for "orders" ended unknown 2 min ago; this would be another one, "wiki".',
+    ],
+    [
+      'of an unknown thing',
+      { subject: undefined, state: 'unknown', endedAt: start },
+      'The same operation ended unknown 2 min ago; this would be another one, "wiki".',
+    ],
+  ])('%s', (_what, more, text) => {
+    expect(sentence(more)).toBe(text);
+  });
+
+  test('of two unknown things names none', () => {
+    expect(sentence({ subject: undefined }, { args: {} })).toBe(
+      'The same operation waits, made 2 min ago; this would be another one.',
+    );
+  });
+
+  type Fields = Readonly<Record<string, unknown>>;
+  test.each<readonly [string, Fields, Fields, string]>([
+    ['a number with its unit', { diskSize: 100 }, { diskSize: 200 }, 'disk size 100 GB'],
+    ['a text in quotation marks', { instanceType: 'c-large' }, { instanceType: 'e-large' }, 'server type "c-large"'],
+    ['an argument that only the other has', { diskSize: 100 }, {}, 'disk size 100 GB'],
+    ['an argument inside another', { networkConfig: { networkId: 'n' } }, {}, 'private network\'s LAN "n"'],
+    ['an argument that the schema does not have, by its path', { odd: { way: true } }, {}, 'odd.way true'],
+    ['several, the first five', { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }, {}, 'a 1, b 2, c 3, d 4, e 5'],
+    ['only what differs', { a: 1, b: 2 }, { a: 1, b: 3 }, 'b 2'],
+    ['that it is the same change', { a: 1 }, { a: 1 }, 'the same change'],
+    ['that it has fewer arguments', { a: 1 }, { a: 1, b: 2 }, 'with fewer arguments'],
+    [
+      '40 characters of a long text',
+      { description: 'x'.repeat(41) },
+      {},
+      `description "${'x'.repeat(40)}…" (cut, 41 characters)`,
+    ],
+  ])('says %s', (_what, args, own, text) => {
+    expect(sentence({ args }, { args: own, subject })).toBe(`${theOther} waits (${text}), made 2 min ago.`);
+  });
+
+  test('names arguments by their paths if the operation is gone', () => {
+    const { text } = otherChangeText(other, { args: {}, subject }, undefined, new Date(start));
+    expect(text).toContain('waits (diskSize 100), made');
+  });
+
+  test('beside the plan of a call is about the subject of its arguments', () => {
+    const call = callOf({ instanceId: 'wiki', backupId: 'b' });
+    const own = subjectOf(call.operation, call.endpoint.account, call.input);
+    expect(openChangeText({ ...other, subject: own }, call, new Date(start)).text).toMatch(/^Another plan for "wiki"/);
+    expect(openChangeText(other, call, new Date(start)).text).toMatch(/^The same operation for "wiki"/);
+  });
+});
+
+const told = 'Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.';
+
+/** A server with a plan for 100 GB that waits for a click since two minutes. */
+async function setUp(options: ChangerOptions = {}) {
+  const session = changer({ confirm: 'human', ...options });
+  const call = (args: object, context: Partial<ChangeContext> = { hasView: true }) =>
+    session.call({ instanceId: 'wiki', ...args }, context);
+  const first = await call({ diskSize: 100 });
+  session.clock.time += 2 * minute;
+  const stateOfFirst = async () => (await session.changeOf(first)).state;
+  return { ...session, call, first, id: successOf(first).changeId ?? '', stateOfFirst };
+}
+const othersOf = (outcome: CallOutcome) => successOf(outcome).plan?.others?.map(({ text }) => text) ?? [];
+
+describe('another plan of the same thing', () => {
+  test('is in the second line of a form, after the risk, and at a terminal below the headline', async () => {
+    const { call, personOf, requests } = await setUp();
+    const { elicitor, asked } = personOf('declined');
+    const shown: string[] = [];
+    await call(
+      { diskSize: 200 },
+      { elicitor: { ...elicitor, show: (plan) => shown.push(planText(plan, undefined).text) } },
+    );
+    expect(asked[0]?.split('\n')[1]).toBe(`It costs money. ${told}`);
+    expect(shown[0]?.split('\n').slice(1, 3)).toEqual([told, 'Risk: costs money.']);
+    expect(requests).toEqual([]);
+  });
+
+  test('is told to the agent, with the way to replace it', async () => {
+    const { call, id } = await setUp();
+    const { summary, next } = successOf(await call({ diskSize: 200 }));
+    expect(summary.text).toBe(`Plan of restore_instance; nothing was sent. ${told}`);
+    expect(next?.text.text).toContain(
+      `If this plan replaces the other one, call restore_instance with the same arguments and replaces: ${id}.`,
+    );
+  });
+
+  test.each<readonly [ConsentMode, boolean]>([
+    ['off', false],
+    ['ask', true],
+    ['human', true],
+    ['plan', true],
+  ])('with %s, a plan that is only asked for names it: %s', async (confirm, isNamed) => {
+    const { store, clock } = await setUp();
+    const later = changer({ confirm, store, clock });
+    const outcome = await later.call({ instanceId: 'wiki', diskSize: 200, planOnly: true });
+    expect(othersOf(outcome)).toEqual(isNamed ? [told] : []);
+  });
+
+  test('is named only to its own caller', async () => {
+    const { call } = await setUp();
+    const bob = { principal: { ...alice, name: 'bob' }, hasView: true };
+    expect(othersOf(await call({ diskSize: 200 }, bob))).toEqual([]);
+  });
+
+  test('does not stop a plan if it cannot be read', async () => {
+    const { store, clock } = await setUp();
+    const gone = { ...store, open: () => Promise.reject(new Error('gone')) };
+    const later = changer({ store: gone, clock });
+    expect(othersOf(await later.call({ instanceId: 'wiki' }, { hasView: true }))).toEqual([]);
+  });
+});
+
+describe('what is open', () => {
+  /** The sentences beside a plan for 200 GB, after something has become of the plan for 100 GB. */
+  const openAfter = async (
+    become: (session: Awaited<ReturnType<typeof setUp>>) => Promise<unknown>,
+    options: ChangerOptions = {},
+  ) => {
+    const session = await setUp(options);
+    await become(session);
+    return othersOf(await session.call({ diskSize: 200 }));
+  };
+
+  test.each<readonly [string, (session: Awaited<ReturnType<typeof setUp>>) => Promise<unknown>, readonly string[]]>([
+    ['waits', async () => undefined, ['waits (disk size 100 GB), made 2 min ago.']],
+    [
+      'was just declined',
+      ({ click, first }) => click(first, { decision: 'decline' }),
+      ['was declined (disk size 100 GB), 0 s ago.'],
+    ],
+    ['was accepted', ({ click, first }) => click(first), []],
+    ['was withdrawn', ({ withdraw, id }) => withdraw(id), []],
+    [
+      'has expired',
+      async ({ clock }) => {
+        clock.time += 9 * minute;
+      },
+      [],
+    ],
+    [
+      'was declined eleven minutes ago',
+      async ({ click, first, clock }) => {
+        await click(first, { decision: 'decline' });
+        clock.time += 11 * minute;
+      },
+      [],
+    ],
+  ])('a change that %s', async (_what, become, sentences) => {
+    expect(await openAfter(become)).toEqual(sentences.map((sentence) => `Another plan for "wiki" ${sentence}`));
+  });
+
+  test('a change that ended unknown, also long ago', async () => {
+    const reply = async () => unanswered(true);
+    const become = async ({ click, first, clock }: Awaited<ReturnType<typeof setUp>>) => {
+      await click(first);
+      clock.time += 60 * minute;
+    };
+    expect(await openAfter(become, { reply })).toEqual([
+      'Another plan for "wiki" ended unknown (disk size 100 GB), 60 min ago.',
+    ]);
+  });
+
+  test('a change by the same operation, of another thing, for ten minutes', async () => {
+    const { call, clock, withdraw, id } = await setUp();
+    await withdraw(id);
+    await call({ instanceId: 'blog' });
+    clock.time += minute;
+    const sentence = 'The same operation for "blog" waits, made 60 s ago; this would be another one, "wiki".';
+    expect(othersOf(await call({ diskSize: 200, planOnly: true }))).toEqual([sentence]);
+    clock.time += 10 * minute;
+    expect(othersOf(await call({ diskSize: 200, planOnly: true }))).toEqual([]);
+  });
+
+  test('a change by another operation is none', async () => {
+    const { callOf: callTool } = await setUp();
+    expect(othersOf(await callTool(upgradeKubeVersion, upgradeKubeVersion.example, { hasView: true }))).toEqual([]);
+  });
+
+  test('the change that a plan repeats is named as that alone', async () => {
+    const { call, click, first } = await setUp({ reply: async () => unanswered(true) });
+    await click(first);
+    const { plan } = successOf(await call({ diskSize: 100, allowRepeat: true }));
+    expect([plan?.others, plan?.warnings[0]?.text]).toEqual([
+      undefined,
+      expect.stringContaining('the same call was sent before, and its outcome is unknown'),
+    ]);
+  });
+});
+
+describe('a plan that replaces another', () => {
+  test('withdraws it, and does not name it', async () => {
+    const { call, id, stateOfFirst, journal } = await setUp();
+    expect(othersOf(await call({ diskSize: 200, replaces: id }))).toEqual([]);
+    expect(await stateOfFirst()).toBe('withdrawn');
+    expect(await journal()).toMatchObject([{ id, decision: { kind: 'withdrawn', way: 'withdrawn' } }]);
+  });
+
+  test('withdraws it also with a question, whose answer is about the new plan', async () => {
+    const { call, id, personOf, stateOfFirst, requests } = await setUp();
+    const { elicitor, asked } = personOf('agreed');
+    await call({ diskSize: 200, replaces: id }, { elicitor });
+    expect(asked.join()).not.toContain('Another plan');
+    expect(await stateOfFirst()).toBe('withdrawn');
+    expect(requests.map(({ body }) => body)).toEqual([expect.stringContaining('"diskSize":200')]);
+  });
+
+  /** The call is an error, before anything is withdrawn. */
+  test.each<readonly [string, (session: Awaited<ReturnType<typeof setUp>>) => Promise<CallOutcome>]>([
+    ['that does not exist', ({ call }) => call({ diskSize: 200, replaces: 'x'.repeat(22) })],
+    ['with nonsense for an ID', ({ call }) => call({ diskSize: 200, replaces: 'nonsense' })],
+    [
+      'of somebody else',
+      ({ call, id }) => call({ diskSize: 200, replaces: id }, { hasView: true, principal: { ...alice, name: 'bob' } }),
+    ],
+    [
+      'of another operation',
+      ({ callOf: callTool, id }) =>
+        callTool(upgradeKubeVersion, { ...upgradeKubeVersion.example, replaces: id }, { hasView: true }),
+    ],
+    [
+      'with planOnly, which would leave its own plan to nobody',
+      ({ call, id }) => call({ diskSize: 200, replaces: id, planOnly: true }),
+    ],
+  ])('%s is refused, and the other one stays', async (_what, attempt) => {
+    const session = await setUp();
+    const waiting = await session.store.countWaiting();
+    expect(await attempt(session)).toMatchObject({
+      failure: { code: 'InvalidArguments', problems: [expect.stringContaining('replaces: ')], mayHaveHappened: false },
+    });
+    expect(await session.stateOfFirst()).toBe('waiting');
+    expect(await session.store.countWaiting()).toBe(waiting);
+  });
+
+  test.each<readonly [string, (session: Awaited<ReturnType<typeof setUp>>) => Promise<unknown>, string]>([
+    ['was declined', ({ click, first }) => click(first, { decision: 'decline' }), 'declined'],
+    ['was accepted', ({ click, first }) => click(first), 'accepted'],
+    ['was withdrawn', ({ withdraw, id }) => withdraw(id), 'withdrawn'],
+    [
+      'has expired',
+      async ({ clock }) => {
+        clock.time += 10 * minute;
+      },
+      'waiting',
+    ],
+  ])('that %s is simply a new plan', async (_what, become, state) => {
+    const session = await setUp();
+    await become(session);
+    expect(successOf(await session.call({ diskSize: 200, replaces: session.id })).outcome).toBe('planned');
+    expect(await session.stateOfFirst()).toBe(state);
+  });
+
+  test('of another account is refused', async () => {
+    const human = { confirm: 'human' } as const;
+    const accounts = namedAccounts(
+      'http://127.0.0.1:1',
+      [
+        { name: 'one', ...human },
+        { name: 'two', ...human },
+      ],
+      'one',
+    );
+    const { call, id, stateOfFirst } = await setUp({ accounts });
+    expect(await call({ diskSize: 200, account: 'two', replaces: id })).toMatchObject({
+      failure: { code: 'InvalidArguments' },
+    });
+    expect(await stateOfFirst()).toBe('waiting');
+    expect(successOf(await call({ diskSize: 200, account: 'one', replaces: id })).outcome).toBe('planned');
+    expect(await stateOfFirst()).toBe('withdrawn');
+  });
+
+  test('that is refused, such as a repetition, withdraws nothing', async () => {
+    const { call, id, stateOfFirst, store, clock, requests } = await setUp({ reply: async () => answered(200, {}) });
+    await changer({ confirm: 'off', store, clock }).call({ instanceId: 'wiki', diskSize: 200 });
+    expect(await call({ diskSize: 200, replaces: id })).toMatchObject({ failure: { code: 'Repeated' } });
+    expect(await stateOfFirst()).toBe('waiting');
+    expect(requests).toEqual([]);
+    expect(successOf(await call({ diskSize: 200, replaces: id, allowRepeat: true })).outcome).toBe('planned');
+    expect(await stateOfFirst()).toBe('withdrawn');
+  });
+});
