@@ -1,14 +1,12 @@
-import { beforeEach, describe, expect, test } from 'vitest';
-import type { CallContext } from '../../src/calls/context.js';
+import { describe, expect, test } from 'vitest';
+import type { ConsentMode } from '../../src/calls/account.js';
 import type { Elicitor } from '../../src/changes/elicitor.js';
-import type { ConsentMode } from '../../src/changes/required-consent.js';
 import { isTyped, nameToType } from '../../src/changes/typed-name.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
 import { consentForm } from '../../src/mcp/elicitation.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
-import { answered, scriptedClient } from '../support/scripted-client.js';
+import { accepted, changer, failed } from '../support/changer.js';
+import { answered } from '../support/scripted-client.js';
 
 /** To delete something, a person types its name. */
 
@@ -91,58 +89,63 @@ test('the form has a field for a reason, but not in Codex, which submits no form
 });
 
 describe('a call', () => {
-  let time = 0;
-  beforeEach(() => {
-    time = Date.parse('2026-11-21T12:00:00Z');
-  });
-  const now = () => new Date(time);
-  const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
-  function setUp() {
-    const { openClient, requests } = scriptedClient(async () => answered(204, ''));
-    const journal = createMemoryJournal(now);
+  const setUp = () => {
     const policy = { readOnly: false, tools: undefined, extensions: ['s3'] };
-    const { carryOut } = testCaller('http://127.0.0.1:1', { confirm: 'human', openClient, journal, now, policy });
-    const call = (context: Partial<CallContext>) =>
-      carryOut(operation, args, { tokens, client: 'test 1', signal: never, ...context });
-    return { call, journal, requests };
-  }
+    const session = changer({ operation, operations: [operation], policy, reply: async () => answered(204, '') });
+    const states = async () => (await session.journal()).map(({ state }) => state);
+    return { ...session, states };
+  };
 
   test('asks again after a wrong name, which is no refusal', async () => {
-    const { call, journal, requests } = setUp();
+    const { call, clock, states, requests } = setUp();
     const asked: string[] = [];
     const elicitor: Elicitor = {
       ask: async (message, _accept, _over, typedName) => {
-        time += 3000;
+        clock.time += 3000;
         asked.push(message.text);
         expect(typedName).toBe('a.mov');
         return { kind: asked.length < 3 ? 'wrongName' : 'agreed' };
       },
     };
-    expect(await call({ elicitor })).toMatchObject({ success: { outcome: 'accepted' } });
+    expect(await call(args, { elicitor })).toMatchObject(accepted);
     expect(asked.map((text) => text.startsWith('That is not the name. '))).toEqual([false, true, true]);
-    expect(await journal.list({})).toHaveLength(1);
+    expect(await states()).toEqual(['accepted']);
     expect(requests).toHaveLength(1);
   });
 
-  test('ends after five wrong names, and nothing is recorded as refused', async () => {
-    const { call, journal, requests } = setUp();
-    const elicitor: Elicitor = { ask: async () => ({ kind: 'wrongName' }) };
-    expect(await call({ elicitor })).toMatchObject({ failure: { code: 'WrongName', mayHaveHappened: false } });
-    expect([await journal.list({}), requests]).toEqual([[], []]);
+  test('ends after five wrong names: its plan is withdrawn, and nobody has refused', async () => {
+    const { call, personOf, states, store, requests } = setUp();
+    const { elicitor, asked } = personOf('wrongName');
+    expect(await call(args, { elicitor })).toMatchObject(failed('WrongName'));
+    expect(asked).toHaveLength(5);
+    expect([await states(), await store.declined({}), requests]).toEqual([['withdrawn'], [], []]);
+  });
+
+  test('whose second call brings a wrong name asks again, with the same proof', async () => {
+    const { call, personOf, clock, requests } = setUp();
+    const { elicitor } = personOf('later');
+    let question = await call(args, { elicitor });
+    for (const kind of ['wrongName', 'wrongName', 'agreed'] as const) {
+      clock.time += 3000;
+      if (question.kind !== 'inputRequired') throw new Error(`the call ended as ${question.kind}`);
+      const { state: proof } = question;
+      const brought = { kind: 'answer', proof, responseTo: () => ({ kind }), visit: 'cancelled' } as const;
+      const next = await call(args, { elicitor, brought });
+      if (kind === 'wrongName')
+        expect(next).toMatchObject({ state: proof, message: expect.stringMatching(/^That is not the name\. /) });
+      question = next;
+    }
+    expect(question).toMatchObject(accepted);
+    expect(requests).toHaveLength(1);
   });
 
   test('by a click needs the name; without it, the plan still waits', async () => {
-    const { call, requests } = setUp();
-    const planned = await call({ hasView: true });
-    const view = planned.kind === 'succeeded' && planned.view?.kind === 'plan' ? planned.view : undefined;
-    if (view?.claims === undefined) throw new Error('there is no plan to click on');
-    expect(view.typedName).toBe('a.mov');
-    time += 3000;
-    const claims = { ...view.claims, issuedAt: view.issuedAt };
-    const click = (typedName?: string) => call({ click: { decision: 'accept', claims, typedName } });
-    for (const wrong of [undefined, '', 'b.mov'])
-      expect(await click(wrong)).toMatchObject({ failure: { code: 'WrongName' } });
+    const { call, click, requests } = setUp();
+    const planned = await call(args, { hasView: true });
+    expect(planned).toMatchObject({ view: { kind: 'plan', typedName: 'a.mov' } });
+    for (const typedName of [undefined, '', 'b.mov'])
+      expect(await click(planned, { typedName })).toMatchObject({ code: 'WrongName' });
     expect(requests).toEqual([]);
-    expect(await click('a.mov')).toMatchObject({ success: { outcome: 'accepted' } });
+    expect(await click(planned, { typedName: 'a.mov' })).toMatchObject({ outcome: accepted });
   });
 });
