@@ -225,14 +225,14 @@ test('over HTTP, the header names the span where _meta does not', async () => {
   const handler = createMcpHandler(() =>
     createMcpServer({
       version: '0',
-      now: () => new Date(),
       operations: operations,
       accounts: accountsWith({ readOnly: false, tools: undefined }),
       call: async (_operation, _args, { tracedRequest }) => {
         traces.push(tracedRequest && traceOrigin(tracedRequest));
         return { kind: 'succeeded', success: { summary: say`enough`, warnings: [], requestIds: {} } };
       },
-      stateKeys: () => ['k'.repeat(32)],
+      changes: unusedChanges,
+      noteUnknownClient: () => undefined,
       configuration: () => '',
       journal: async () => '',
     }),
