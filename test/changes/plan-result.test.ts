@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
-import type { ChangeContext } from '../../src/changes/context.js';
+import type { ChangeContext } from '../../src/changes/change-context.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { words } from '../../src/util/safe-text.js';
 import { memoryStore } from '../support/caller.js';
