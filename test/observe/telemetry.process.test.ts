@@ -9,7 +9,7 @@ import { traceOrigin } from '../../src/observe/tracing.js';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { say } from '../../src/util/safe-text.js';
-import { accountsWith } from '../support/caller.js';
+import { accountsWith, unusedChanges } from '../support/caller.js';
 import { spansOf } from '../support/collector.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { startRaw, toolCall } from '../support/raw-client.js';
