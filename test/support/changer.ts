@@ -21,7 +21,7 @@ export interface ChangerOptions extends TestCallerOptions {
   readonly operation?: Operation;
   /** The clock of another server that shares the store. */
   readonly clock?: { time: number };
-  /** In place of a cloud that accepts every change. */
+  /** In place of a cloud that accepts every change. Unused with `httpClient`. */
   readonly reply?: (request: WireRequest) => Promise<FinalReply>;
 }
 
@@ -33,7 +33,8 @@ export function changer(options: ChangerOptions = {}) {
   const now = () => new Date(clock.time);
   const { openClient, requests } = scriptedClient(reply);
   const store = options.store ?? memoryStore(now);
-  const caller = testCaller('http://127.0.0.1:1', { confirm: 'human', openClient, now, ...options, store });
+  const scripted = options.httpClient === undefined ? { openClient } : {};
+  const caller = testCaller('http://127.0.0.1:1', { confirm: 'human', ...scripted, now, ...options, store });
   const contextOf = (given: Partial<ChangeContext> = {}): ChangeContext => ({
     client: 'test 1',
     signal: never,
