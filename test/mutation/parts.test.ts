@@ -8,9 +8,9 @@ const groups = Object.values(parts).flat();
 const mutated = groups.flatMap(({ mutate }) => mutate.split(' '));
 
 /** Tests of these need a database: `*.process.test.ts`. */
-const inDatabase = /^journal\/(postgres|plan-table)/;
+const inDatabase = /^changes\/postgres(?!-address)/;
 
-describe.each(['consent', 'journal', 'signing'])('%s', (room) => {
+describe.each(['changes', 'signing'])('%s', (room) => {
   const files = readdirSync(`src/${room}`).map((name) => `${room}/${name.replace(/\.ts$/, '')}`);
 
   test.each(files.filter((file) => !inDatabase.test(file)))('%s is mutated', (file) => {
