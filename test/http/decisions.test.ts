@@ -146,13 +146,13 @@ describe('approval', () => {
     const second = { diskSize: 200 };
     const listOf = async (browser: Awaited<ReturnType<typeof signedIn>>) => (await browser.get('/decisions')).text();
 
-    test('says first that another one waits, and how to replace it', async () => {
+    test('says that another one waits, and how to replace it', async () => {
       const { ask, pass } = await start();
       const id = await waiting(served, first);
       pass(117_000);
       const answer = await ask(second);
       const text = 'Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.';
-      expect(answer.summary).toMatch(new RegExp(`^${text.replaceAll(/[()]/g, '.')}`));
+      expect(answer.summary).toBe(`Plan of restore_instance; nothing was sent. ${text}`);
       expect(answer.show).toContain(text);
       expect(Object(answer.next).text).toContain(`with the same arguments and replaces: ${id}.`);
     });

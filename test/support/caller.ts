@@ -1,5 +1,5 @@
 import { devNull } from 'node:os';
-import { type CallTool, createCalls } from '../../src/call-stack.js';
+import { type CallTool, type ChangeTools, createCalls } from '../../src/call-stack.js';
 import type { Account, Accounts, Budget, ConsentMode } from '../../src/calls/account.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createSecretFiles } from '../../src/calls/insert-secrets.js';
