@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import type { Policy } from '../../src/calls/policy.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Operation, Page } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
@@ -322,12 +321,7 @@ describe('a client that shows views', () => {
   const viewOf = async (hasView: boolean | undefined, operation: Operation = listParts, view = 'summary') => {
     const { openClient } = scriptedClient(async () => page({ parts: [part(1), part(2)] }));
     const { carryOut } = testCaller('http://127.0.0.1:1', { openClient });
-    const tokens = createConsentTokens(
-      () => ['k'.repeat(32)],
-      '',
-      () => new Date(),
-    );
-    const context = { signal: never, client: 'test 1', tokens, ...(hasView !== undefined && { hasView }) };
+    const context = { signal: never, client: 'test 1', ...(hasView !== undefined && { hasView }) };
     return carryOut(operation, { ...args, view }, context);
   };
 

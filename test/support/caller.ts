@@ -184,3 +184,13 @@ export function accountsWith(policy: Policy, confirm: ConsentMode = 'ask'): Acco
   const account: Account = { name: defaultAccount, cloud, policy, confirm };
   return { all: [account], byDefault: account, areNamed: false };
 }
+
+/** Tools of changes for tests that use none. */
+export const unusedChanges: ChangeTools = {
+  get: () => Promise.reject(new Error('unused')),
+  withdraw: () => Promise.reject(new Error('unused')),
+  confirm: () => Promise.reject(new Error('unused')),
+  click: () => Promise.reject(new Error('unused')),
+  findByProof: () => Promise.reject(new Error('unused')),
+  state: () => Promise.reject(new Error('unused')),
+};
