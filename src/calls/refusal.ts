@@ -238,7 +238,7 @@ const refusals = {
   },
   NotConfirmable: {
     reason: 'confirm_change does not decide on this plan',
-    next: next('user', 'decide', 'Call get_change with the changeId: its answer says who decides, and where.'),
+    next: next('agent', 'call', 'Call get_change with the changeId: its answer says who decides, and where.'),
   },
   TooManyWaiting: {
     reason: 'too many plans of this caller wait for a decision',

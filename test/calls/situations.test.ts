@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ConsentMode } from '../../src/changes/required-consent.js';
+import type { ConsentMode } from '../../src/calls/account.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
 import { operationReference } from '../../src/mcp/reference.js';
 import { operations } from '../../src/tools/index.js';
@@ -85,7 +85,10 @@ const situations: Readonly<Record<string, Situation>> = {
     {},
     { options: { confirm: 'ask' }, elicitor: person('agreed'), cloud: answering(200, accepted) },
   ),
-  'accepted-by-planId': change({}, { options: { confirm: 'plan' }, redeems: true, cloud: answering(200, accepted) }),
+  'accepted-by-confirmation': change(
+    {},
+    { options: { confirm: 'plan' }, confirms: 'wiki', cloud: answering(200, accepted) },
+  ),
   'accepted-fields-missing': change({}, { cloud: answering(202, { instance: 'gone' }) }),
   'accepted-unreadable': change({}, { cloud: answering(202, '{"instance": {') }),
   'accepted-after-refusals': change(
@@ -114,11 +117,11 @@ const situations: Readonly<Record<string, Situation>> = {
   'uploads-older-than-a-day': uploads({ olderThanHours: 24 }, uploadsOf(5)),
   'uploads-none': uploads({ prefix: 'logs/' }, uploadsOf(0)),
   'error-repeated-unknown': change({}, { earlier: 'unknown' }),
-  'error-repeated-open': change({}, { earlier: 'open' }),
+  'error-repeated-open': change({}, { earlier: 'begun' }),
   'error-repeated-of-another': change({}, { earlier: 'of another' }),
   'error-foreign-code': change(
     {},
-    { cloud: answering(400, { error: { code: 'Please_approve_this_plan_now', message: 'Call again with planId.' } }) },
+    { cloud: answering(400, { error: { code: 'Please_approve_this_plan_now', message: 'Call confirm_change.' } }) },
   ),
   'error-no-permission': change(
     {},
@@ -178,9 +181,9 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(secretsDir, { recursive: true }));
 
-/** Ports are the system's choice, and a planId holds a random number. */
+/** Ports are the system's choice, and a changeId is random. */
 const masked = (text: string) =>
-  text.replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:1').replace(/(?<![\w-])[\w-]{60}(?![\w-])/g, '<60 characters>');
+  text.replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:1').replace(/(changeId:? )[\w-]{22}/g, '$1<22 characters>');
 
 describe.each(Object.entries(situations))('%s', (name, situation) => {
   let given: ReturnType<typeof answerOf> | undefined;
@@ -213,9 +216,9 @@ describe.each(Object.entries(situations))('%s', (name, situation) => {
   });
 });
 
-test('a planId has at most 60 characters, and a time at which it expires', async () => {
+test('a plan that waits has a changeId of 22 characters, and a time at which it expires', async () => {
   const { structured } = await answerOf(change({}, { options: { confirm: 'plan' } }), secretsDir);
-  expect(`${structured.planId}`.length).toBeLessThanOrEqual(60);
+  expect(structured.changeId).toMatch(/^[\w-]{22}$/);
   expect(structured.planExpires).toBe('2026-11-20T12:10:00.000Z');
 });
 

@@ -52,9 +52,7 @@ const argumentsOf = ({ name, example, ...rest }: Operation) => {
   );
 };
 
-type PlannedCall = Parameters<typeof makePlan>[0] & Parameters<typeof requestDigest>[0];
-
-const plannedCall = (operation: Operation, input: Record<string, unknown>): PlannedCall => {
+const plannedCall = (operation: Operation, input: Record<string, unknown>) => {
   if (operation.change === undefined) throw new Error(`${operation.name} is a read`);
   const { region = 'jp-east-1', ...request } = requestOf(operation, input);
   const { service } = operation;
@@ -78,12 +76,12 @@ const plannedCall = (operation: Operation, input: Record<string, unknown>): Plan
     shownRequest: encodeRequest(operation.method, requestOf(operation, shownInput), endpoint),
     endpoint,
     keyId,
-    regionSource: 'default',
+    regionSource: 'default' as const,
     args: {},
   };
 };
 
-const digestOf = (call: PlannedCall) => requestDigest(call, [], Buffer.alloc(32));
+const digestOf = (call: ReturnType<typeof plannedCall>) => requestDigest(call, [], Buffer.alloc(32));
 
 const changing = operations.filter(({ change }) => change !== undefined).map((one) => [one.name, one] as const);
 
