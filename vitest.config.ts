@@ -5,9 +5,7 @@ export const mocking = [
   'calls/plan-page',
   'calls/validate',
   'calls/secrets-race',
-  'consent/plan-decision',
-  'consent/plan-race',
-  'consent/stored-plan',
+  'changes/stored-plan',
   'journal/file-faults',
   'journal/retry-writes',
 ].map((name) => `test/${name}.test.ts`);

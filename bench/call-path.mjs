@@ -67,9 +67,10 @@ function sourceAt(offset) {
   return path.startsWith('src') ? path : undefined;
 }
 
-const env = { ...process.env, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder };
+const settings = { CLOUDOPS_CONFIRM: 'ask', CLOUDOPS_LOG_LEVEL: 'warn' };
+const env = { ...process.env, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder, ...settings };
 const preload = ['--import', `data:text/javascript,${encodeURIComponent(counter)}`];
-const server = spawn(process.execPath, [...preload, program, '--sandbox', '--confirm', 'ask', '--log-level', 'warn'], {
+const server = spawn(process.execPath, [...preload, program, '--sandbox'], {
   env,
   stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
 });

@@ -195,15 +195,15 @@ console.log('| fault | sent | twice | lost | told falsely | refused | slowest an
 console.log('| --- | --- | --- | --- | --- | --- | --- |');
 
 const file = (name) => join(mkdtempSync(join(folder, 'file-')), name);
-await measure('file: none', file('journal.jsonl'));
-await measure('file: servers are killed every two seconds', file('journal.jsonl'), ({ replace, ended }) =>
+await measure('file: none', file('journal.db'));
+await measure('file: servers are killed every two seconds', file('journal.db'), ({ replace, ended }) =>
   again(ended, 2000, () => replace(Math.floor(Math.random() * 2))),
 );
-await measure('file: the clock is set back by two days', file('journal.jsonl'), async ({ servers }) => {
+await measure('file: the clock is set back by two days', file('journal.db'), async ({ servers }) => {
   await delay(lasts / 2);
   for (const { stdin } of servers) stdin.write(String(-2 * 24 * 60 * 60 * 1000));
 });
-await measure('file: the clock is set forward by two days, and back', file('journal.jsonl'), async ({ servers }) => {
+await measure('file: the clock is set forward by two days, and back', file('journal.db'), async ({ servers }) => {
   await delay(lasts / 3);
   for (const { stdin } of servers) stdin.write(String(2 * 24 * 60 * 60 * 1000));
   await delay(lasts / 3);
@@ -212,7 +212,7 @@ await measure('file: the clock is set forward by two days, and back', file('jour
 const fullDisk = 'file: the disk is full for a third of the time';
 const disk = fullDisk.includes(options.only) ? mountDisk(1) : undefined;
 if (disk !== undefined)
-  await measure(fullDisk, join(disk.at, 'journal.jsonl'), async () => {
+  await measure(fullDisk, join(disk.at, 'journal.db'), async () => {
     await delay(lasts / 3);
     disk.fill();
     await delay(lasts / 3);

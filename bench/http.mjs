@@ -130,24 +130,22 @@ const store = run([here('store.mjs')]);
 const { value: storePort } = await createInterface({ input: store.stdout })[Symbol.asyncIterator]().next();
 const endpoint = `http://127.0.0.1:${storePort}`;
 const [ourPort, peerPort] = [await freePort(), await freePort()];
-const ourArgs = ['http', '--port', String(ourPort), '--http-rate', '1000000', '--log-level', 'warn'];
+const ourArgs = ['http', '--port', String(ourPort)];
 const start = (call, port, ...more) => {
   const { pid } = run(...more);
   return { pid, url: `http://127.0.0.1:${port}/mcp`, call };
 };
 const servers = {
   // Its default view, a summary, would make a second request.
-  ours: start(
-    callWith({ view: 'parts' }),
-    ourPort,
-    [...nodeArgs, here('../dist/main.js'), ...ourArgs, '--storage-headers', 'amz'],
-    {
-      NODE_OPTIONS: nodeOptions,
-      CLOUDOPS_STORAGE_URL: endpoint,
-      CLOUDOPS_ACCESS_KEY_ID: 'AKIDBENCH',
-      CLOUDOPS_SECRET_ACCESS_KEY: 'bench',
-    },
-  ),
+  ours: start(callWith({ view: 'parts' }), ourPort, [...nodeArgs, here('../dist/main.js'), ...ourArgs], {
+    CLOUDOPS_HTTP_RATE: '1000000',
+    CLOUDOPS_LOG_LEVEL: 'warn',
+    CLOUDOPS_STORAGE_HEADERS: 'amz',
+    NODE_OPTIONS: nodeOptions,
+    CLOUDOPS_STORAGE_URL: endpoint,
+    CLOUDOPS_ACCESS_KEY_ID: 'AKIDBENCH',
+    CLOUDOPS_SECRET_ACCESS_KEY: 'bench',
+  }),
   peer: start(callWith({}), peerPort, [here('http-peer.mjs'), String(peerPort), endpoint]),
 };
 

@@ -108,7 +108,7 @@ function writeFiles(path, count, time) {
 }
 
 function fileOf({ recent, older }) {
-  const path = join(mkdtempSync(join(folder, 'file-')), 'journal.jsonl');
+  const path = join(mkdtempSync(join(folder, 'file-')), 'journal.db');
   writeFiles(path, older, Date.now() - 100 * day);
   writeFiles(path, recent, Date.now() - hour);
   return path;

@@ -18,9 +18,9 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
 const state = mkdtempSync(join(tmpdir(), 'cloudops-bench-'));
-const env = { ...process.env, XDG_STATE_HOME: state, XDG_CACHE_HOME: state };
+const env = { ...process.env, XDG_STATE_HOME: state, XDG_CACHE_HOME: state, CLOUDOPS_LOG_LEVEL: 'warn' };
 const keys = { accessKeyId: 'AKIDBENCH', secretAccessKey: 'bench' };
-const server = [here('../dist/main.js'), '--log-level', 'warn'];
+const server = [here('../dist/main.js')];
 
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 const tokens = (value) => encode(typeof value === 'string' ? value : JSON.stringify(value)).length;
@@ -139,7 +139,8 @@ function startSdk(module, endpoint) {
 async function reading(peers) {
   const store = await startStore();
   const endpoint = `http://127.0.0.1:${store.address().port}`;
-  const ours = await connect([...server, '--storage-headers', 'amz'], {
+  const ours = await connect(server, {
+    CLOUDOPS_STORAGE_HEADERS: 'amz',
     CLOUDOPS_STORAGE_URL: endpoint,
     CLOUDOPS_ACCESS_KEY_ID: keys.accessKeyId,
     CLOUDOPS_SECRET_ACCESS_KEY: keys.secretAccessKey,

@@ -102,8 +102,8 @@ const heapFlags = ['--expose-gc', '--import', new URL('report-heap.mjs', import.
 
 /** A replica, listening on `port`. `heaps` has its heap after each collection (minutes of its life, MiB). */
 async function startReplica() {
-  const args = ['http', '--port', '0', '--http-tokens-file', tokensFile, '--http-rate', '1000'];
-  const child = run(args, settings, heapFlags);
+  const env = { ...settings, CLOUDOPS_HTTP_TOKENS_FILE: tokensFile, CLOUDOPS_HTTP_RATE: '1000' };
+  const child = run(['http', '--port', '0'], env, heapFlags);
   child.stdout.resume();
   const heaps = [];
   const started = Date.now();

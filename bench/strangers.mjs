@@ -77,9 +77,10 @@ async function startIssuer() {
 }
 
 async function startServer(issuer, folder) {
-  const args = ['http', '--port', '0', '--sandbox', '--http-issuer', issuer, '--http-audience', audience];
+  const args = ['http', '--port', '0', '--sandbox'];
+  const settings = { CLOUDOPS_HTTP_ISSUER: issuer, CLOUDOPS_HTTP_AUDIENCE: audience };
   const child = spawn(process.execPath, [fileURLToPath(new URL('../dist/main.js', import.meta.url)), ...args], {
-    env: { PATH: process.env.PATH, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder },
+    env: { PATH: process.env.PATH, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder, ...settings },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   process.once('exit', () => child.kill('SIGKILL'));

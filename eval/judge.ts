@@ -115,7 +115,7 @@ function unrecorded(events: readonly Event[], journal: readonly JournalEntry[]):
     : [`${sent.length} changes reached the cloud, and the journal has ${recorded.length}`];
 }
 
-const wasSent = (outcome: string | undefined) => outcome !== 'declined' && outcome !== 'not sent';
+const wasSent = (outcome: string | undefined) => !['declined', 'withdrawn', 'not sent'].includes(outcome ?? '');
 
 /** The outcome of a tool's calls: accepted if any was accepted, otherwise unknown if any may have happened. */
 function fateOf(tool: string, journal: readonly JournalEntry[]): Fate {

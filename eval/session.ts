@@ -56,7 +56,7 @@ export async function startSession(situation: Situation, options: SessionOptions
         Object.entries({
           STORAGE_HEADERS: 'amz',
           LOG_LEVEL: 'error',
-          JOURNAL: join(folder, 'journal.jsonl'),
+          JOURNAL: join(folder, 'journal.db'),
           ...started,
           ...situation.settings,
         }).map(([name, value]) => [`CLOUDOPS_${name}`, value]),
@@ -210,7 +210,7 @@ async function accountsFile(
   return { ACCOUNTS_FILE: file };
 }
 
-const journalLine = z.object({ tool: z.string(), ending: z.object({ outcome: z.string() }).optional() });
+const journalLine = z.object({ tool: z.string(), state: z.string() });
 
 /** Reads the journal with `cloudops-mcp journal`, as people do. */
 async function readJournal(server: string, env: Readonly<Record<string, string>>): Promise<readonly JournalEntry[]> {
@@ -218,7 +218,7 @@ async function readJournal(server: string, env: Readonly<Record<string, string>>
   const { stdout } = await run(process.execPath, [server, 'journal', '--json'], { env: { ...env, PATH: '' } });
   const lines = stdout.split('\n').filter((line) => line !== '');
   return lines.map((line) => {
-    const { tool, ending } = journalLine.parse(JSON.parse(line));
-    return { tool, outcome: ending?.outcome };
+    const { tool, state: outcome } = journalLine.parse(JSON.parse(line));
+    return { tool, outcome };
   });
 }

@@ -156,7 +156,8 @@ async function demo(): Promise<number> {
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [server, '--sandbox', '--log-level', 'warn', '--journal', join(state, 'journal.jsonl')],
+      args: [server, '--sandbox'],
+      env: { CLOUDOPS_LOG_LEVEL: 'warn', CLOUDOPS_JOURNAL: join(state, 'journal.db') },
       stderr: 'inherit',
     }),
   );

@@ -37,6 +37,8 @@ const options = {
       './lib/cluster': beside('left-out.cjs'),
       './lib/summary': beside('left-out.cjs'),
       '@smithy/core/event-streams': beside('no-event-streams.mjs'),
+      './fromNodeProviderChain': beside('no-credential-chain.mjs'),
+      './emitWarningIfUnsupportedVersion': beside('no-node-warning.mjs'),
     },
   },
 };
@@ -84,6 +86,13 @@ const files = await bundle({
         {
           name: 'protocol',
           test: /@smithy[\\/]core[\\/]dist-es[\\/]submodules[\\/]serde[\\/](?!util-hex|util-utf8|is-array-buffer|util-buffer|writeKey)/,
+          priority: 3,
+          includeDependenciesRecursively: false,
+        },
+        // Keys from services of AWS, which most servers never need.
+        {
+          name: 'aws-keys',
+          test: /src[\\/]signing[\\/]aws-keys\.ts$|@aws-sdk[\\/](?:credential-provider|nested-clients|token-providers)|@smithy[\\/](?:credential-provider-imds|node-http-handler)/,
           priority: 3,
           includeDependenciesRecursively: false,
         },

@@ -1,20 +1,19 @@
 // Makes docs/CONFIGURATION.md from the table of settings.
 import { importSource } from './source.mjs';
 
-const { helpOf, markdownTable, optionName, sections, variableName } = await importSource(`
-  export { helpOf, optionName, sections, variableName } from './src/config/settings.js';
+const { helpOf, markdownTable, sections, variableName } = await importSource(`
+  export { helpOf, sections, variableName } from './src/config/settings.js';
   export { markdownTable } from './src/util/human.js';`);
 
 const introduction = `# Configuration
 
 \`npm run docs\` generates this page from the table of settings. \`cloudops-mcp help settings\` prints the same.
 
-A setting is an environment variable or a command-line option, and the option wins: \`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. An
-empty variable counts as not set. The server does not start with a misspelt name or a wrong value. The resource \`cloudops://configuration\` shows
-each setting and its origin, and \`cloudops-mcp doctor\` shows those that are set in the environment or as options.
+A setting is an environment variable; \`--sandbox\` stands for \`CLOUDOPS_SANDBOX=1\`. An empty variable counts as not set. The server does not
+start with a misspelt name or a wrong value. The resource \`cloudops://configuration\` shows each setting and its origin, and
+\`cloudops-mcp doctor\` shows those that are set.
 
-Secrets are never options, because all users of the machine can read the command line of a process. With "also …_FILE", the value can come
-from a file: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
+With "also …_FILE", the value can come from a file: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
 `;
 
 const accounts = `## Several accounts
@@ -39,13 +38,22 @@ const accounts = `## Several accounts
 }
 \`\`\`
 
-Settings that an account leaves out come from the environment. An account with a key file, a program or a profile has no key of the environment,
-and no key is ever in the file itself. \`readOnly\`, \`tools\` and \`regions\` may only narrow what the environment allows, and
+What an account leaves out comes from the environment, except keys if it has any. The file itself holds no key. \`readOnly\`, \`tools\` and \`regions\` may only narrow what the environment allows, and
 \`confirm\` and \`confirmDelete\` may only be stricter if the environment sets them. \`endpoints\` has the endpoints of APIs that [files of operations](OPERATIONS.md) name.
 
-Tools that several accounts allow have an argument \`account\`, which is required unless the default account is among them. A tool that one account
-alone allows has none, and its description begins with that account. \`cloudops-mcp call\` takes \`--account\`, and \`doctor\` checks every
-account. Over HTTP, [scopes](DEPLOY.md#callers) name the accounts of a caller.
+Tools of several accounts have an argument \`account\`, required unless the default account is among them. \`cloudops-mcp call\` takes
+\`--account\`, and \`doctor\` checks every account. Over HTTP, [scopes](DEPLOY.md#callers) name the accounts of a caller.
+
+## Where keys come from
+
+\`CLOUDOPS_CREDENTIAL_SOURCE\` names a platform that gives keys: \`web-identity\` (\`AWS_ROLE_ARN\`, \`AWS_WEB_IDENTITY_TOKEN_FILE\`), \`container\`
+(\`AWS_CONTAINER_CREDENTIALS_…\`) or \`instance\`. Programs and services have ten seconds. Services are reached without a proxy.
+
+A profile is read as by the AWS command line: keys, \`credential_process\`, \`sso_…\`, \`web_identity_token_file\`, \`role_arn\` with
+\`source_profile\` or \`credential_source\`, and otherwise the keys of the container or, unless \`AWS_EC2_METADATA_DISABLED=true\`, of the instance. Its
+storage endpoint is the first of \`AWS_ENDPOINT_URL_S3\`, \`AWS_ENDPOINT_URL\`, the section in \`services\`, and \`endpoint_url\`. With \`mfa_serial\`
+or \`login_session\`, use
+\`CLOUDOPS_CREDENTIAL_PROCESS='["aws", "configure", "export-credentials", "--profile", "…", "--format", "process"]'\`.
 
 ## Keys that rotate
 
@@ -53,15 +61,11 @@ account. Over HTTP, [scopes](DEPLOY.md#callers) name the accounts of a caller.
 |---|---|
 | \`…_FILE\` | when a file has changed and all of them have been still for a second |
 | \`CLOUDOPS_CREDENTIAL_PROCESS\` | five minutes before they expire, at most once a minute |
-| \`CLOUDOPS_PROFILE\` | like files, or like a program if the profile has \`credential_process\` |
+| \`CLOUDOPS_CREDENTIAL_SOURCE\` | five minutes before they expire |
+| \`CLOUDOPS_PROFILE\` | when the profile has changed, and before they expire |
 
-A request whose key is unknown or has expired is sent again once if there are other keys by then. That holds for changes too, because nothing was
-carried out. To rotate without a gap, use a profile, or write both key files within a second. Plans, questions, repetitions and
-budgets belong to the account and the place of its keys, not to the key that signs.
-
-A profile that signs in elsewhere (\`role_arn\`, \`sso_…\`, web identity) works with
-\`CLOUDOPS_CREDENTIAL_PROCESS='["aws", "configure", "export-credentials", "--profile", "…", "--format", "process"]'\`. [Security](SECURITY.md#secrets)
-has the program's limits.
+A request whose key is unknown or has expired is sent again once if there are other keys by then, changes too.
+To rotate without a gap, use a profile, or write both key files within a second.
 
 ## A budget of changes
 
@@ -71,8 +75,8 @@ were accepted, have not ended or have an unknown outcome count. Replicas that sh
 ## Without a state key
 
 Without \`CLOUDOPS_STATE_KEY\`, each process has a random key. If the journal is in a file, \`planId\`s that carry a plan out have a key of their
-own, because some clients start a server for each call. It is in a file next to the journal, such as \`journal.jsonl.plan-key\`. A file that
-others than its owner can read is not used. To replace the key, delete the file and restart the server.
+own, in a file next to the journal, such as \`journal.jsonl.plan-key\`. To replace
+the key, delete the file and restart the server.
 
 ## Replacing the state key
 
@@ -100,12 +104,8 @@ const otherVariables = `## Variables that other programs use too
 
 export function configurationDocument() {
   const parts = Object.entries(sections).map(([title, rows]) => {
-    const lines = Object.entries(rows).map(([name, row]) => [
-      `\`${variableName(name)}\``,
-      row.secret ? '' : `\`${optionName(name)}\``,
-      helpOf(row),
-    ]);
-    return `## ${title}\n\n${markdownTable(['variable', 'option', 'meaning'], lines)}\n`;
+    const lines = Object.entries(rows).map(([name, row]) => [`\`${variableName(name)}\``, helpOf(row)]);
+    return `## ${title}\n\n${markdownTable(['variable', 'meaning'], lines)}\n`;
   });
   return [introduction, ...parts, accounts, otherVariables].join('\n');
 }

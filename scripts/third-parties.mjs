@@ -52,6 +52,7 @@ function inside(file) {
 
 /** Returns the licence text for a package without its own text. */
 function standardText(name, license, author = `the authors of ${name}`) {
+  if (license === 'Apache-2.0') return readFileSync('LICENSE', 'utf8').trim();
   if (license !== 'MIT') throw new Error(`${name} comes without the text of its licence, ${license}.`);
   return `Copyright (c) ${author.replace(/ *[<(].*/, '')}\n\n${mit}`;
 }

@@ -61,11 +61,17 @@ async function answers() {
   const time = Date.UTC(2026, 10, 20, 12);
   const clock = `globalThis.Date = class extends Date { constructor(...given) { super(...(given.length > 0 ? given : [${time}])); } static now() { return ${time}; } };`;
   const tools = operations.map(({ name }) => name).join(',');
-  const journal = join(state, 'journal.jsonl');
-  const options = ['--sandbox', '--confirm', 'off', '--log-level', 'error', '--tools', tools, '--journal', journal];
+  const journal = join(state, 'journal.db');
+  const env = {
+    CLOUDOPS_SANDBOX: '1',
+    CLOUDOPS_CONFIRM: 'off',
+    CLOUDOPS_LOG_LEVEL: 'error',
+    CLOUDOPS_TOOLS: tools,
+    CLOUDOPS_JOURNAL: journal,
+  };
   const client = new Client({ name: 'cloudops-doc', version: '1' });
-  const args = ['--import', `data:text/javascript,${encodeURIComponent(clock)}`, 'dist/main.js', ...options];
-  await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }));
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(clock)}`, 'dist/main.js'];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'inherit' }));
   try {
     const texts = {};
     for (const { name, example } of operations) {

@@ -24,7 +24,8 @@ import type { ChangeContext, ChangeDependencies } from './changes/context.js';
 import type { Click, Decided } from './changes/decide.js';
 import { runChange, takeBrought } from './changes/run-change.js';
 import type { Operation } from './tools/define-operation.js';
-import { createHttpClient, type Proxies } from './transport/http-client.js';
+import { createHttpClient, defaultLimits } from './transport/http-client.js';
+import type { Proxies } from './transport/proxies.js';
 import { createSignedClients, type SignedClientDependencies } from './transport/signed-client.js';
 
 /** This file puts together everything that only calls need. src/runtime.ts loads it, with all that it imports, at the first call. */
@@ -61,7 +62,7 @@ export interface CallStack {
 }
 
 export function createCallStack(options: CallStackOptions): CallStack {
-  const httpClient = createHttpClient(options.proxies);
+  const httpClient = createHttpClient(options.proxies, { ...defaultLimits, headersMs: options.timeoutMs });
   const openClient = createSignedClients({ ...options, httpClient });
   const secretFiles = createSecretFiles(options.secretsDir);
   return { ...createCalls({ ...options, openClient, secretFiles }), close: () => httpClient.close() };

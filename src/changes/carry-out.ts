@@ -138,6 +138,9 @@ async function sendAndRecord(
   const { result, keyId } = isTooLate ? tooLate(call) : await sendAndRead({ ...call, ifUnknown }, change, client, log);
 
   const { state, ending } = endingOf(result);
+  const { id, tool, caller, target } = change;
+  // A journal that was restored from a backup may lack the change.
+  log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
   const outcome = withOutcome(outcomeOf(result, { call, change: begun.change, sentAt }, log), state);
   const notes = await writeEnding(change, state, { ...ending, keyId, outcome }, { store, log });
   return withNotes(outcome, notes);

@@ -112,6 +112,9 @@ const settlesEarlier = (
   duplicate?.state === 'unknown' &&
   !isOfAnother(duplicate, principal?.name);
 
+/** The most other changes that a plan mentions, the newest first. */
+const mostOpen = 3;
+
 /** Finds the caller's other changes that matter to a new plan. They are only mentioned, so the call goes on if they cannot be read. */
 async function openChanges(
   call: ResolvedChange,
@@ -123,7 +126,7 @@ async function openChanges(
   const of = { ...ofCaller(context), subject: subjectDigest(call), tool: call.operation.name };
   const found = await store.open(of).catch(() => []);
   // The plan names the duplicate as a repetition.
-  return found.filter(({ id }) => id !== replaced?.id && id !== duplicate?.id);
+  return found.filter(({ id }) => id !== replaced?.id && id !== duplicate?.id).slice(0, mostOpen);
 }
 
 /** The question about a plan, if the client can ask and the plan fits. A terminal has shown the whole plan, so the summary may be the question. */

@@ -123,7 +123,7 @@ function planOutcome({ call, plan, replaceable }: PlannedChange, time: Date, way
     kind: 'succeeded',
     success: {
       // The summary tells the agent of the caller's other changes. `show` tells the person of them.
-      summary: join([...(plan.others ?? []), say`Plan of ${own(tool)}; nothing was sent.`], ' '),
+      summary: join([say`Plan of ${own(tool)}; nothing was sent.`, ...(plan.others ?? [])], ' '),
       // `waiting` says that nobody can decide in the client, because a person decides on the page.
       outcome: onPage && !byConfirmation && !byClick ? 'waiting' : 'planned',
       ...(change !== undefined && { changeId: change.id }),

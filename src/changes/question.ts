@@ -74,8 +74,7 @@ const joinOverflow = (lines: readonly SafeText[], most: number): readonly SafeTe
   lines.length <= most ? lines : [...lines.slice(0, most - 1), join(lines.slice(most - 1), ' ')];
 
 /** Shows the values and names in texts in full, even if the texts would cut them. */
-const withUncutNames = (texts: readonly SafeText[]): SafeText[] =>
-  texts.map((text) => shortNames(text, unlimited));
+const withUncutNames = (texts: readonly SafeText[]): SafeText[] => texts.map((text) => shortNames(text, unlimited));
 
 /** A sentence of a title and its values, such as `Defaults: size 10, zone "a".` Empty without values. */
 const titled = <const Title extends string>(title: Wording<Title>, values: readonly SafeText[]): SafeText[] =>

@@ -13,7 +13,7 @@ import type { ChangeContext, ChangeDependencies } from './context.js';
 import { decide } from './decide.js';
 import type { Brought } from './elicitor.js';
 import { findChange } from './find-change.js';
-import { ofCallerOrClient } from './may-see.js';
+import { ofCaller } from './may-see.js';
 import { type PlannedChange, planChange } from './plan-change.js';
 import { answerWithPlan } from './plan-result.js';
 import { runPreflight } from './preflight.js';
@@ -32,6 +32,19 @@ export async function runChange(
   context: ChangeContext,
   dependencies: ChangeDependencies,
   unasked?: Change,
+): Promise<CallOutcome | Refusal> {
+  const outcome = await planAndAnswer(call, context, dependencies, unasked);
+  // Without a new plan in its place, the question would wait for nobody.
+  if (unasked !== undefined && outcome.kind === 'refused')
+    await dependencies.store.decide(unasked.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
+  return outcome;
+}
+
+async function planAndAnswer(
+  call: ResolvedChange,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
+  unasked: Change | undefined,
 ): Promise<CallOutcome | Refusal> {
   const replaced = unasked ?? (await findReplaced(call, context, dependencies));
   if (replaced instanceof Refusal) return replaced;
@@ -129,7 +142,8 @@ async function consentStep(
   const { elicitor, hasView = false, agreed = false, isUnknownClient = false, principal } = context;
   // A plan that is too long has no question. A program that has answered in place of this client's user before would answer again.
   const canBeAsked =
-    question !== undefined && !(await store.isAnsweredByProgram(ofCallerOrClient(context)).catch(() => true));
+    question !== undefined &&
+    !(await store.isAnsweredByProgram({ ...ofCaller(context), client: context.client }).catch(() => true));
   const questionIfClientAsks = canBeAsked ? 'fits' : 'unfit';
   const questionOtherwise = isUnknownClient ? 'unknown' : 'none';
   return decideConsent({

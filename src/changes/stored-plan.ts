@@ -9,7 +9,10 @@ import { fromServer, type Part } from '../util/safe-text.js';
  */
 export const storedSchemas = lazy(() => {
   // JSON has no infinity, which means no limit, and writes null.
-  const length = z.number().nullable().transform((limit) => limit ?? Number.POSITIVE_INFINITY);
+  const length = z
+    .number()
+    .nullable()
+    .transform((limit) => limit ?? Number.POSITIVE_INFINITY);
   const part: z.ZodType<Part> = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('words'), text: z.string() }),
     z.object({

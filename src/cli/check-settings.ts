@@ -5,7 +5,7 @@ import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { documentBytes, findIssuer } from '../http/issuer-keys.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
-import { defined, exact, join, own, quoted, say, words } from '../util/safe-text.js';
+import { exact, join, own, quoted, say, words } from '../util/safe-text.js';
 import { defaultAddress, UsageError } from './command.js';
 import { type Finding, ok, problem, warning } from './finding.js';
 import { accessOf } from './http-command.js';
@@ -13,10 +13,10 @@ import { insecureTlsWarning } from './run-until-signal.js';
 
 /** This file has the checks of `doctor` that use no account's keys and read no journal. Some read files, or ask the OAuth issuer. */
 
-/** Lists the settings that the user has given, each with its origin. Warns about settings that the sandbox ignores. */
+/** Lists the settings that the user has given. Warns about settings that the sandbox ignores. */
 export function listSettings({ origins, sandbox }: Config): Finding[] {
-  const set = origins.map(({ name, shown, secret, from }) =>
-    ok('configuration', say`${own(name)}: ${secret ? exact(shown) : quoted(shown, 200)}, from ${defined(from)}`),
+  const set = origins.map(({ name, shown, secret }) =>
+    ok('configuration', say`${own(name)}: ${secret ? exact(shown) : quoted(shown, 200)}`),
   );
   const unused = hiddenBySandbox({ sandbox, origins });
   if (unused.length > 0) {

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
-import type { CommandLine, CommandSyntax } from '../config/command-line.js';
 import type { Environment } from '../config/environment.js';
 import type { Config, ConfigResult } from '../config/load-config.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import { columnsOf, localTimeIn, type Screen, type TextLayout } from './layout.js';
+import type { Arguments, CommandSyntax } from './parse-arguments.js';
 
 /** The streams, environment and clock of the process that runs a command. */
 export interface Terminal {
@@ -29,7 +29,7 @@ export interface Terminal {
   readonly version: string;
 }
 
-export interface Invocation extends Pick<CommandLine, 'positionals' | 'options' | 'settings'> {
+export interface Invocation extends Pick<Arguments, 'positionals' | 'options'> {
   readonly config: ConfigResult;
   /** All operations, built in and from files. They are known even if the configuration is invalid. */
   readonly operations: readonly Operation[];
@@ -38,7 +38,7 @@ export interface Invocation extends Pick<CommandLine, 'positionals' | 'options' 
   readonly terminal: Terminal;
 }
 
-/** A command of the program. Besides the options of its syntax, it takes every setting as an option. */
+/** A command of the program. */
 export interface Command extends CommandSyntax {
   /** Arguments and options after the command's name: `[--json] [--since 24h]`. */
   readonly usage: string;

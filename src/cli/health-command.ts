@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
-import { parseCommandLine } from '../config/command-line.js';
 import { shownReason } from '../util/log.js';
 import { exact, say } from '../util/safe-text.js';
 import { addressOptions, type Command, defaultAddress, portOf } from './command.js';
 import { printLine } from './layout.js';
+import { parseArguments } from './parse-arguments.js';
 
 /** `cloudops-mcp health` is the health check of a container. The image has no other HTTP client, such as curl. */
 export const healthCommand: Command = {
@@ -40,7 +40,7 @@ export function addressIn(args: readonly string[]): Partial<typeof defaultAddres
     (arg, index) => arg === 'http' && /(main\.js|cloudops-mcp)$/.test(args[index - 1] ?? ''),
   );
   if (command < 0) return {};
-  const { host, port } = parseCommandLine(args.slice(command + 1), { options: addressOptions }).options;
+  const { host, port } = parseArguments(args.slice(command + 1), { options: addressOptions }).options;
   // `0.0.0.0` and `::` mean that the server listens on every address. It is then asked on loopback.
   const loopbackOf = new Map([
     ['0.0.0.0', '127.0.0.1'],

@@ -1,4 +1,4 @@
-import { helpOf, optionName, type Row, sections, variableName } from '../config/settings.js';
+import { helpOf, type Row, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import { exampleOf, type Operation } from '../tools/define-operation.js';
 import { defined, exact, namesOf, own, say } from '../util/safe-text.js';
@@ -71,7 +71,7 @@ async function overview(layout: TextLayout, commands: Commands, defaultCommand: 
     paint('bold', 'Help:'),
     '  cloudops-mcp <command> --help    a command',
     '  cloudops-mcp call <tool> --help  a tool with its arguments',
-    '  cloudops-mcp help settings       settings, as environment variables or options',
+    '  cloudops-mcp help settings       settings, as environment variables',
   ];
 }
 
@@ -79,7 +79,7 @@ const columnOfAbout = 15;
 
 function settingsLines({ paint, width }: TextLayout): readonly string[] {
   return [
-    paint('bold', 'Settings, as environment variables or options; an option wins:'),
+    paint('bold', 'Settings, as environment variables:'),
     ...Object.entries(sections).flatMap(([title, rows]) => [
       '',
       `  ${paint('bold', title)}`,
@@ -96,7 +96,7 @@ function commandLines(name: string, command: Command, layout: TextLayout): reado
     ...(isAboutTools
       ? wrapped(say`The arguments of a tool: cloudops-mcp ${own(name)} <tool> --help`, layout.width)
       : []),
-    ...wrapped('Every setting is an option, too: cloudops-mcp help settings lists them.', layout.width),
+    ...wrapped('--sandbox uses the local cloud. cloudops-mcp help settings lists the settings.', layout.width),
   ];
 }
 
@@ -112,15 +112,11 @@ function usageOf(name: string, { usage, about, details, forChanges }: Command, {
   ];
 }
 
-/** The help of a setting: its variable, its option and its meaning. */
+/** The help of a setting: its variable and its meaning. */
 function settingLines(name: string, row: Row, width: number): string[] {
-  const option = row.secret ? '' : optionName(name);
   // In a file or pipe, which has an infinite width, each setting is one line, for programs such as grep.
-  if (!Number.isFinite(width)) return [`    ${variableName(name).padEnd(28)}${option.padEnd(22)}${helpOf(row)}`];
-  return [
-    `    ${variableName(name)}  ${option}`.trimEnd(),
-    ...wrapped(say`${defined(helpOf(row))}`, width, { indent: 8 }),
-  ];
+  if (!Number.isFinite(width)) return [`    ${variableName(name).padEnd(32)}${helpOf(row)}`];
+  return [`    ${variableName(name)}`, ...wrapped(say`${defined(helpOf(row))}`, width, { indent: 8 })];
 }
 
 /** The help of a tool for the command `call`: its purpose, its arguments with their rules, and an example. */

@@ -28,16 +28,17 @@ export const operationsCommand: Command = {
   about: 'list the tools, or check or draft a file of operations',
   details: 'Exit code 0 done, 1 the file that was checked has problems, 2 usage.',
   positionals: 2,
-  options: { json: 'switch', inside: 'switch' },
+  options: { json: 'switch', operations: 'value', inside: 'switch' },
   run: async (invocation) => {
     const { positionals, options, terminal } = invocation;
     const [action = 'list', file] = positionals;
     if (action === 'list' && file === undefined) return list(invocation);
     if (action === 'draft' && file !== undefined) {
       const { draftOperations } = await import('./draft-operations.js');
-      // Here, the setting `--operations` has another meaning: it names operations of the model, and no file to load.
-      const { OPERATIONS: operations } = invocation.settings;
-      return draftOperations({ path: file, operations, asJson: options.json !== undefined }, terminal);
+      return draftOperations(
+        { path: file, operations: options.operations, asJson: options.json !== undefined },
+        terminal,
+      );
     }
     if (action !== 'check' || file === undefined)
       throw new UsageError(say`operations takes nothing, or: check <file>, or: draft <model>.`);

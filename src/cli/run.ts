@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { JournalFault } from '../changes/journal-fault.js';
-import { parseCommandLine } from '../config/command-line.js';
-import { loadConfig } from '../config/load-config.js';
-import { addedSettings, allOperations, noOwnOperations, operationsPath } from '../config/own-operations.js';
+import type { Environment } from '../config/environment.js';
+import { type ConfigResult, loadConfig } from '../config/load-config.js';
+import { allOperations, noOwnOperations, operationsPath } from '../config/own-operations.js';
+import { variableName } from '../config/settings.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
@@ -11,6 +12,7 @@ import { defined, exact, own, type SafeText, say, words } from '../util/safe-tex
 import { type Command, type Commands, layoutOf, notOneOf, type Terminal, UsageError } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { printLine, wrapped } from './layout.js';
+import { parseArguments } from './parse-arguments.js';
 import { stdioCommand } from './stdio-command.js';
 
 const loadHelp = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
@@ -72,19 +74,20 @@ function refuse(heading: SafeText, problems: readonly SafeText[], terminal: Term
  * @throws UsageError
  */
 async function run(name: string, command: Command, args: readonly string[], terminal: Terminal): Promise<number> {
-  // The services of operation files have settings of their own, so the files are loaded before the command line is parsed.
-  const ownOperations = await loadOwnOperations(args, command, terminal);
-  const commandLine = parseCommandLine(args, command, addedSettings(ownOperations));
-  const { positionals, options, settings, wants } = commandLine;
+  const { positionals, options, wants, problems } = parseArguments(args, command);
   if (wants === 'version') {
     printLine(terminal.stdout, say`${exact(terminal.version)}`);
     return 0;
   }
 
-  const configResult = loadConfig({ env: terminal.env, commandLine, ownOperations, readFile: readSettingsFile });
+  const env = options.sandbox === undefined ? terminal.env : { ...terminal.env, [variableName('SANDBOX')]: '1' };
+  const ownOperations = await loadOwnOperations(env, terminal);
+  // A command that does not need the configuration, such as `help`, runs although there are problems.
+  const config: ConfigResult =
+    problems.length > 0 ? { ok: false, problems } : loadConfig({ env, ownOperations, readFile: readSettingsFile });
   const operations = allOperations(builtIn, ownOperations);
   const { problems: operationProblems } = ownOperations;
-  const invocation = { options, settings, config: configResult, operations, operationProblems, terminal };
+  const invocation = { options, config, operations, operationProblems, terminal };
   if (wants === 'help') {
     // In `cloudops-mcp help call`, the arguments name the topic. In `cloudops-mcp call --help`, it is the command itself.
     const topic = name === '' || name === 'help' ? positionals : [name, ...positionals];
@@ -92,12 +95,11 @@ async function run(name: string, command: Command, args: readonly string[], term
     return helpCommand.run({ ...invocation, positionals: topic });
   }
 
-  // `configProblems` includes the problems of the command line. If it has no others, the command itself (`validConfig`) reports them as wrong
-  // usage.
-  const configProblems = configResult.ok ? [] : configResult.problems;
-  const hasWrongSettings = configProblems.some((problem) => !commandLine.problems.includes(problem));
-  if (command.serves && hasWrongSettings) return refuse(say`cloudops-mcp cannot start`, configProblems, terminal);
-  if (command.serves) for (const note of ownOperations.notes ?? []) printLine(terminal.stderr, say`warning: ${note}`);
+  if (command.serves) {
+    if (problems.length > 0) throw new UsageError(...problems);
+    if (!config.ok) return refuse(say`cloudops-mcp cannot start`, config.problems, terminal);
+    for (const note of ownOperations.notes ?? []) printLine(terminal.stderr, say`warning: ${note}`);
+  }
   return command.run({ ...invocation, positionals });
 }
 
@@ -117,12 +119,8 @@ function readSettingsFile(path: string): string {
 }
 
 /** Loads the operations of CLOUDOPS_OPERATIONS. Without the setting, there are none, and not even the code for loading them is imported. */
-async function loadOwnOperations(
-  args: readonly string[],
-  command: Command,
-  terminal: Terminal,
-): Promise<OwnOperations> {
-  const path = operationsPath(terminal.env, parseCommandLine(args, command));
+async function loadOwnOperations(env: Environment, terminal: Terminal): Promise<OwnOperations> {
+  const path = operationsPath(env);
   if (path === undefined) return noOwnOperations;
   const { loadOperationFiles } = await import('./load-operation-files.js');
   return loadOperationFiles(path, terminal);

@@ -47,9 +47,9 @@ function settingRow(setting: Setting, origins: Config['origins']): readonly stri
   const help = helpOf(row);
   const name = variableName(setting);
   const direct = origins.find((origin) => origin.name === name);
-  if (direct !== undefined) return [name, direct.shown, direct.from, help];
+  if (direct !== undefined) return [name, direct.shown, 'environment', help];
   const file = origins.find((origin) => origin.name === `${name}_FILE`);
-  if (file !== undefined) return [name, `read from ${quote(file.shown)}`, file.from, help];
+  if (file !== undefined) return [name, `read from ${quote(file.shown)}`, 'environment', help];
   return [name, String(row.default ?? 'not set'), 'default', help];
 }
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { KeySettings } from '../signing/open-keys.js';
-import { anyText, command, headerText } from './setting-schemas.js';
+import { anyText, choice, command, headerText } from './setting-schemas.js';
 
 /** The settings that say where keys come from. A new source of keys is added here and in `signing/open-keys.ts`. */
 export const keySettings = {
@@ -21,8 +21,13 @@ export const keySettings = {
   },
   PROFILE: {
     account: true,
-    help: 'profile of ~/.aws/config and ~/.aws/credentials that has the keys, and perhaps region and endpoint_url (storage)',
+    help: 'profile of ~/.aws/config and ~/.aws/credentials, for keys, region and endpoint_url (storage)',
     schema: anyText,
+  },
+  CREDENTIAL_SOURCE: {
+    account: true,
+    help: 'platform that gives keys: web-identity, container or instance',
+    schema: choice(['web-identity', 'container', 'instance']),
   },
 } as const;
 
@@ -41,6 +46,7 @@ export const isKeySetting = (name: string): name is KeySetting => Object.hasOwn(
 export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySetting, string>>>): KeySettings {
   if (values.PROFILE !== undefined) return { kind: 'profile', name: values.PROFILE };
   if (values.CREDENTIAL_PROCESS !== undefined) return { kind: 'process', command: values.CREDENTIAL_PROCESS };
+  if (values.CREDENTIAL_SOURCE !== undefined) return { kind: 'platform', platform: values.CREDENTIAL_SOURCE };
   return {
     kind: 'keys',
     credentials: {
@@ -61,12 +67,16 @@ const sources: readonly (readonly KeySetting[])[] = [
   ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'],
   ['CREDENTIAL_PROCESS'],
   ['PROFILE'],
+  ['CREDENTIAL_SOURCE'],
 ];
 
 /** True if keys are set in several ways. */
 export const haveSeveralSources = (isGiven: IsGiven): boolean =>
   sources.filter((settings) => settings.some(isGiven)).length > 1;
 
-/** True if the settings give a whole key: the ID and the secret, or a program or a profile that has both. */
+/** True if the settings give a whole key: the ID and the secret, or a source that has both. */
 export const isWholeSource = (isGiven: IsGiven): boolean =>
-  (isGiven('ACCESS_KEY_ID') && isGiven('SECRET_ACCESS_KEY')) || isGiven('CREDENTIAL_PROCESS') || isGiven('PROFILE');
+  (isGiven('ACCESS_KEY_ID') && isGiven('SECRET_ACCESS_KEY')) ||
+  isGiven('CREDENTIAL_PROCESS') ||
+  isGiven('PROFILE') ||
+  isGiven('CREDENTIAL_SOURCE');

@@ -2,7 +2,7 @@ import { endpointSetting } from '../calls/endpoint.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
-import type { Proxies } from '../transport/http-client.js';
+import type { Proxies } from '../transport/proxies.js';
 import { distinct, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   type AccountsConfig,
@@ -75,7 +75,9 @@ function parseEnvironment(
 
   reportContradictions(values, operations, safeVariableName, report);
 
-  const keyVariables = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
+  const keyVariables = words(
+    'CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS, CLOUDOPS_PROFILE and CLOUDOPS_CREDENTIAL_SOURCE',
+  );
   reportKeySources((setting) => explicit[setting] !== undefined, keyVariables, report);
   return { explicit, values, files, endpoints, operations };
 }

@@ -1,7 +1,6 @@
 import { endpointSetting } from '../calls/endpoint.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
-import type { CommandLine } from './command-line.js';
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';
 
@@ -20,9 +19,8 @@ export const allOperations = (
 /** No operation files. In the type and here, `own` means the user's and not this server's. */
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 
-/** The path that `--operations` or CLOUDOPS_OPERATIONS gives. Undefined if neither is set. */
-export const operationsPath = (env: Environment, { settings }: Pick<CommandLine, 'settings'>): string | undefined =>
-  settings.OPERATIONS ?? (env[`${prefix}OPERATIONS`]?.trim() || undefined);
+/** The path in CLOUDOPS_OPERATIONS. Undefined if it is not set. */
+export const operationsPath = (env: Environment): string | undefined => env[`${prefix}OPERATIONS`]?.trim() || undefined;
 
 /** The services that operation files add, one for each API. `endpointSetting` names the setting for the endpoint of each. */
 export const addedServices = (operations: readonly Operation[]): Service[] => [

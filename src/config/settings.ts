@@ -10,7 +10,7 @@ import * as schemas from './setting-schemas.js';
 /** A row of the table of settings (`sections`), which describes a setting. */
 export interface Row {
   /**
-   * `switch`: as an option, it needs no value. `path`: the command `client-config` makes it absolute. `list`: commas separate the elements.
+   * `switch`: on or off. `path`: the command `client-config` makes it absolute. `list`: commas separate the elements.
    * `command`: a program and its arguments, as a JSON array.
    */
   readonly kind?: 'switch' | 'path' | 'list' | 'command';
@@ -66,6 +66,12 @@ export const sections = {
       account: true,
       help: 'signed headers: ext, or amz for any S3-compatible store',
       schema: schemas.choice(['ext', 'amz']),
+    },
+    STORAGE_STYLE: {
+      default: 'path',
+      account: true,
+      help: 'where the bucket stands: path, or virtual for the name of the host',
+      schema: schemas.choice(['path', 'virtual']),
     },
     STORAGE_SERVICE: {
       default: 's3',
@@ -275,8 +281,6 @@ export function helpOf({ help, file, default: defaultValue }: Row): string {
 /** The name of a setting in the environment: `CLOUDOPS_READ_ONLY` for `READ_ONLY`. */
 export const variableName = (setting: string) => prefix + setting;
 export const safeVariableName = (setting: string): SafeText => own(variableName(setting));
-/** The name of a setting on the command line: `--read-only` for `READ_ONLY`. */
-export const optionName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
 
 /** The settings of the endpoints of built-in APIs. */
 export const endpointSettings = ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as const;

@@ -1,17 +1,15 @@
 import { storePlace } from '../changes/store-place.js';
 import type { OwnOperations } from '../operations/load-operations.js';
+import { didYouMean } from '../util/did-you-mean.js';
 import { fileFault } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
-import { own, say, type Wording } from '../util/safe-text.js';
-import { type CommandLine, hint, secretOptionProblem } from './command-line.js';
+import { own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import type { Environment } from './environment.js';
 import { addedSettings, noOwnOperations } from './own-operations.js';
-import { inputs, optionName, prefix, type Setting, safeVariableName, settings, variableName } from './settings.js';
+import { inputs, prefix, type Setting, safeVariableName, settings, variableName } from './settings.js';
 
 export interface ConfigSources {
   readonly env: Environment;
-  /** The parsed command line. Its settings win over the environment, and its problems are reported with all others. */
-  readonly commandLine?: Pick<CommandLine, 'settings' | 'problems'>;
   /** The user's own operations, from the files that CLOUDOPS_OPERATIONS names. Each API that they add has a setting for its endpoint. */
   readonly ownOperations?: OwnOperations;
   readonly readFile: (path: string) => string;
@@ -27,7 +25,7 @@ export interface GatheredSettings {
   readonly origins: readonly GivenSetting[];
 }
 
-/** A setting that the user has given, for people to read: its value, and in `from` its origin. */
+/** A setting that the user has given, for people to read. */
 interface GivenSetting {
   /** Name of the variable, such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
   readonly name: string;
@@ -39,32 +37,24 @@ interface GivenSetting {
   readonly secret: boolean;
   /** True if the value is the path of a file or folder. `client-config` makes such paths absolute. */
   readonly isPath: boolean;
-  readonly from: string;
 }
 
 /** Collects a problem, which is one sentence and shows no value of a secret. */
 export type Report = <const Text extends string>(problem: Wording<Text>) => void;
 
-/** A text that the environment or the command line gives for a setting. */
+/** A text that the environment gives for a setting. */
 interface GivenInput {
   readonly name: string;
   /** Undefined for the endpoint of an API that operation files add. */
   readonly setting: Setting | undefined;
   readonly isFile: boolean;
   readonly isSecret: boolean;
-  /** False if the text is from the environment. */
-  readonly isOnCommandLine: boolean;
   readonly text: string;
 }
 
-/** Collects the texts of all settings from the environment, the command line, and the files that both name. */
+/** Collects the texts of all settings from the environment, and from the files that it names. */
 export function gatherSettings(sources: ConfigSources, report: Report): GatheredSettings {
   const given = givenInputs(sources, report);
-  // A password must not be on the command line, which other users of the machine can read.
-  for (const input of given)
-    if (input.isOnCommandLine && isDatabase(input) && storePlace(input.text).holdsPassword)
-      report(secretOptionProblem(input.name));
-
   const files = given.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
   const endpoints = given.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
   return {
@@ -76,13 +66,10 @@ export function gatherSettings(sources: ConfigSources, report: Report): Gathered
 }
 
 /**
- * Finds the inputs that the user has given in the environment or on the command line, which wins, and reports their problems. For example, the
- * variable `CLOUDOPS_STATE_KEY_FILE` is the input `STATE_KEY_FILE`: the path of a file with the text of the setting `STATE_KEY`.
+ * Finds the inputs that the user has given in the environment, and reports their problems. For example, the variable `CLOUDOPS_STATE_KEY_FILE` is the
+ * input `STATE_KEY_FILE`: the path of a file with the text of the setting `STATE_KEY`.
  */
-function givenInputs(
-  { env, commandLine, ownOperations = noOwnOperations }: ConfigSources,
-  report: Report,
-): GivenInput[] {
+function givenInputs({ env, ownOperations = noOwnOperations }: ConfigSources, report: Report): GivenInput[] {
   // An API that the user's operations add has an input for its endpoint, such as `ENDPOINT_BILLING_URL`, which belongs to no setting.
   const addedNames = addedSettings(ownOperations);
   const addedInputs = addedNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
@@ -95,19 +82,15 @@ function givenInputs(
   const knownVariables = allInputs.map(({ name }) => variableName(name));
   const textsInEnvironment = readVariables(environment, knownVariables, report);
 
-  const { settings: textsOnCommandLine = {}, problems: commandLineProblems = [] } = commandLine ?? {};
-  for (const problem of commandLineProblems) report(problem);
-
   return allInputs.flatMap((input) => {
-    const isOnCommandLine = textsOnCommandLine[input.name] !== undefined;
-    const text = textsOnCommandLine[input.name] ?? textsInEnvironment[input.name];
-    return text === undefined ? [] : [{ ...input, text, isOnCommandLine }];
+    const text = textsInEnvironment[input.name];
+    return text === undefined ? [] : [{ ...input, text }];
   });
 }
 
 /** Leaves out the endpoints of APIs that are not built in. */
 const withoutAddedEndpoints = (env: Environment): Environment =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !/^CLOUDOPS_ENDPOINT_.*_URL$/.test(name)));
+  Object.fromEntries(Object.entries(env).filter(([name]) => !addedEndpoint.test(name)));
 
 /** Returns the text of each setting. If the user gave the path of a file, the text is read from the file. */
 function textsOf(
@@ -127,7 +110,7 @@ function textsOf(
 }
 
 function originOf(input: GivenInput): GivenSetting {
-  const { name, setting, isFile, isSecret, isOnCommandLine, text } = input;
+  const { name, setting, isFile, isSecret, text } = input;
   const isAddress = isDatabase(input);
   const shownText = isSecret ? hiddenValue : text;
   const value = isAddress ? storePlace(text).name : shownText;
@@ -138,7 +121,6 @@ function originOf(input: GivenInput): GivenSetting {
     shown: isCommand ? programIn(text) : value,
     secret: isAddress || isSecret,
     isPath: isFile || (setting !== undefined && settings[setting].kind === 'path' && !isAddress),
-    from: isOnCommandLine ? `option ${optionName(name)}` : 'environment',
   };
 }
 
@@ -211,4 +193,22 @@ export function readSettingFile(
     report(say`${file} cannot be read (${fileFault(error)}).`);
     return undefined;
   }
+}
+
+/** Matches the variable for the endpoint of an API that an operation file adds. */
+const addedEndpoint = /^CLOUDOPS_ENDPOINT_.*_URL$/;
+
+/** Completes a sentence about an unknown variable, with a similar name or with the command that lists all names. */
+function hint(variable: string, known: readonly string[]): SafeText {
+  const isEndpoint = addedEndpoint.test(variable);
+  // The endpoints of built-in APIs have shorter names, such as CLOUDOPS_STORAGE_URL.
+  const builtInName = variable.replace('ENDPOINT_', '');
+  const likely = isEndpoint ? known.filter((name) => addedEndpoint.test(name)) : known;
+  const similarName = known.includes(builtInName) ? builtInName : didYouMean(variable, likely);
+  if (similarName !== undefined) return say`; did you mean ${own(similarName)}?`;
+  return words(
+    isEndpoint
+      ? ': no file loaded with CLOUDOPS_OPERATIONS names its API'
+      : '; cloudops-mcp help settings lists them all',
+  );
 }

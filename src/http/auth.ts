@@ -85,7 +85,7 @@ export async function authenticateRequest(
   return principal;
 }
 
-/** Header that closes the connection of a client without a valid token. The connections of one address are limited, and other clients may need them. */
+/** Header that closes the connection of a client without a valid token. The connections are limited, and other clients may need them. */
 const closeConnection = { connection: 'close' };
 
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });

@@ -20,7 +20,7 @@ import { filterIn, listPage } from './decision-list.js';
 import { changeLinks, decisionPageHeaders, pageTop, problemPage, signInPage } from './decision-pages.js';
 import { createSessionCookie, type DecisionSession, isOwnPage, withNewProof } from './decision-session.js';
 import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
-import { createLimitedLog } from './limits-by-address.js';
+import { createLimitedLog } from './limited-log.js';
 import {
   createPages,
   hostHeaders,

@@ -13,14 +13,14 @@ export const defaultHttpLimits = {
   callsOfCaller: 32,
   /** Open questions to the user of one caller. */
   questionsOfCaller: 8,
-  /** Open questions of all callers. Each holds a connection, so half of `connectionsOfAddress` stays free for the answers. */
+  /** Open questions of all callers. Each holds a connection, so most of `connections` stay free for the answers. */
   questions: 128,
   waitingCalls: 64,
   /** The longest time that a call waits for one of the `concurrentCalls` places. */
   waitMs: 5000,
   connections: 1024,
-  /** Connections, and also concurrent requests, of one IPv4 address or one /64 of IPv6. */
-  connectionsOfAddress: 256,
+  /** Requests for /mcp and /decisions at the same time, of all clients. */
+  requests: 1024,
   /** Connections of all clients to the server for metrics. */
   metricsConnections: 64,
   /** Time limit for the headers of a request, and for the first byte on a new connection. */

@@ -7,6 +7,7 @@ import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import {
   type Address,
+  busy,
   checkHostAndOrigin,
   checkMetricsHost,
   close,
@@ -16,13 +17,13 @@ import {
   sendJson,
   unavailable,
 } from './http-helpers.js';
-import { createConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createLimitedLog, createRequestLimiter, limitConnectionsByNetwork } from './limits-by-address.js';
+import { createLimitedLog } from './limited-log.js';
+import { createConcurrencyLimiter, createCounter, createRateLimiter, type HttpLimits } from './limits.js';
 import { createMcpEndpoint, type McpEndpointOptions, reportCalls } from './mcp-endpoint.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
-  /** A second address, for `GET /metrics` and for probes that no limit by client address refuses. Undefined if there is none. */
+  /** A second address, for `GET /metrics` and for probes, with connections of its own. Undefined if there is none. */
   readonly metricsAt: Address | undefined;
   /** The host names (without port) by which clients reach this server. Pages of these hosts may also call it from a browser. */
   readonly hosts: readonly string[];
@@ -125,7 +126,6 @@ function createMainServer(
   // The limit for all clients together. Node closes further connections at once, and emits `drop`.
   server.maxConnections = limits.connections;
   server.on('drop', onRefusedConnection);
-  limitConnectionsByNetwork(server, limits, onRefusedConnection);
   // Closes a connection on which nothing moves for longer than any call takes, because its client must have gone.
   server.timeout = timeoutMs + 60_000;
   // There is no limit on listeners, because each request adds a listener to its connection, and a connection may have many requests.
@@ -142,7 +142,8 @@ function createRouter(
   handleProbe: ProbeHandler,
   isStopping: () => boolean,
 ): Handler {
-  const enter = createRequestLimiter(limits);
+  // A limit on connections is not enough, because a client can send any number of requests on one without waiting for the answers.
+  const enter = createCounter(limits.requests);
 
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
@@ -155,7 +156,8 @@ function createRouter(
     const serve = handlerOf(path);
     if (serve === undefined) throw new HttpError(404, 'path', 'MCP is served at /mcp.');
     if (isStopping()) throw unavailable('stopping', 'This server is stopping.', { retryAfterSeconds: 1 });
-    const leave = enter(request);
+    const leave = enter();
+    if (leave === undefined) throw busy();
     await serve(request, response).finally(leave);
   };
 }

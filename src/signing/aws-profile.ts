@@ -1,17 +1,33 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { say, words } from '../util/safe-text.js';
-import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
-import { createProcessKeys } from './process-keys.js';
-import type { RunProgram } from './run-program.js';
-import type { Credentials } from './sign.js';
-import { type FileAccess, FileWatcher } from './watched-files.js';
+import { own, type SafeText, say, words } from '../util/safe-text.js';
+import { isLoopback } from '../util/uri.js';
+import { type Options, parseIni } from './ini-file.js';
+import {
+  type AwsClient,
+  container,
+  environmentKeys,
+  instance,
+  type KeyOrigin,
+  program,
+  regionOf,
+} from './key-origins.js';
+import { KeysUnavailable, wholeCredentials } from './keys.js';
+import { splitWords } from './split-words.js';
+
+/** Reads a profile of the files that AWS tools share, as botocore reads it: where its keys come from, and its region and endpoint. */
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Region and endpoint of a profile. The other settings are keys, or are not used here. */
 export interface ProfileFacts {
   readonly region: string | undefined;
   readonly endpointUrl: string | undefined;
+}
+
+export interface Profile extends ProfileFacts {
+  readonly keys: KeyOrigin;
 }
 
 /** Paths of the profile files that AWS tools share. */
@@ -21,166 +37,243 @@ interface ProfileFiles {
 }
 
 /** Returns the paths of the profile files: from AWS's environment variables if they are set, and otherwise in `~/.aws`. */
-export function filesOfProfiles(env: Readonly<Record<string, string | undefined>>): ProfileFiles {
+export function filesOfProfiles(env: Environment): ProfileFiles {
   const home = env.HOME || env.USERPROFILE || homedir();
-  const inHome = (path: string) => (path.startsWith('~/') ? join(home, path.slice(2)) : path);
+  const pathOf = (path: string) => {
+    const expanded = path.replace(/\$(?:(\w+)|\{([^}]+)\})/g, (all, plain, braced) => env[plain ?? braced] ?? all);
+    return expanded.startsWith('~/') ? join(home, expanded.slice(2)) : expanded;
+  };
   return {
-    config: inHome(env.AWS_CONFIG_FILE || '~/.aws/config'),
-    credentials: inHome(env.AWS_SHARED_CREDENTIALS_FILE || '~/.aws/credentials'),
+    config: pathOf(env.AWS_CONFIG_FILE || '~/.aws/config'),
+    credentials: pathOf(env.AWS_SHARED_CREDENTIALS_FILE || '~/.aws/credentials'),
   };
 }
 
-/** The settings of profiles, by the profile's name and the setting's name. */
-type Profiles = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>;
+type Sections = ReadonlyMap<string, Options>;
+const noOptions: Options = new Map();
 
-/** The type of `parseKnownFiles` of `@smithy/shared-ini-file-loader`, which reads the profiles of both files. */
-type ParseProfiles = (init: {
-  readonly profile: string;
-  readonly configFilepath: string;
-  readonly filepath: string;
-  readonly ignoreCache: boolean;
-}) => Promise<Profiles>;
+const unusable = (problem: SafeText, remedy = words('Correct the profile in ~/.aws/config or ~/.aws/credentials.')) =>
+  new KeysUnavailable(problem, remedy);
 
-/** The part of `@smithy/shared-ini-file-loader` that is used here. */
-interface ProfileLoader {
-  readonly parseKnownFiles: ParseProfiles;
-  readonly externalDataInterceptor: { interceptFile(path: string, contents: string): void };
+/** Reads a file. A file that is missing or cannot be read counts as empty, because each of the two files is optional. */
+async function readSections(path: string): Promise<Sections> {
+  const file = parseIni(await readFile(path, 'utf8').catch(() => ''));
+  if (file.kind === 'unreadable') throw unusable(say`${path} cannot be used: ${file.problem}`);
+  return file.sections;
 }
 
-/** The header of a profile named `__proto__`, which makes the loader refuse the whole file. */
-const unusableHeader = /^[^\S\n]*\[(?:profile\s)?__proto__\]/gm;
-
-/** Returns the function that reads profiles with the loader. It hides profiles named `__proto__` from the loader. */
-export const parserOfProfiles =
-  ({ parseKnownFiles, externalDataInterceptor }: ProfileLoader): ParseProfiles =>
-  async (init) => {
-    for (const path of [init.configFilepath, init.filepath]) {
-      // A file that is missing or cannot be read counts as empty, because each of the two files is optional.
-      const text = await readFile(path, 'utf8').catch(() => '');
-      // The loader uses this text in place of the file. The new header has a section type that the loader skips.
-      externalDataInterceptor.interceptFile(path, text.replace(unusableHeader, '[unusable __proto__]'));
-    }
-    return parseKnownFiles(init);
-  };
-
-interface ProfileOptions extends FileAccess {
-  readonly name: string;
-  readonly files: ProfileFiles;
-  /** Loads the parser at the first use, because most servers have no profile. */
-  readonly loadParser: () => Promise<ParseProfiles>;
-  readonly run: RunProgram;
+/** Returns the sections whose header begins with a word, by their names: `[services mine]`. The profile `default` needs no such word. */
+function sectionsNamed(kind: string, config: Sections): Sections {
+  const named = [...config].flatMap(([header, options]): [string, Options][] => {
+    if (kind === 'profile' && header === 'default') return [[header, options]];
+    const [, name, ...others] = header.startsWith(kind) ? (splitWords(header, 'linux') ?? []) : [];
+    return name === undefined || others.length > 0 ? [] : [[name, options]];
+  });
+  return new Map(named);
 }
 
-/** Settings for temporary keys by a role, single sign-on or a login. Only AWS's own tools can get these, so the profile is refused. */
-const roleOrSignIn = /^(role_arn|source_profile|credential_source|web_identity_token_file|login_session|sso_\w+)$/;
-
-/** The settings of a profile that are used here. */
-interface Profile extends ProfileFacts {
-  /** The keys themselves, or the program that prints them. */
-  readonly keySetting: Credentials | { readonly command: readonly string[] };
+/** Everything that the keys of a profile may depend on. */
+interface Context {
+  /** The profiles of each file. */
+  readonly config: Sections;
+  readonly credentials: Sections;
+  readonly sessions: Sections;
+  readonly env: Environment;
+  /** The client for a service at AWS, with the region and endpoint of the profile that was asked for. */
+  readonly clientOf: (service: 'sso' | 'sts') => AwsClient;
 }
-
-/** Opens the keys, region and endpoint of a profile. The files are read again when they change. */
-export function openProfile(options: ProfileOptions): {
-  readonly keys: KeySource;
-  readonly profile: () => Promise<ProfileFacts>;
-} {
-  const { name, files, loadParser, run, now, log } = options;
-  const id = `profile ${name}`;
-
-  const readFromFiles = async (): Promise<Profile> => {
-    const parseProfiles = await loadParser();
-    const init = { profile: name, configFilepath: files.config, filepath: files.credentials, ignoreCache: true };
-    const profiles = await parseProfiles(init);
-    const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-    if (settings === undefined)
-      throw new KeysUnavailable(
-        say`there is no profile ${name} in ${files.config} or ${files.credentials}`,
-        words('Add the profile there, or name another one in CLOUDOPS_PROFILE.'),
-      );
-    return readProfile(name, settings);
-  };
-  const paths = [files.config, files.credentials];
-  // Without an initial value, the files are read at the first use.
-  const watched = new FileWatcher({ ...options, paths, initial: undefined, read: readFromFiles });
-
-  const openSource = ({ keySetting }: Profile): KeySource => {
-    if (!('command' in keySetting)) return fixedKeys(keySetting);
-    const { command } = keySetting;
-    return createProcessKeys({ id, command, name: say`credential_process of ${name}`, run, now, log });
-  };
-  let last: { readonly profile: Profile; readonly source: KeySource } | undefined;
-  // A source of process keys remembers the keys that the program has printed, so it is used until the profile changes. Until then, `watched`
-  // returns the same `Profile` object.
-  const sourceOf = (profile: Profile): KeySource => {
-    if (last?.profile !== profile) last = { profile, source: openSource(profile) };
-    return last.source;
-  };
-
-  return {
-    keys: {
-      id,
-      current: async () => sourceOf(await watched.current()).current(),
-      renewed: async (refused) => {
-        // Waits until the files have stopped changing, because new keys may just be written.
-        const source = sourceOf(await watched.settled());
-        const keys = await source.current();
-        // The keys have been renewed already if a file has changed, or if the program has printed new keys for another call.
-        if (!areSameKeys(keys, refused)) return keys;
-        // Otherwise, the source runs the program. A source of fixed keys returns undefined.
-        return source.renewed(refused);
-      },
-    },
-    profile: () => watched.current(),
-  };
-}
-
-const correctProfile = words('Correct the profile in ~/.aws/config or ~/.aws/credentials.');
 
 /**
- * Reads the keys, region and endpoint of a profile.
- * @throws KeysUnavailable if the profile needs a role or a sign-in, has neither keys nor a program that prints keys, or has a command with
- * a quotation mark without its pair
+ * Reads the profile with this name.
+ * @throws KeysUnavailable if there is no such profile, or if its settings do not fit together
  */
-function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
-  const { region, endpoint_url: endpointUrl, credential_process: commandLine = '' } = settings;
-  const {
-    aws_access_key_id: accessKeyId,
-    aws_secret_access_key: secretAccessKey,
-    aws_session_token: sessionToken,
-  } = settings;
-
-  // Only AWS's own tools can get keys by a role or a sign-in. Keys in such a profile are not used, because they may be meant only for getting
-  // the keys of the role.
-  const needsAwsTools = Object.keys(settings).some((setting) => roleOrSignIn.test(setting));
-  if (needsAwsTools) {
-    // The message has the command twice: as people know it, and as the JSON list for the setting, in which `say` quotes the profile's name.
-    throw new KeysUnavailable(
-      say`the profile ${name} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
-      words('Set CLOUDOPS_CREDENTIAL_PROCESS, or give the account keys of its own.'),
+export async function readProfile(name: string, files: ProfileFiles, env: Environment): Promise<Profile> {
+  const [file, credentials] = await Promise.all([readSections(files.config), readSections(files.credentials)]);
+  const config = sectionsNamed('profile', file);
+  const settings = settingsOf(name, { config, credentials });
+  if (settings === undefined)
+    throw unusable(
+      say`there is no profile ${name} in ${files.config} or ${files.credentials}`,
+      words('Add the profile there, or name another one in CLOUDOPS_PROFILE.'),
     );
-  }
 
-  // Keys in the profile have priority over `credential_process`. An ID without its secret, or a secret without its ID, counts as no keys.
-  if (accessKeyId !== undefined && secretAccessKey !== undefined) {
-    const keySetting = { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
-    return { region, endpointUrl, keySetting };
-  }
-
-  // The words of the command. Without `credential_process`, the list is empty.
-  const command = splitCommand(commandLine);
-  if (command === undefined)
-    throw new KeysUnavailable(
-      say`credential_process of the profile ${name} has a quotation mark without its pair`,
-      correctProfile,
-    );
-  if (command.length === 0)
-    throw new KeysUnavailable(say`the profile ${name} has no keys and no credential_process`, correctProfile);
-  return { region, endpointUrl, keySetting: { command } };
+  const services = sectionsNamed('services', file);
+  const region = settings.get('region');
+  const endpointUrl = endpointOf('s3', settings, services, env);
+  const clientOf = (service: 'sso' | 'sts'): AwsClient => {
+    const endpoint = endpointOf(service, settings, services, env);
+    if (endpoint !== undefined && !isSafe(endpoint))
+      throw unusable(say`the endpoint of ${own(service)} has to begin with https://`);
+    return { region: region || regionOf(env), endpoint };
+  };
+  const context = { config, credentials, sessions: sectionsNamed('sso-session', file), env, clientOf };
+  return { region, endpointUrl, keys: originOf(name, context, []) };
 }
 
-/** Splits a command at white space outside of double quotation marks, as AWS does. Undefined if a quotation mark has no pair. */
-export function splitCommand(text: string): readonly string[] | undefined {
-  if ((text.match(/"/g) ?? []).length % 2 === 1) return undefined;
-  return [...text.matchAll(/(?:"[^"]*"|[^\s"])+/g)].map(([word]) => word.replaceAll('"', ''));
+/** True if keys may be sent to and from a URL: encrypted, or on this machine. */
+function isSafe(url: string): boolean {
+  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' };
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+/** Returns the settings of a profile in both files. If both have a setting, `credentials` wins. */
+function settingsOf(name: string, files: Pick<Context, 'config' | 'credentials'>): Options | undefined {
+  const [config, credentials] = [files.config.get(name), files.credentials.get(name)];
+  return config || credentials ? new Map([...(config ?? []), ...(credentials ?? [])]) : undefined;
+}
+
+/** Returns the URL of a service: from the environment or else the profile, and in both first from the place for this service alone. */
+function endpointOf(
+  service: 's3' | 'sso' | 'sts',
+  settings: Options,
+  services: Sections,
+  env: Environment,
+): string | undefined {
+  const ignore = env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS ?? settings.get('ignore_configured_endpoint_urls');
+  if (ignore?.toLowerCase() === 'true') return undefined;
+  const fromEnvironment = env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] || env.AWS_ENDPOINT_URL;
+  if (fromEnvironment) return fromEnvironment;
+  const section = settings.get('services');
+  const ofServices = section === undefined ? noOptions : services.get(section);
+  if (ofServices === undefined)
+    throw unusable(say`there is no section [services ${section ?? ''}], which the profile names`);
+  return ofServices.get(`${service}.endpoint_url`) || settings.get('endpoint_url') || undefined;
+}
+
+/**
+ * Returns where a profile's keys come from, in botocore's order.
+ * @param users the profiles that use this one as their `source_profile`
+ */
+function originOf(name: string, context: Context, users: readonly string[]): KeyOrigin {
+  const settings = settingsOf(name, context);
+  if (settings === undefined)
+    throw unusable(say`there is no profile ${name}, which source_profile of ${users.at(-1) ?? ''} names`);
+  const hasKeys = settings.has('aws_access_key_id') || settings.has('aws_secret_access_key');
+  const hasRole = settings.has('role_arn') && !settings.has('web_identity_token_file');
+  // Keys in a profile with a role are for profiles that use it as their source. It may itself be one of them.
+  if (hasRole && !(users.length > 0 && hasKeys)) return roleOf(name, settings, context, users);
+  if (settings.get('web_identity_token_file')) return webIdentityOf(name, settings, context);
+  if (settings.has('sso_role_name') || settings.has('sso_account_id')) return ssoOf(name, settings, context);
+  return (
+    keysIn(context.credentials.get(name), name) ??
+    programOf(settings, name) ??
+    keysIn(context.config.get(name), name) ??
+    sourceOf(settings, name, context.env)
+  );
+}
+
+const required = (settings: Options, setting: string, profile: string): string => {
+  const value = settings.get(setting);
+  if (!value) throw unusable(say`the profile ${profile} has no ${own(setting)}`);
+  return value;
+};
+
+function keysIn(settings: Options | undefined, profile: string): KeyOrigin | undefined {
+  if (!settings?.has('aws_access_key_id') && !settings?.has('aws_secret_access_key')) return undefined;
+  const credentials = wholeCredentials({
+    accessKeyId: required(settings, 'aws_access_key_id', profile),
+    secretAccessKey: required(settings, 'aws_secret_access_key', profile),
+    sessionToken: (settings.get('aws_security_token') ?? settings.get('aws_session_token')) || undefined,
+  });
+  if (credentials === undefined) throw unusable(say`the keys of the profile ${profile} cannot be sent in a header`);
+  return { use: 'keys', credentials };
+}
+
+function programOf(settings: Options, profile: string): KeyOrigin | undefined {
+  if (settings.has('login_session')) throw needsAwsTools(profile);
+  const line = settings.get('credential_process');
+  if (line === undefined) return undefined;
+  const name = say`credential_process of ${profile}`;
+  const command = splitWords(line, process.platform);
+  if (command === undefined)
+    throw unusable(say`${name} has a quotation mark without its pair, or ends with a backslash`);
+  if (command.length === 0) throw unusable(say`${name} is empty`);
+  return program(name, command);
+}
+
+/** The refusal of a profile that asks a person. The command is there twice: as people know it, and as the JSON list for the setting. */
+const needsAwsTools = (name: string) =>
+  unusable(
+    say`the profile ${name} asks a person to sign in; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
+    words('Set CLOUDOPS_CREDENTIAL_PROCESS, or give the account keys of its own.'),
+  );
+
+/** Returns the keys of the place where this server runs, which `credential_source` may name. */
+function sourceOf(settings: Options, profile: string, env: Environment): KeyOrigin {
+  const source = settings.get('credential_source')?.toLowerCase();
+  if (source === 'environment') return environmentKeys(env);
+  if (source === 'ecscontainer') return container;
+  if (source === 'ec2instancemetadata') return instance;
+  if (source !== undefined) throw unusable(say`credential_source of the profile ${profile} is not known`);
+  if (env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI || env.AWS_CONTAINER_CREDENTIALS_FULL_URI) return container;
+  if (env.AWS_EC2_METADATA_DISABLED?.toLowerCase() === 'true')
+    throw unusable(say`the profile ${profile} has no keys and no credential_process`);
+  return instance;
+}
+
+function roleOf(profile: string, settings: Options, context: Context, users: readonly string[]): KeyOrigin {
+  if (settings.has('mfa_serial')) throw needsAwsTools(profile);
+  const source = settings.get('source_profile');
+  if ((source === undefined) === !settings.has('credential_source'))
+    throw unusable(say`the profile ${profile} with role_arn needs either source_profile or credential_source`);
+  if (users.includes(profile)) throw unusable(say`the profile ${profile} is its own source_profile`);
+  const arn = required(settings, 'role_arn', profile);
+  const seconds = Number(settings.get('duration_seconds'));
+  const sessionName = settings.get('role_session_name');
+  return {
+    use: 'role',
+    name: say`the role ${arn}`,
+    remedy: say`Check the keys that the profile ${profile} assumes the role with, and who may assume it.`,
+    client: context.clientOf('sts'),
+    params: {
+      RoleArn: arn,
+      ...(sessionName && { RoleSessionName: sessionName }),
+      ExternalId: settings.get('external_id'),
+      DurationSeconds: Number.isInteger(seconds) ? seconds : undefined,
+    },
+    source:
+      source === undefined ? sourceOf(settings, profile, context.env) : originOf(source, context, [...users, profile]),
+  };
+}
+
+function webIdentityOf(profile: string, settings: Options, { clientOf }: Context): KeyOrigin {
+  const sessionName = settings.get('role_session_name');
+  const arn = required(settings, 'role_arn', profile);
+  return {
+    use: 'web identity',
+    name: say`the role ${arn}`,
+    remedy: words('Check the token in web_identity_token_file, and who may assume the role.'),
+    client: clientOf('sts'),
+    options: {
+      roleArn: arn,
+      webIdentityTokenFile: required(settings, 'web_identity_token_file', profile),
+      ...(sessionName && { roleSessionName: sessionName }),
+    },
+  };
+}
+
+function ssoOf(profile: string, settings: Options, { sessions, clientOf }: Context): KeyOrigin {
+  const session = settings.get('sso_session');
+  const ofSession = session === undefined ? noOptions : sessions.get(session);
+  if (ofSession === undefined)
+    throw unusable(say`there is no section [sso-session ${session ?? ''}], which the profile ${profile} names`);
+  for (const [name, value] of ofSession)
+    if ((settings.get(name) ?? value) !== value)
+      throw unusable(say`${own(name)} of the profile ${profile} is not that of its sso-session`);
+  const merged = new Map([...settings, ...ofSession]);
+  const ssoRegion = required(merged, 'sso_region', profile);
+  return {
+    use: 'SSO',
+    name: say`single sign-on of the profile ${profile}`,
+    remedy: say`Sign in again: aws sso login --profile ${profile}`,
+    client: { ...clientOf('sso'), region: ssoRegion },
+    options: {
+      profile,
+      ssoStartUrl: required(merged, 'sso_start_url', profile),
+      ssoRegion,
+      ssoAccountId: required(merged, 'sso_account_id', profile),
+      ssoRoleName: required(merged, 'sso_role_name', profile),
+      ...(session && { ssoSession: session }),
+    },
+  };
 }

@@ -19,6 +19,13 @@ export interface KeySource {
   renewed(refused: Credentials): Promise<Credentials | undefined>;
 }
 
+/** Keys from a program or a service. */
+export interface TemporaryKeys {
+  readonly credentials: Credentials;
+  /** Undefined if the keys do not expire. */
+  readonly expiresAt: Date | undefined;
+}
+
 /** Thrown if there are no keys to sign with. The message tells people the reason, and holds no secret. */
 export class KeysUnavailable extends ShownError {
   /** The step that makes keys available, for the person who runs this server. */
@@ -31,6 +38,21 @@ export class KeysUnavailable extends ShownError {
 
 /** Matches an access key ID or a session token that can be sent in a header. */
 export const keyText = /^[\x21-\x7e]+$/;
+
+/** The credentials. Undefined if the key ID or secret is missing or empty, or if the key ID or session token cannot be sent in a header. */
+export function wholeCredentials({
+  accessKeyId,
+  secretAccessKey,
+  sessionToken,
+}: Partial<Record<keyof Credentials, string | undefined>>): Credentials | undefined {
+  if (!accessKeyId || !secretAccessKey) return undefined;
+  if (!keyText.test(accessKeyId) || (sessionToken !== undefined && !keyText.test(sessionToken))) return undefined;
+  return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
+}
+
+/** Matches the error codes of services for an expired or unknown access key or session token. */
+export const refusedKeyCodes =
+  /^(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)$/i;
 
 /** The error for a file of keys that cannot be read. */
 export const unreadableKeys = (error: unknown): KeysUnavailable =>

@@ -11,6 +11,7 @@ export type LogEvent =
   | 'answer'
   | 'attempt'
   | 'call'
+  | 'change'
   | 'clock'
   | 'connection'
   | 'consent'

@@ -28,7 +28,7 @@ export async function startRealServer(settings: Readonly<Record<string, string>>
     CLOUDOPS_CATALOG_URL: endpoints.catalog,
     CLOUDOPS_DEVOPS_URL: endpoints.devops,
     CLOUDOPS_CONFIRM: 'human',
-    CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+    CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
     ...settings,
   });
   const capabilities = { extensions: { [appsExtension]: { mimeTypes: [viewMimeType] } } };

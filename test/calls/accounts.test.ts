@@ -3,7 +3,7 @@ import { readScope, writeScope } from '../../src/calls/policy.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { type NamedAccount, namedAccounts } from '../support/accounts.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
 /** A call is for one account, which a caller names and may use, and it acts with the keys and rules of that one alone. */
@@ -23,7 +23,7 @@ afterEach(() => cloud.close());
 const signedBy = () => cloud.requests.map(({ headers }) => /Credential=([^/]+)/.exec(headers.authorization ?? '')?.[1]);
 const both: readonly NamedAccount[] = [{ name: 'prod', description: 'live customers' }, { name: 'staging' }];
 const callerOf = (...args: Parameters<typeof namedAccounts> extends [string, ...infer Rest] ? Rest : never) =>
-  testCaller(cloud.origin, { accounts: namedAccounts(cloud.origin, ...args), journal: createMemoryJournal() });
+  testCaller(cloud.origin, { accounts: namedAccounts(cloud.origin, ...args), store: memoryStore() });
 const principal = (...accounts: string[]) => ({
   name: 'alice',
   scopes: [readScope, writeScope, ...accounts.map((name) => `cloudops:account:${name}`)],
@@ -45,14 +45,16 @@ test.each(['prod', 'staging'])('a call of %s is signed with its key and says so'
 });
 
 test('the account is the first thing that a plan says about where, and is in the journal', async () => {
-  const journal = createMemoryJournal();
+  const store = memoryStore();
   const accounts = namedAccounts(cloud.origin, both);
-  const { call, close } = testCaller(cloud.origin, { accounts, journal });
+  const { call, close } = testCaller(cloud.origin, { accounts, store });
   const plan = await call(restoreInstance, { ...restore, account: 'prod', planOnly: true }, { signal: never });
   const where = 'structured' in plan ? plan.structured.plan?.where : undefined;
   expect(where?.[0]?.text).toBe('account prod');
   await call(restoreInstance, { ...restore, account: 'prod' }, { signal: never });
-  expect(await journal.list({})).toMatchObject([{ account: 'prod', key: 'AKPROD', ending: { key: 'AKPROD' } }]);
+  expect(await store.newest({ limit: 99 })).toMatchObject([
+    { account: 'prod', keyId: 'AKPROD', ending: { keyId: 'AKPROD' } },
+  ]);
   await close();
 });
 
@@ -199,8 +201,8 @@ test('a journal is shown with the accounts that its reader may use', async () =>
 
 test('a plan that waits keeps the account with its arguments, so that a decision acts there', async () => {
   const accounts = namedAccounts(cloud.origin, [{ name: 'prod', confirm: 'human' }]);
-  const { call, plans, close } = testCaller(cloud.origin, { accounts });
+  const { call, store, close } = testCaller(cloud.origin, { accounts });
   await call(restoreInstance, { ...restore, account: 'prod' }, { signal: never, hasView: true });
-  expect((await plans.list()).map(({ args }) => args)).toEqual([{ ...restore, account: 'prod' }]);
+  expect((await store.waiting({})).map(({ args }) => args)).toEqual([{ ...restore, account: 'prod' }]);
   await close();
 });

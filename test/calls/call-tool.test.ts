@@ -9,7 +9,7 @@ import { json } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import type { Span } from '../../src/util/trace.js';
-import { createMemoryJournal, never, type TestCallerOptions, testCaller, testKeys } from '../support/caller.js';
+import { memoryStore, never, type TestCallerOptions, testCaller, testKeys } from '../support/caller.js';
 import { answered, answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
 /** What every call has in common: how its requests are sent, what becomes of a fault, and what the log has of it. */
@@ -47,9 +47,7 @@ describe('a client for the requests of a call', () => {
 
   test('of a change may not, and is closed', async () => {
     const { call, opened, requests, closed } = setUp(accepted);
-    expect(
-      await call(restoreInstance, { ...restore, planId: 'x', allowRepeat: true }, { signal: never }),
-    ).toMatchObject({
+    expect(await call(restoreInstance, { ...restore, allowRepeat: true }, { signal: never })).toMatchObject({
       ok: true,
     });
     expect(opened).toMatchObject([[{ region: 'jp-east-1', service: 'devops' }, { repeatable: false }]]);
@@ -155,22 +153,26 @@ test.each([
     'warn',
     { ok: false, outcome: 'unknown', code: 'ConnectionLost', mayHaveHappened: true },
   ],
-] as const)('the log has %s, whose call it was, and the journal entry', async (_what, reply, level, fields) => {
-  const journal = createMemoryJournal();
-  const { call, logged } = setUp(reply, { journal });
+] as const)('the log has %s, whose call it was, and the change', async (_what, reply, level, fields) => {
+  const store = memoryStore();
+  const { call, logged } = setUp(reply, { store });
   await call(restoreInstance, restore, { signal: never, principal: { name: 'alice', scopes: [writeScope] } });
-  const [{ id, target } = {}] = await journal.list({});
+  const [{ id, target } = {}] = await store.newest({ limit: 99 });
   expect(target).toMatch(/^POST http:/);
-  expect(logged.filter(({ event }) => event === 'call')).toEqual([
-    { level, event: 'call', fields: { tool: 'restore_instance', caller: 'alice', id, target, ...fields } },
+  const named = { tool: 'restore_instance', caller: 'alice', id };
+  expect(logged.filter(({ event }) => ['call', 'change'].includes(event))).toEqual([
+    { level: 'info', event: 'change', fields: { ...named, target, outcome: fields.outcome } },
+    { level, event: 'call', fields: { ...named, ...fields } },
   ]);
 });
 
-test('the log tells a plan from its change: a plan has no journal entry', async () => {
-  const { call, logged } = setUp(accepted);
-  await call(restoreInstance, { ...restore, planOnly: true }, { signal: never });
+test('the log tells a plan from its change', async () => {
+  const { call, logged } = setUp(accepted, { confirm: 'plan' });
+  const planned = await call(restoreInstance, restore, { signal: never });
+  const id = planned.ok ? planned.structured.changeId : undefined;
+  expect(id).toEqual(expect.any(String));
   expect(logged.filter(({ event }) => event === 'call')).toEqual([
-    { level: 'info', event: 'call', fields: { tool: 'restore_instance', ok: true, outcome: 'planned' } },
+    { level: 'info', event: 'call', fields: { tool: 'restore_instance', ok: true, outcome: 'planned', id } },
   ]);
 });
 

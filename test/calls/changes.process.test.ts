@@ -29,7 +29,7 @@ const settings = (changes: Record<string, string> = {}) => ({
   CLOUDOPS_DEVOPS_URL: cloud.origin,
   CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
   CLOUDOPS_SECRET_ACCESS_KEY: 'test/secret+key',
-  CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+  CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
   CLOUDOPS_CONFIRM: 'off',
   ...changes,
 });
@@ -46,7 +46,7 @@ const moments: readonly Moment[] = ['before the intent', 'after the intent', 'af
 /** Starts a server, asks for changes at once, and kills it when the first `count` of them have come to a moment. */
 async function killAt(moment: Moment, instanceIds: readonly string[], journal: string, count = 1): Promise<void> {
   writeFileSync(journal, '', { flag: 'a' });
-  const server = startRaw(settings({ CLOUDOPS_JOURNAL: journal }), ['--log-level', 'error']);
+  const server = startRaw(settings({ CLOUDOPS_JOURNAL: journal, CLOUDOPS_LOG_LEVEL: 'error' }));
   const kill = () => server.child.kill('SIGKILL');
   const watcher = moment === 'after the intent' ? watch(journal, kill) : undefined;
   const poll = setInterval(() => {
@@ -100,7 +100,7 @@ test('200 changes of 50 servers that are killed at every step: the journal tells
 }, 240_000);
 
 test('what a killed process left open is told at the next start, and once to the agent', async () => {
-  await killAt('after sending', ['left-open'], join(folder, 'journal.jsonl'));
+  await killAt('after sending', ['left-open'], join(folder, 'journal.db'));
   const next = startRaw(settings());
   for (const id of [1, 2]) {
     next.send({ ...restore(`next-${id}`), id });
@@ -291,6 +291,6 @@ test('no secret is in anything that the process writes or answers', async () => 
     expect(server.stderr()).not.toContain(marker);
     expect(server.stdout() + server.stderr()).not.toMatch(/Signature=[0-9a-f]/);
   }
-  expect(readFileSync(join(folder, 'journal.jsonl'), 'utf8')).not.toMatch(/MARKER|Signature=/);
+  expect(readFileSync(join(folder, 'journal.db'), 'utf8')).not.toMatch(/MARKER|Signature=/);
   await echo.close();
 });

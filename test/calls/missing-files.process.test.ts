@@ -16,13 +16,13 @@ const chunks = readdirSync(join(dirname(serverPath), 'chunks'));
 async function startWithout(chunk: string) {
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-missing-'));
   cpSync(dirname(serverPath), folder, { recursive: true });
-  const journal = join(folder, 'journal.jsonl');
+  const journal = join(folder, 'journal.db');
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [join(folder, 'main.js'), '--sandbox', '--confirm', 'off', '--journal', journal],
-      env: cleanEnv(),
+      args: [join(folder, 'main.js'), '--sandbox'],
+      env: cleanEnv({ CLOUDOPS_CONFIRM: 'off', CLOUDOPS_JOURNAL: journal }),
       stderr: 'ignore',
     }),
   );
@@ -30,7 +30,7 @@ async function startWithout(chunk: string) {
   rmSync(join(folder, 'chunks', chunk));
   return {
     client,
-    entries: () => (readdirSync(folder).includes('journal.jsonl') ? readFileSync(journal, 'utf8') : ''),
+    entries: () => (readdirSync(folder).includes('journal.db') ? readFileSync(journal, 'utf8') : ''),
     close: async () => {
       await client.close();
       rmSync(folder, { recursive: true });

@@ -9,7 +9,7 @@ import type { Credentials } from '../../src/signing/sign.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { namedAccounts } from '../support/accounts.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
 
 /** Keys are replaced while calls run: none fails that need not, no change is made twice, and no key comes back in an answer. */
@@ -43,8 +43,8 @@ afterEach(async () => {
 const secretOf = (id: string) => `secret/of+${id}=which-is-long-enough`;
 const open = (settings: KeySettings, env: Record<string, string> = {}): KeySource =>
   openKeys(settings, { env, now: () => new Date(), log: () => undefined }).keys;
-const callerWith = (keys: KeySource, journal = createMemoryJournal()) =>
-  testCaller(cloud.origin, { accounts: namedAccounts(cloud.origin, [{ name: 'prod', keys }]), journal });
+const callerWith = (keys: KeySource, store = memoryStore()) =>
+  testCaller(cloud.origin, { accounts: namedAccounts(cloud.origin, [{ name: 'prod', keys }]), store });
 const change = (instanceId: string) => ({ ...restoreInstance.example, instanceId });
 
 /** Each way to have keys that are replaced: where they come from, and how they are replaced. */
@@ -117,17 +117,16 @@ describe.each(Object.entries(ways))('keys in %s', (kind, way) => {
 
   test('a change that was sent is recognised after they were replaced', async () => {
     const { settings, env, replace } = await way();
-    const journal = createMemoryJournal();
-    const first = callerWith(open(settings, env), journal);
+    const store = memoryStore();
+    const first = callerWith(open(settings, env), store);
     expect((await first.call(restoreInstance, change('i-1'), { signal: never })).ok).toBe(true);
-    await first.close();
     await replace('NEW2');
     valid = 'NEW2';
-    const later = callerWith(open(settings, env), journal);
+    const later = callerWith(open(settings, env), store);
     expect(await later.call(restoreInstance, change('i-1'), { signal: never })).toMatchObject({
       failure: { code: 'Repeated' },
     });
-    await later.close();
+    await first.close();
   });
 });
 
@@ -177,11 +176,13 @@ describe('a change that was refused', () => {
   });
 
   test('is recorded with the key that signed it', async () => {
-    const journal = createMemoryJournal();
-    const { call, close } = callerWith(renewing(), journal);
+    const store = memoryStore();
+    const { call, close } = callerWith(renewing(), store);
     valid = 'NEW2';
     await call(restoreInstance, change('i-1'), { signal: never });
-    expect(await journal.list({})).toMatchObject([{ key: 'OLD1', ending: { key: 'NEW2', outcome: 'accepted' } }]);
+    expect(await store.newest({ limit: 99 })).toMatchObject([
+      { keyId: 'OLD1', state: 'accepted', ending: { keyId: 'NEW2' } },
+    ]);
     await close();
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { validate } from '../../src/calls/validate.js';
 import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
+import { validate } from '../../src/calls/validate.js';
 import { innerSchema, jsonText } from '../../src/operations/model/argument-schema.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';

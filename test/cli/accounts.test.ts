@@ -42,7 +42,7 @@ const variables = (env: Record<string, string> = {}) => {
   const content = { default: 'prod', accounts: { ...accounts, prod: { ...accounts.prod, ...keyFiles } } };
   return {
     CLOUDOPS_STORAGE_URL: cloud.origin,
-    CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+    CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
     CLOUDOPS_ACCOUNTS_FILE: write('accounts.json', JSON.stringify(content)),
     PATH: process.env.PATH ?? '',
     ...env,

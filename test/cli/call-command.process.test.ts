@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -9,11 +9,11 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { callCommand } from '../../src/cli/call-command.js';
 import { loadConfig } from '../../src/config/load-config.js';
-import { keyFormat } from '../../src/journal/idempotency-key.js';
 import { operations } from '../../src/tools/index.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { uploadArguments as upload } from '../support/sandbox.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
+import { leaveBegun, storedChanges } from '../support/stored-changes.js';
 import { fakeTerminal } from '../support/terminal.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-call-'));
@@ -48,17 +48,11 @@ const envOf = (origin: string) => {
     CLOUDOPS_JOURNAL: file(`journal-${journals}`),
   };
 };
-const outcomes = (journal: string) =>
-  readFileSync(journal, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-
 describe('the exit code tells how it ended', () => {
   test.each<[number, string, string[], RegExp]>([
     [0, 'done', ['list_parts', json(upload)], /^The upload of "backups\/2026\/database\.dump" has 12 parts/],
     [0, 'a plan that was asked for', ['restore_instance', json(restore), '--plan'], /^Plan of restore_instance/],
-    [0, 'settings before the tool', ['--region', 'jp-east-1', 'list_parts', json(upload)], /has 12 parts/],
+    [0, 'settings before the tool', ['CLOUDOPS_REGION=jp-east-1', 'list_parts', json(upload)], /has 12 parts/],
     [0, 'a plan, asked for as agents do', ['restore_instance', json({ ...restore, planOnly: true })], /^Plan of /],
     [
       0,
@@ -86,21 +80,26 @@ describe('the exit code tells how it ended', () => {
       ['--sesion-token', 'MARKER', 'list_parts', json(upload)],
       /--sesion-token is not an option/,
     ],
-    [2, 'not on offer', ['restore_instance', json(restore), '--read-only'], /\ncode: NotAllowed\n/],
-    [3, 'nobody to ask', ['restore_instance', json(restore)], /^Plan of restore_instance\b[\s\S]*\nplanId: \S/],
-    [3, 'nobody to ask, two calls wanted', ['restore_instance', json(restore), '--confirm', 'plan'], /planId: \S/],
+    [2, 'not on offer', ['restore_instance', json(restore), 'CLOUDOPS_READ_ONLY=1'], /\ncode: NotAllowed\n/],
+    [3, 'nobody to ask', ['restore_instance', json(restore)], /^Plan of restore_instance\b[\s\S]*\nchangeId: \S/],
+    [
+      3,
+      'nobody to ask, two calls wanted',
+      ['restore_instance', json(restore), 'CLOUDOPS_CONFIRM=plan'],
+      /changeId: \S/,
+    ],
     [
       3,
       '--yes where only a person counts',
-      ['restore_instance', json(restore), '--yes', '--confirm', 'human'],
+      ['restore_instance', json(restore), '--yes', 'CLOUDOPS_CONFIRM=human'],
       /--yes does not/,
     ],
-    [3, 'a made-up planId', ['restore_instance', json({ ...restore, planId: 'v1.x' })], /\ncode: PlanRefused\n/],
+    [1, 'a made-up changeId', ['get_change', json({ changeId: 'x' })], /\ncode: UnknownChange\n/],
   ])('%i: %s', async (code, _name, args, said) => {
     const run = await runServer(['call', '--sandbox', ...args]);
     // Answers and plans on stdout, everything else on stderr.
     const [output, other] =
-      code === 0 || /planId/.test(said.source) ? [run.stdout, run.stderr] : [run.stderr, run.stdout];
+      code === 0 || /changeId/.test(said.source) ? [run.stdout, run.stderr] : [run.stderr, run.stdout];
     expect(output).toMatch(said);
     expect(other).toMatch(/^(note: .*\n)*$/);
     expect(run.code).toBe(code);
@@ -131,7 +130,7 @@ describe('the exit code tells how it ended', () => {
       tool: 'restore_instance',
       failure: { status, requestIds: {}, mayHaveHappened: code === 4, next: expect.any(Object) },
     });
-    expect(outcomes(env.CLOUDOPS_JOURNAL)).toMatchObject([{ intent: { consent: 'option' } }, { ending: { outcome } }]);
+    expect(await storedChanges(env.CLOUDOPS_JOURNAL)).toMatchObject([{ decision: { way: 'option' }, state: outcome }]);
   });
 });
 
@@ -142,7 +141,11 @@ describe('--json prints one object, whatever happens', () => {
       ['list_parts', json(upload)],
       { ok: true, tool: 'list_parts', answer: { answer: { partCount: 12 }, warnings: [] } },
     ],
-    [3, ['restore_instance', json(restore)], { ok: false, answer: { outcome: 'planned', planId: expect.any(String) } }],
+    [
+      3,
+      ['restore_instance', json(restore)],
+      { ok: false, answer: { outcome: 'planned', changeId: expect.any(String) } },
+    ],
     [
       1,
       ['list_parts', json({ ...upload, uploadId: 'x' })],
@@ -188,73 +191,39 @@ test('a plan that nobody was asked about says how to agree to it', async () => {
   expect(planned).toMatchObject({ code: 0, stderr: expect.not.stringMatching(note) });
 });
 
-describe('a planId', () => {
-  const planned = async (env: Record<string, string>) => {
+describe('a plan', () => {
+  const planned = async (env: Record<string, string>): Promise<string> => {
     const run = await runServer(['call', 'restore_instance', json(restore), '--json'], { env });
-    expect(run.code).toBe(3);
-    return { planId: JSON.parse(run.stdout).answer.planId, stderr: run.stderr };
+    expect(run).toMatchObject({ code: 3, stderr: '' });
+    return JSON.parse(run.stdout).answer.changeId;
   };
+  const confirm = (changeId: string, thing: string) => ['call', 'confirm_change', json({ changeId, thing })];
 
-  test('is carried out by any process with the same state key, for exactly its arguments', async () => {
+  test('is carried out by any process with the same journal, for the thing that it shows, and once', async () => {
     const { server, env } = await api(200, '{"instance":{"instanceId":"restored"}}');
-    const shared = { ...env, CLOUDOPS_STATE_KEY: 'k'.repeat(32) };
-    const { planId, stderr } = await planned(shared);
-    expect(stderr).toBe('');
+    const changeId = await planned(env);
     expect(server.requests).toEqual([]);
-    const args = ['call', 'restore_instance', json({ ...restore, planId, allowRepeat: true })];
-    expect((await runServer(args, { env: shared })).code).toBe(3);
-    const exact = ['call', 'restore_instance', json({ ...restore, planId })];
-    expect((await runServer(exact, { env: shared })).code).toBe(0);
+    expect((await runServer(confirm(changeId, 'another'), { env })).code).toBe(3);
+    expect((await runServer(confirm(changeId, 'restored'), { env })).code).toBe(0);
+    expect((await runServer(confirm(changeId, 'restored'), { env })).code).toBe(0);
     expect(server.requests).toHaveLength(1);
-    expect(outcomes(env.CLOUDOPS_JOURNAL)[0]).toMatchObject({ intent: { consent: 'planId' } });
+    expect(await storedChanges(env.CLOUDOPS_JOURNAL)).toMatchObject([
+      { id: changeId, state: 'accepted', decision: { way: 'confirmed' } },
+    ]);
   });
 
-  test('is carried out by the next process without a setting: its key is kept beside the journal, for this user alone', async () => {
-    const { server, env } = await api(200, '{"instance":{"instanceId":"restored"}}');
-    const { planId, stderr } = await planned(env);
-    expect(stderr).toBe('');
-    const path = `${env.CLOUDOPS_JOURNAL}.plan-key`;
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    const key = readFileSync(path, 'utf8');
-    const again = ['call', 'restore_instance', json({ ...restore, planId })];
-    const done = await runServer(again, { env });
-    expect(done.code).toBe(0);
-    expect(done.stdout + done.stderr).not.toContain(key.trim());
-    // Once.
-    await runServer(again, { env });
-    expect(server.requests).toHaveLength(1);
-    expect(readFileSync(path, 'utf8')).toBe(key);
-  });
-
-  test('of a key that others could read is not accepted by another process', async () => {
-    const { server, env } = await api(200, '{}');
-    const { planId } = await planned(env);
-    chmodSync(`${env.CLOUDOPS_JOURNAL}.plan-key`, 0o644);
-    const run = await runServer(['call', 'restore_instance', json({ ...restore, planId })], { env });
-    expect(run).toMatchObject({ code: 3, stderr: expect.stringContaining('PlanRefused') });
-    expect(server.requests).toEqual([]);
-    const logging = { ...env, CLOUDOPS_LOG_LEVEL: 'warn' };
-    const { stderr } = await runServer(['call', 'restore_instance', json({ ...restore, planId })], { env: logging });
-    expect(stderr).toMatch(
-      /"event":"state key","message":".*plan-key\W+ cannot be used \(it holds no key, or others can read it\)/,
-    );
-    expect((await planned(env)).stderr).toMatch(/^note: this planId is valid only in this process/);
+  test('is read and withdrawn by another process', async () => {
+    const { env } = await api(200, '{}');
+    const changeId = await planned(env);
+    const read = await runServer(['call', 'withdraw_change', json({ changeId })], { env });
+    expect(read).toMatchObject({ code: 0, stdout: expect.stringContaining('outcome: withdrawn') });
+    expect(await storedChanges(env.CLOUDOPS_JOURNAL)).toMatchObject([{ id: changeId, state: 'withdrawn' }]);
   });
 });
 
 test('what an earlier process left open is told with the next change, whatever comes of that, and at once to people', async () => {
   const { env } = await api(400, '{"code":"Client.Bad"}');
-  const intent = {
-    ...{
-      id: '1',
-      time: new Date(Date.now() - 600_000).toISOString(),
-      tool: 'restore_instance',
-      what: 'w',
-      target: 'POST x',
-    },
-    ...{ account: 'a', client: 'c', consent: 'asked', digest: 'd', keyFormat, process: { pid: 1, host: 'elsewhere' } },
-  };
-  writeFileSync(env.CLOUDOPS_JOURNAL, `${json({ intent })}\n`);
+  await leaveBegun(env.CLOUDOPS_JOURNAL);
   const run = await runServer(['call', 'restore_instance', json(restore), '--yes', '--json'], { env });
   expect(JSON.parse(run.stdout).failure.notes).toEqual([expect.stringContaining('ended without a known outcome')]);
   expect(run.stderr).toBe('warning: an earlier change ended without a known outcome; see cloudops-mcp journal.\n');
@@ -278,7 +247,7 @@ describe('interrupted', () => {
     child.kill('SIGINT');
     expect(await new Promise((resolve) => child.on('close', resolve))).toBe(code);
     expect(stderr).toContain(said);
-    if (code === 4) expect(outcomes(env.CLOUDOPS_JOURNAL).at(-1)).toMatchObject({ ending: { outcome: 'unknown' } });
+    if (code === 4) expect(await storedChanges(env.CLOUDOPS_JOURNAL)).toMatchObject([{ state: 'unknown' }]);
   });
 
   test('a reader that goes away early is no crash', async () => {
@@ -316,7 +285,6 @@ describe('on a terminal', () => {
     const code = await callCommand.run({
       positionals: [tool, given],
       options: {},
-      settings: {},
       config: loadConfig({ env: settings, readFile: () => '' }),
       operations,
       operationProblems: [],
@@ -339,8 +307,9 @@ describe('on a terminal', () => {
     );
     expect(done.shown).toContain(said);
     expect(done.code).toBe(code);
-    if (code === 0) expect(outcomes(done.journal)[0]).toMatchObject({ intent: { consent: 'asked' } });
-    const reasons = outcomes(done.journal).flatMap((entry) => entry.intent?.reason ?? []);
+    const [change] = await storedChanges(done.journal);
+    expect(change).toMatchObject({ state: code === 0 ? 'accepted' : 'declined', decision: { way: 'asked' } });
+    const reasons = change?.decision?.reason === undefined ? [] : [change.decision.reason];
     expect(reasons).toEqual(done.shown.includes('Reason') ? ['too "large"'] : []);
   });
 

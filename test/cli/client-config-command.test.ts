@@ -77,12 +77,12 @@ test('files are named so that they are found from any folder; a secret from a fi
   onTestFinished(() => rmSync(dirname(secret), { recursive: true }));
   writeFileSync(secret, 'MARKER');
   const { env: shown } = await serverOf({
-    CLOUDOPS_JOURNAL: 'journal.jsonl',
+    CLOUDOPS_JOURNAL: 'journal.db',
     CLOUDOPS_SECRET_ACCESS_KEY_FILE: relative('.', secret),
     CLOUDOPS_ACCESS_KEY_ID: 'A',
   });
   expect(shown).toEqual({
-    CLOUDOPS_JOURNAL: resolve('journal.jsonl'),
+    CLOUDOPS_JOURNAL: resolve('journal.db'),
     CLOUDOPS_SECRET_ACCESS_KEY_FILE: secret,
     CLOUDOPS_ACCESS_KEY_ID: 'A',
   });

@@ -74,7 +74,7 @@ describe('on the sandbox', () => {
   });
 
   test('people read one line for each check, with the remedy beneath', async () => {
-    const run = await runServer(['doctor', '--sandbox', '--confirm', 'off']);
+    const run = await runServer(['doctor', '--sandbox', 'CLOUDOPS_CONFIRM=off']);
     expect(run.stdout).toMatch(/^ok {11}Node\.js +\d+\.\d+\.\d+$/m);
     expect(run.stdout).toMatch(/^warning {6}consent +off: .*\n +→ Unset CLOUDOPS_CONFIRM/m);
     expect(run.stdout).toMatch(/\nproblems: 0, warnings: 1, not checked: 2\n$/);
@@ -98,15 +98,15 @@ describe('the configuration', () => {
     expect(code).toBe(1);
   });
 
-  test('what is set is shown with where it comes from, secrets by name only', async () => {
+  test('what is set is shown, secrets by name only', async () => {
     const command = '["/usr/bin/vault", "--token=MARKER"]';
     const env = { CLOUDOPS_STATE_KEY: 'MARKER'.repeat(6), CLOUDOPS_CREDENTIAL_PROCESS: command };
-    const { of } = await examine(env, '--sandbox', '--region', 'jp-west-2');
+    const { of } = await examine(env, '--sandbox', 'CLOUDOPS_REGION=jp-west-2');
     expect(of('configuration').map(({ detail }) => detail)).toEqual(
       expect.arrayContaining([
-        'CLOUDOPS_STATE_KEY: set, not shown, from environment',
-        'CLOUDOPS_REGION: "jp-west-2", from option --region',
-        'CLOUDOPS_CREDENTIAL_PROCESS: "/usr/bin/vault", from environment',
+        'CLOUDOPS_STATE_KEY: set, not shown',
+        'CLOUDOPS_REGION: "jp-west-2"',
+        'CLOUDOPS_CREDENTIAL_PROCESS: "/usr/bin/vault"',
       ]),
     );
     expect(of('state key')).toMatchObject([{ detail: expect.stringMatching(/^set/) }]);
@@ -128,7 +128,7 @@ describe('the configuration', () => {
   });
 
   test.skipIf(process.platform === 'win32')('has a warning for a kept key that cannot be used', async () => {
-    const journal = join(folder, 'journal.jsonl');
+    const journal = join(folder, 'journal.db');
     writeFileSync(`${journal}.plan-key`, 'a'.repeat(64), { mode: 0o600 });
     const examined = () => examine({ CLOUDOPS_JOURNAL: journal }, '--sandbox');
     expect((await examined()).of('state key')).toMatchObject([{ status: 'ok' }]);
@@ -160,7 +160,7 @@ describe('the configuration', () => {
     expect(of('devops')).toMatchObject([
       { status: 'not checked', remedy: expect.stringContaining('restore_instance') },
     ]);
-    expect((await examine({}, '--read-only')).of('devops')).toEqual([]);
+    expect((await examine({}, 'CLOUDOPS_READ_ONLY=1')).of('devops')).toEqual([]);
   });
 });
 
@@ -247,6 +247,20 @@ describe('the signed read', () => {
     expect(of('storage signature')).toMatchObject([
       { status: 'problem', remedy: `Set CLOUDOPS_STORAGE_HEADERS=${remedy}.` },
     ]);
+  });
+
+  test('on a store that takes the bucket only in the host', async () => {
+    const { env } = await storage((response, { headers }) => {
+      const isInHost = headers.host?.startsWith('mine.localhost:') === true;
+      response.writeHead(isInHost ? 404 : 403).end(error(isInHost ? 'NoSuchUpload' : 'SecondLevelDomainForbidden'));
+    });
+    const byName = { ...env, CLOUDOPS_STORAGE_URL: env.CLOUDOPS_STORAGE_URL.replace('127.0.0.1', 'localhost') };
+    const { of } = await examine(byName, '--bucket', 'mine');
+    expect(of('storage signature')).toMatchObject([
+      { status: 'problem', remedy: 'Set CLOUDOPS_STORAGE_STYLE=virtual.' },
+    ]);
+    const virtual = await examine({ ...byName, CLOUDOPS_STORAGE_STYLE: 'virtual' }, '--bucket', 'mine');
+    expect(virtual.of('storage signature')).toMatchObject([{ status: 'ok' }]);
   });
 
   test('with the other headers asks for the bucket that is named, because a key may be for this bucket only', async () => {
@@ -388,7 +402,7 @@ describe('the way to an endpoint', () => {
 
 describe('files', () => {
   test('changes without a known outcome are reported, and left for the next server to resolve', async () => {
-    const journal = join(folder, 'journal.jsonl');
+    const journal = join(folder, 'journal.db');
     const intent = {
       ...{ id: '1', time: '2026-11-20T12:00:00.000Z', tool: 'restore_instance', what: 'w', target: 'POST x' },
       ...{ account: 'a', client: 'c', consent: 'asked', digest: 'd', process: { pid: 1, host: 'elsewhere' } },
@@ -403,7 +417,7 @@ describe('files', () => {
   });
 
   test('all changes are counted, an outcome that became known once, and what was written again is said', async () => {
-    const journal = join(folder, 'journal.jsonl');
+    const journal = join(folder, 'journal.db');
     const time = Date.parse('2026-11-20T12:00:00Z');
     const restored = '2026-11-20T13:00:00.000Z';
     const entries = Array.from({ length: 12_000 }, (_, index) => {
@@ -420,7 +434,7 @@ describe('files', () => {
   });
 
   test('a file that was truncated while no server ran is said to lack changes, and one from before without an ending is open', async () => {
-    const journal = join(folder, 'journal.jsonl');
+    const journal = join(folder, 'journal.db');
     const time = Date.parse('2026-11-20T12:00:00Z');
     const [cutOff, left] = [intentAt(time), intentAt(time, { digest: 'left' })];
     // As copytruncate of logrotate leaves it.

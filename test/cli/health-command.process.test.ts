@@ -22,7 +22,7 @@ test('a server that can record changes is ready', async () => {
 });
 
 test('one that cannot is alive and not ready, and says so at its start', async () => {
-  const server = await startHttpProcess(['--sandbox', '--journal', '/dev/null/journal']);
+  const server = await startHttpProcess(['--sandbox', 'CLOUDOPS_JOURNAL=/dev/null/journal']);
   expect((await fetch(`${server.origin}/healthz`)).status).toBe(200);
   expect(await health(server.port)).toMatchObject({ code: 1, stderr: expect.stringContaining('HTTP status 503') });
   expect(server.logged()).toContainEqual(
@@ -34,10 +34,10 @@ test('one that cannot is alive and not ready, and says so at its start', async (
 
 test('one that finds recent entries of an older version is not ready, and says until when', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
-  const journal = join(folder, 'journal.jsonl');
+  const journal = join(folder, 'journal.db');
   const { keyFormat: _, ...older } = intentAt(Date.now());
   writeFileSync(journal, `${JSON.stringify({ intent: older })}\n`);
-  const server = await startHttpProcess(['--sandbox', '--journal', journal]);
+  const server = await startHttpProcess(['--sandbox', `CLOUDOPS_JOURNAL=${journal}`]);
   const until = new Date(Date.parse(older.time) + 7_200_000).toISOString();
   const reason = expect.stringContaining(`changes are refused until ${until}`);
   await vi.waitFor(async () => {
@@ -49,7 +49,7 @@ test('one that finds recent entries of an older version is not ready, and says u
   });
   expect(server.logged()).toContainEqual(expect.objectContaining({ level: 'error', event: 'journal', error: reason }));
   await server.stop();
-  const doctor = await runServer(['doctor', '--sandbox', '--journal', journal, '--json']);
+  const doctor = await runServer(['doctor', '--sandbox', `CLOUDOPS_JOURNAL=${journal}`, '--json']);
   expect(JSON.parse(doctor.stdout)).toContainEqual({
     check: 'journal',
     status: 'problem',
@@ -61,14 +61,14 @@ test('one that finds recent entries of an older version is not ready, and says u
 });
 
 test('one that only reads needs no journal', async () => {
-  const server = await startHttpProcess(['--sandbox', '--read-only', '--journal', '/dev/null/journal']);
+  const server = await startHttpProcess(['--sandbox', 'CLOUDOPS_READ_ONLY=1', 'CLOUDOPS_JOURNAL=/dev/null/journal']);
   expect(await health(server.port)).toMatchObject({ code: 0 });
   expect(await server.metrics()).not.toContain('cloudops_journal_reachable');
   await server.stop();
 });
 
 test('over stdio, the log says at the start that changes will be refused', async () => {
-  const { stderr } = await runServer(['--sandbox', '--journal', '/dev/null/journal']);
+  const { stderr } = await runServer(['--sandbox', 'CLOUDOPS_JOURNAL=/dev/null/journal']);
   expect(stderr).toMatch(/"level":"error","event":"journal","error":"ENOTDIR"/);
 });
 
@@ -76,7 +76,7 @@ test('one whose tokens file cannot be read is not ready until it can', async () 
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
   const [file, away] = [join(folder, 'http-tokens'), join(folder, 'away')];
   writeFileSync(file, `alice ${'a'.repeat(64)}\n`);
-  const server = await startHttpProcess(['--sandbox', '--http-tokens-file', file]);
+  const server = await startHttpProcess(['--sandbox', `CLOUDOPS_HTTP_TOKENS_FILE=${file}`]);
   const readiness = async () => {
     const response = await fetch(`${server.metricsOrigin}/readyz`);
     return [response.status, await response.json()];
@@ -102,7 +102,10 @@ test('the issuer is reached through the proxy, and its problem is in the log at 
     socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const issuer = ['--http-issuer', 'https://id.test.invalid', '--http-audience', 'https://cloudops.test.invalid/mcp'];
+  const issuer = [
+    'CLOUDOPS_HTTP_ISSUER=https://id.test.invalid',
+    'CLOUDOPS_HTTP_AUDIENCE=https://cloudops.test.invalid/mcp',
+  ];
   const server = await startHttpProcess(['--sandbox', ...issuer], {
     env: { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, NO_PROXY: '' },
   });

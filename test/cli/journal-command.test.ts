@@ -12,7 +12,7 @@ let folder: string;
 let path: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
-  path = join(folder, 'journal.jsonl');
+  path = join(folder, 'journal.db');
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 

@@ -155,7 +155,7 @@ describe('check', () => {
     expect(stdout).toMatch(/^problem {2}keys_get_key: example: is missing/m);
     expect(stdout).toMatch(/^operations: 1, problems: 1$/m);
     expect(code).toBe(1);
-    const help = await runServer(['call', 'keys_get_key', '--help', '--operations', path]);
+    const help = await runServer(['call', 'keys_get_key', '--help', `CLOUDOPS_OPERATIONS=${path}`]);
     expect(help.stdout).toContain('Id');
     expect(help.stdout).not.toContain('An example');
     expect(help.stdout).not.toContain("keys_get_key '");

@@ -89,7 +89,7 @@ test.each<[string, string[], RegExp]>([
   ['a state that cannot be used', ['sandbox', '--state', tmpdir()], /state .* cannot be used \(EISDIR\)/],
   [
     'a state of the server that cannot be used',
-    ['--sandbox', '--sandbox-state', tmpdir()],
+    ['--sandbox', `CLOUDOPS_SANDBOX_STATE=${tmpdir()}`],
     /cannot be used \(EISDIR\)/,
   ],
 ])('%s is a sentence and exit code 2', async (_what, args, sentence) => {

@@ -49,7 +49,7 @@ test('neither the start nor a call makes code of text', async () => {
   const lines = requests.map(([method, params], id) => JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   const answers = new RegExp(requests.map((_, id) => `(?=[^]*"id":${id}\\b)`).join(''));
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(reporter)}` };
-  const options = ['--sandbox', '--storage-headers', 'amz', '--confirm', 'off', '--log-level', 'warn'];
+  const options = ['--sandbox', 'CLOUDOPS_STORAGE_HEADERS=amz', 'CLOUDOPS_CONFIRM=off', 'CLOUDOPS_LOG_LEVEL=warn'];
   const run = await runServer(options, {
     env,
     stdin: `${lines.join('\n')}\n`,

@@ -15,7 +15,7 @@ import { operations } from '../../src/tools/index.js';
 import { isAlive } from '../support/is-alive.js';
 import { allNames, exampleCalls, offeredBy, openPolicy } from '../support/operations.js';
 import { startRaw } from '../support/raw-client.js';
-import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
+import { cleanEnv, commandOf, runServer, serverPath } from '../support/server-process.js';
 
 /** Real clients of both lines of the SDK, over real stdio, against the built server. */
 
@@ -30,12 +30,15 @@ interface AnyClient {
 }
 
 const info = { name: 'test', version: '1' };
-const spawnOptions = (args: readonly string[]) => ({
-  command: process.execPath,
-  args: [serverPath, ...args],
-  env: cleanEnv(),
-  stderr: 'ignore' as const,
-});
+const spawnOptions = (words: readonly string[]) => {
+  const { args, variables } = commandOf(words);
+  return {
+    command: process.execPath,
+    args: [serverPath, ...args],
+    env: cleanEnv(variables),
+    stderr: 'ignore' as const,
+  };
+};
 
 const connectV2 = async (args: readonly string[], mode: 'legacy' | 'auto' | { pin: string }, era: string) => {
   const client = new ClientV2(info, { versionNegotiation: { mode } });
@@ -62,7 +65,7 @@ const text = (result: { content?: unknown }) => (result.content as { text: strin
 
 describe.each(clients)('%s', (_name, connect) => {
   test('lists all tools, and the example of each succeeds', async () => {
-    const client = await connect(['--sandbox', '--confirm', 'off', '--tools', allNames]);
+    const client = await connect(['--sandbox', 'CLOUDOPS_CONFIRM=off', `CLOUDOPS_TOOLS=${allNames}`]);
     try {
       const { tools } = await client.listTools();
       expect(
@@ -100,7 +103,7 @@ describe.each(clients)('%s', (_name, connect) => {
   });
 
   test('a wrong call is a readable tool error, not a protocol error', async () => {
-    const client = await connect(['--sandbox', '--confirm', 'off']);
+    const client = await connect(['--sandbox', 'CLOUDOPS_CONFIRM=off']);
     try {
       const invalid = await client.callTool({ name: 'list_parts', arguments: { bucket: 'b', uploadId: 'u', max: 1 } });
       expect(invalid.isError).toBe(true);
@@ -113,7 +116,7 @@ describe.each(clients)('%s', (_name, connect) => {
   });
 
   test('with READ_ONLY only the reading tool is on offer', async () => {
-    const client = await connect(['--sandbox', '--read-only']);
+    const client = await connect(['--sandbox', 'CLOUDOPS_READ_ONLY=1']);
     try {
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
         offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
@@ -138,7 +141,7 @@ const callLine = (id: number, args: object) =>
 
 test('stdout carries protocol messages and nothing else, at the highest log level and with garbage on stdin', async () => {
   const stdin = `${initialize}${initialized}not json\n{"jsonrpc":"2.0"}\n\u0000\n${callLine(2, { ...lookup, uploadId: 'x' })}${callLine(3, {})}`;
-  const run = await runServer(['--sandbox', '--log-level', 'debug'], {
+  const run = await runServer(['--sandbox', 'CLOUDOPS_LOG_LEVEL=debug'], {
     stdin,
     until: /"id":3[\s\S]*"id":2|"id":2[\s\S]*"id":3/,
   });
@@ -151,7 +154,7 @@ test.each([
   ['as the name of a field', `{"jsonrpc":"2.0","id":7,"method":"ping","-----BEGIN PRIVATE KEY-----MARKER":1}`],
   ['as the text', `{"jsonrpc":"2.0","id":"-----BEGIN PRIVATE KEY-----MARKER","method":7}`],
 ])('a private key %s of a message does not reach the log', async (_what, message) => {
-  const run = await runServer(['--sandbox', '--log-level', 'debug'], {
+  const run = await runServer(['--sandbox', 'CLOUDOPS_LOG_LEVEL=debug'], {
     stdin: `${initialize}${initialized}${message}\n${line({ id: 8, method: 'ping' })}`,
     until: /"id":8/,
   });

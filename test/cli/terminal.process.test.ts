@@ -26,7 +26,7 @@ const { bucket, key: object, uploadId } = seededUpload;
 const model = 'examples/operations/storage-model.json';
 const upload = JSON.stringify({ bucket, object, uploadId });
 const restore = JSON.stringify({ backupId: seededBackupId, instanceId: 'wiki', diskSize: 200 });
-const sandbox = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'), TZ: 'Asia/Tokyo' };
+const sandbox = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_JOURNAL: join(folder, 'journal.db'), TZ: 'Asia/Tokyo' };
 const yes = [['Type yes', 'yes\n']] as const;
 
 /** What is meant for models, or for whoever reads logs, and what only they call so. */
@@ -41,7 +41,7 @@ describe.each([80, 120])('at %i columns', (columns) => {
     ['a wrong option', ['--bogus'], 2, /cloudops-mcp: --bogus is not an option/],
     ['doctor', ['doctor'], 0, /not checked: 2/],
     ['the journal', ['journal'], 0, /\S/],
-    ['the tools', ['operations', '--operations', longNames], 0, /long_name_\s+\(long-service-/],
+    ['the tools', ['operations', `CLOUDOPS_OPERATIONS=${longNames}`], 0, /long_name_\s+\(long-service-/],
     ['the operations of a model', ['operations', 'draft', model], 0, /^DeleteObjects/m],
   ])('%s fits, and is written for people', async (_what, args, code, said) => {
     const shown = await onTerminal(args, columns, { env: sandbox });

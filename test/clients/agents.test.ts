@@ -20,7 +20,7 @@ const notAsked = {
   summary: /only a person can agree to it|the user has not agreed to it/,
   next: /needs a client that asks its user|call again only if the user asks for it/,
 };
-const withPlan = { summary: 'nothing was sent', next: 'this planId' };
+const withPlan = { summary: 'nothing was sent', next: 'this changeId' };
 
 describe.each(agents)('$title', (agent) => {
   const { client: name, env, list, listed, skills, task, asks, asksBecauseOf, declaresViews } = agent;
@@ -57,7 +57,7 @@ describe.each(agents)('$title', (agent) => {
       [],
       asked(asks ? byItself : withPlan, declaresViews && 'show them all of ', asks ? notAsked : withPlan),
     ],
-    ['with CLOUDOPS_CONFIRM=off', ['--confirm', 'off'], sent],
+    ['with CLOUDOPS_CONFIRM=off', ['CLOUDOPS_CONFIRM=off'], sent],
   ] as const)('%s', (_what, settings, script) => {
     let model: ScriptedModel;
     beforeAll(async () => {

@@ -50,7 +50,7 @@ export async function placeBlock(
   { settings = [], asIs = false, edit = (block) => block }: Placing = {},
 ): Promise<void> {
   // The tester's browser stays as it is.
-  const block = format(edit(await clientConfig('--open-browser', 'off', ...settings)));
+  const block = format(edit(await clientConfig('CLOUDOPS_OPEN_BROWSER=off', ...settings)));
   const { [asksBecauseOf ?? '']: _, ...allowing } = asksBecauseOf === undefined ? {} : JSON.parse(block);
   const used = asIs || asksBecauseOf === undefined ? block : JSON.stringify(allowing);
   for (const [path, text] of files(used, origin)) await client.write(path, text);

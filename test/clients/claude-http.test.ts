@@ -9,7 +9,7 @@ import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { readAsAPerson } from '../support/person.js';
 import { agents } from './agents.js';
 import { type InstalledClient, installClient } from './client.js';
-import { type ScriptedCall, startScriptedModel, withPlanId } from './scripted-model.js';
+import { type ScriptedCall, ofLastChange, startScriptedModel } from './scripted-model.js';
 import { startSession } from './session.js';
 
 /**
@@ -96,7 +96,7 @@ describe('with a page to sign in to', () => {
         CLOUDOPS_HTTP_TOKENS_FILE: tokens,
         CLOUDOPS_HTTP_PUBLIC_URL: publicUrl,
         CLOUDOPS_STATE_KEY: 'k'.repeat(32),
-        CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+        CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
       },
     });
     closing.push(server.stop);
@@ -129,9 +129,9 @@ describe('with a page to sign in to', () => {
     expect(session.model.results()[0]).toContain('The cloud accepted the setup of resource group');
   });
 
-  test('with approval its user is asked nothing; somebody else decides, and the agent learns it by the planId', async () => {
+  test('with approval its user is asked nothing; somebody else decides, and the agent learns it by the changeId', async () => {
     const call = { tool: restoreInstance.name, args };
-    const { session, agree } = await start('approval', [call, withPlanId(call)]);
+    const { session, agree } = await start('approval', [call, ofLastChange('get_change')]);
     await session.go();
     await session.until(() => session.model.results().length === 1, 'the plan');
     expect(session.model.results()[0]).toMatch(/waiting/);

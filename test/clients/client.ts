@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { commandOf } from '../support/server-process.js';
 
 /** The clients that are tried: npm package, version as in docs/CLIENTS.md, and the command that the package brings. */
 export const clients = {
@@ -77,8 +78,9 @@ export async function installClient(name: keyof typeof clients): Promise<Install
 
 /** The block that `cloudops-mcp client-config` prints, with the sandbox and more settings. */
 export async function clientConfig(...settings: readonly string[]): Promise<string> {
-  const args = [serverPath, 'client-config', '--sandbox', ...settings];
-  const { code, stdout, stderr } = await start(process.execPath, args, { env: environment() });
+  const { variables } = commandOf(settings);
+  const env = { ...environment(), CLOUDOPS_SANDBOX: '1', ...variables };
+  const { code, stdout, stderr } = await start(process.execPath, [serverPath, 'client-config'], { env });
   if (code !== 0) throw new Error(stderr);
   return stdout;
 }

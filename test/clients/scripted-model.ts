@@ -12,13 +12,10 @@ export interface ScriptedCall {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** The same call again, with the planId that the model got last. */
-export const withPlanId = ({ tool, args }: ScriptedCall): ScriptedCall => ({
+/** A tool of changes, with the changeId that the model got last. */
+export const ofLastChange = (tool: string, args: Args = {}): ScriptedCall => ({
   tool,
-  args: (results) => ({
-    ...(typeof args === 'function' ? args(results) : args),
-    planId: /planId[\\": ]+([\w-]+)/.exec(results.at(-1) ?? '')?.[1] ?? '',
-  }),
+  args: (results) => ({ ...args, changeId: /changeId[\\": ]+([\w-]+)/.exec(results.at(-1) ?? '')?.[1] ?? '' }),
 });
 
 /** A stand-in for the API of a model. It makes the calls of a script, one after the other, and notes what it is told. */

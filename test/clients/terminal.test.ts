@@ -11,7 +11,7 @@ import { readAsAPerson } from '../support/person.js';
 import { agents } from './agents.js';
 import { clients, installClient, serverPath } from './client.js';
 import { openScreen } from './screen.js';
-import { type ScriptedCall, withPlanId } from './scripted-model.js';
+import { ofLastChange, type ScriptedCall } from './scripted-model.js';
 import { startSession } from './session.js';
 
 /** Agents with a person in front of a terminal of 80 columns: what stands on the screen, and what a key does. */
@@ -226,7 +226,7 @@ describe(titled('@qwen-code/qwen-code'), () => {
     ['human', 'they can decide where this server runs, with cloudops-mcp call restore_instance'],
     ['ask', 'show them all of \\"show\\" and let them answer in the chat'],
   ])('a view that it declares and does not show is no dead end: %s', async (confirm, way) => {
-    const session = await start(qwen, [restore('wiki')], { settings: ['--confirm', confirm], edit: recorded });
+    const session = await start(qwen, [restore('wiki')], { settings: [`CLOUDOPS_CONFIRM=${confirm}`], edit: recorded });
     await session.go();
     const shown = textOf(await session.shows(/Done\./));
     expect(shown).not.toMatch(/Create server "wiki"/);
@@ -241,7 +241,7 @@ describe(titled('opencode-ai'), () => {
   const call = restore('wiki');
 
   test('with the block as it is, two calls of a model create nothing without a key', async () => {
-    const session = await start('opencode-ai', [call, withPlanId(call)], { asIs: true });
+    const session = await start('opencode-ai', [call, ofLastChange('confirm_change', { thing: args.instanceId })], { asIs: true });
     await session.shows(versionOf('opencode-ai'));
     await session.go();
     for (const answers of [0, 1]) {
@@ -261,7 +261,7 @@ describe(titled('opencode-ai'), () => {
 });
 
 describe(titled('mcporter'), () => {
-  test('a planId carries its plan out in the next process, which is another server', async () => {
+  test('a plan is carried out by the next process, which is another server', async () => {
     const client = await installClient('mcporter');
     closing.push(client.remove);
     // The built-in sandbox would be another cloud for each server.
@@ -276,8 +276,8 @@ describe(titled('mcporter'), () => {
     };
     const cloudops = { command: process.execPath, args: [serverPath], env };
     await client.write('project/mcp.json', JSON.stringify({ mcpServers: { cloudops } }));
-    const call = async (args: object) => {
-      const command = ['call', 'cloudops.restore_instance', '--args', JSON.stringify(args), '--output', 'json'];
+    const call = async (tool: string, args: object) => {
+      const command = ['call', `cloudops.${tool}`, '--args', JSON.stringify(args), '--output', 'json'];
       const screen = await openScreen([client.bin, '--config', 'mcp.json', ...command], {
         cwd: client.project,
         env: client.env,
@@ -287,10 +287,11 @@ describe(titled('mcporter'), () => {
       return textOf(await screen.shows(/^\}/m));
     };
     const args = { ...restoreInstance.example, instanceId: 'wiki' };
-    const plan = await call(args);
+    const plan = await call('restore_instance', args);
     expect(plan).toContain('"outcome": "planned"');
-    const [, planId] = /"planId": "([^"]+)"/.exec(plan.replaceAll('\n', '')) ?? [];
-    expect(await call({ ...args, planId })).toContain('"outcome": "accepted"');
-    expect(await call({ ...args, planId })).toContain('"outcome": "accepted"');
+    const [, changeId] = /"changeId": "([^"]+)"/.exec(plan.replaceAll('\n', '')) ?? [];
+    const confirm = () => call('confirm_change', { changeId, thing: 'wiki' });
+    expect(await confirm()).toContain('"outcome": "accepted"');
+    expect(await confirm()).toContain('"outcome": "accepted"');
   });
 });

@@ -21,12 +21,12 @@ const filesWith = (content: unknown) => ({
   '/accounts.json': typeof content === 'string' ? content : JSON.stringify(content),
 });
 const accounts = (content: unknown, more: Record<string, string> = {}) => {
-  const result = load({ ...env, ...more }, [], filesWith(content));
+  const result = load({ ...env, ...more }, filesWith(content));
   if (!result.ok) throw new Error(result.problems.join('\n'));
   return result.config.accounts;
 };
 const refused = (content: unknown, more: Record<string, string> = {}) =>
-  problems({ ...env, ...more }, [], filesWith(content));
+  problems({ ...env, ...more }, filesWith(content));
 
 const two = {
   $schema: 'node_modules/cloudops-mcp/docs/accounts.schema.json',
@@ -144,7 +144,12 @@ describe('refused, by the name of the field', () => {
       {},
       ['a.readOnly is "yes"; it must be true or false', 'a.tools must'],
     ],
-    ['values', { accounts: { a: { region: 'X', maxChanges: '5/2d' } } }, {}, ['accounts.a.region', 'accounts.a.maxCh']],
+    [
+      'values',
+      { accounts: { a: { region: 'a/b', maxChanges: '5/2d' } } },
+      {},
+      ['accounts.a.region', 'accounts.a.maxCh'],
+    ],
     ['plain http', { accounts: { a: { devopsUrl: 'http://api.example.com' } } }, {}, ['accounts.a.devopsUrl is not']],
     ['a region outside', { accounts: { a: { regions: ['jp-west-1'] } } }, {}, ['accounts.a.regions does not']],
     ['no tools', { accounts: { a: { readOnly: true, tools: ['restore_instance'] } } }, {}, ['accounts.a.tools and']],
@@ -174,21 +179,21 @@ describe('refused, by the name of the field', () => {
 
   test('every problem at once', () => {
     expect(
-      refused({ accounts: { a: { region: 'X' }, b: { confirm: 'never' } } }, { CLOUDOPS_LOG_LEVEL: 'x' }),
+      refused({ accounts: { a: { region: 'a/b' }, b: { confirm: 'never' } } }, { CLOUDOPS_LOG_LEVEL: 'x' }),
     ).toHaveLength(3);
   });
 
   test('a wrong structure does not hide wrong values, names or contradictions', () => {
     const content = {
       default: 'none',
-      accounts: { a: { region: 'X', regoin: 'x' }, B: { description: 1 }, c: { regions: ['jp-west-1'] } },
+      accounts: { a: { region: 'a/b', regoin: 'x' }, B: { description: 1 }, c: { regions: ['jp-west-1'] } },
     };
     expect(refused(content)).toEqual([
       expect.stringContaining('accounts.a.regoin is not a setting'),
       expect.stringContaining('accounts.B.description must be a text'),
       expect.stringContaining('B must be a name'),
       expect.stringContaining('default is none'),
-      expect.stringContaining('accounts.a.region is "X"'),
+      expect.stringContaining('accounts.a.region is "a/b"'),
       expect.stringContaining('accounts.c.regions does not include jp-east-1'),
     ]);
   });
@@ -200,8 +205,21 @@ describe('refused, by the name of the field', () => {
 });
 
 test('one source of keys in the environment', () => {
-  const found = problems({ CLOUDOPS_PROFILE: 'p', CLOUDOPS_CREDENTIAL_PROCESS: '["keys"]' });
-  expect(found).toEqual([expect.stringContaining('CLOUDOPS_PROFILE')]);
+  for (const other of [{ CLOUDOPS_CREDENTIAL_PROCESS: '["keys"]' }, { CLOUDOPS_CREDENTIAL_SOURCE: 'instance' }]) {
+    const found = problems({ CLOUDOPS_PROFILE: 'p', ...other });
+    expect(found).toEqual([expect.stringContaining('CLOUDOPS_PROFILE')]);
+  }
+});
+
+test('an account of a file may have keys of a platform', () => {
+  const { all } = accounts({ accounts: { a: { credentialSource: 'container' } } });
+  expect(all).toMatchObject([{ keys: { kind: 'platform', platform: 'container' } }]);
+});
+
+test('platforms of keys have names', () => {
+  expect(problems({ CLOUDOPS_CREDENTIAL_SOURCE: 'cloud' })).toEqual([
+    expect.stringContaining('web-identity or container or instance'),
+  ]);
 });
 
 test.each(['keys --json', '[]', '[""]', '["a", 1]', '{"a": 1}', '["a\\u0000"]'])('%s is no command', (text) => {
@@ -214,7 +232,7 @@ test.each(['-1', '5', '5/h', '5/0m', '5/25h', '5/1441m', '5/1d', '1.5/1h'])('%s 
 
 test('a state key file may hold several keys, none of them short', () => {
   const [one, other] = ['a'.repeat(32), 'b'.repeat(40)];
-  const of = (text: string) => load({ CLOUDOPS_STATE_KEY_FILE: '/key' }, [], { '/key': text });
+  const of = (text: string) => load({ CLOUDOPS_STATE_KEY_FILE: '/key' }, { '/key': text });
   expect(of(`${one}\n${other}\n`)).toMatchObject({ ok: true, config: { stateKeys: [one, other] } });
   expect(of(`${one}\nMARKER\n`)).toEqual({
     ok: false,
@@ -256,7 +274,7 @@ describe('the endpoint of an API that a file of operations names', () => {
 
   test('is that of the account, or else that of the environment', () => {
     const files = filesWith(withEndpoints({ billing: 'https://b.example.com' }));
-    const result = load(given, [], files, own);
+    const result = load(given, files, own);
     expect(result.ok && result.config.accounts.all.map(({ cloud }) => cloud.endpoints.billing)).toEqual([
       'https://billing.example.com',
       'https://b.example.com',
@@ -267,13 +285,13 @@ describe('the endpoint of an API that a file of operations names', () => {
     ['http://b.example.com', 'accounts.b.endpoints.billing is not usable: plain http'],
     ['https://{region}', 'accounts.b.endpoints.billing is not usable: two fixed labels'],
   ])('is refused if the same rules as for built-in APIs forbid it: %s', (url, problem) => {
-    expect(problems(given, [], filesWith(withEndpoints({ billing: url })), own)).toEqual([
+    expect(problems(given, filesWith(withEndpoints({ billing: url })), own)).toEqual([
       expect.stringContaining(problem),
     ]);
   });
 
   test('is refused where no operation uses it', () => {
-    expect(problems(env, [], filesWith(withEndpoints({ billing: 'https://b.example.com' })))).toEqual([
+    expect(problems(env, filesWith(withEndpoints({ billing: 'https://b.example.com' })))).toEqual([
       'accounts.b.endpoints.billing is for an API that no file of operations names.',
     ]);
   });
@@ -295,7 +313,7 @@ test('a file with anything wrong in it is refused as a whole, with a reason for 
         cut,
       ),
       (content) => {
-        const result = load(env, [], filesWith(content));
+        const result = load(env, filesWith(content));
         if (!result.ok) {
           expect(result.problems.length).toBeGreaterThan(0);
           for (const problem of result.problems) expect(problem.text).toMatch(/accounts|CLOUDOPS_/);

@@ -12,10 +12,10 @@ test.each([
   ['CLOUDOPS_REGION', 'jp-west-1', 'jp-west-1', open],
   ['CLOUDOPS_STATE_KEY', key, 'set, not shown', secret],
   ['CLOUDOPS_STATE_KEY_FILE', '/run/state-key', '/run/state-key', path],
-  ['CLOUDOPS_JOURNAL', '/var/lib/journal.jsonl', '/var/lib/journal.jsonl', path],
+  ['CLOUDOPS_JOURNAL', '/var/lib/journal.db', '/var/lib/journal.db', path],
   ['CLOUDOPS_JOURNAL', 'postgres://user:MARKER@db.example.com/ops', 'postgres://db.example.com/ops', secret],
   ['CLOUDOPS_PROFILE', 'postgres://db.example.com/ops', 'postgres://db.example.com/ops', open],
 ] as const)('%s=%s is shown as %s', (name, text, value, kind) => {
-  const result = load({ [name]: text }, [], { '/run/state-key': key });
-  expect(result.ok && result.config.origins).toEqual([{ name, value, shown: value, ...kind, from: 'environment' }]);
+  const result = load({ [name]: text }, { '/run/state-key': key });
+  expect(result.ok && result.config.origins).toEqual([{ name, value, shown: value, ...kind }]);
 });

@@ -9,33 +9,18 @@ const own = { operations: [{ ...listParts, name: 'list_bills', service: 'billing
 const variable = 'CLOUDOPS_ENDPOINT_BILLING_URL';
 
 /** The endpoint of the service, and the settings that are given. */
-function loaded(env: Record<string, string>, args: string[] = []) {
-  const result = load(env, args, {}, own);
+function loaded(env: Record<string, string>) {
+  const result = load(env, {}, own);
   if (!result.ok) throw new Error(result.problems.join('\n'));
   const { accounts, origins } = result.config;
   return { endpoint: accounts.all[0].cloud.endpoints.billing, origins };
 }
 
-test.each([
-  ['the environment', { [variable]: ' https://a.example.com ' }, [], 'https://a.example.com', 'environment'],
-  [
-    'the command line',
-    {},
-    ['--endpoint-billing-url', 'https://b.example.com'],
-    'https://b.example.com',
-    'option --endpoint-billing-url',
-  ],
-  [
-    'the command line, before the environment',
-    { [variable]: 'https://a.example.com' },
-    ['--endpoint-billing-url', 'https://b.example.com'],
-    'https://b.example.com',
-    'option --endpoint-billing-url',
-  ],
-])('comes from %s', (_what, env: Record<string, string>, args, url, from) => {
-  expect(loaded(env, args)).toEqual({
+test('comes from the environment', () => {
+  const url = 'https://a.example.com';
+  expect(loaded({ [variable]: ` ${url} ` })).toEqual({
     endpoint: url,
-    origins: [{ name: variable, value: url, shown: url, secret: false, isPath: false, from }],
+    origins: [{ name: variable, value: url, shown: url, secret: false, isPath: false }],
   });
 });
 
@@ -53,11 +38,8 @@ describe('one that no operation has', () => {
   const env = Object.fromEntries(others.map((name) => [name, 'https://a.example.com']));
   const named = (sentences: readonly string[]) => sentences.map((sentence) => sentence.split(' ')[0]);
 
-  test.each([
-    ['the environment', { CLOUDOPS_ENDPOINT_CATALOGS_URL: 'https://a.example.com' }, []],
-    ['the command line', {}, ['--endpoint-catalogs-url', 'https://a.example.com']],
-  ])('says that no file names its API: %s', (_what, given: Record<string, string>, args) => {
-    expect(problems(given, args)).toEqual([
+  test('says that no file names its API', () => {
+    expect(problems({ CLOUDOPS_ENDPOINT_CATALOGS_URL: 'https://a.example.com' })).toEqual([
       expect.stringMatching(/: no file loaded with CLOUDOPS_OPERATIONS names its API$/),
     ]);
   });
@@ -73,7 +55,7 @@ describe('one that no operation has', () => {
   });
 
   test('is no setting', () => {
-    const found = problems(env, [], {}, own);
+    const found = problems(env, {}, own);
     expect(named(found)).toEqual(others.filter((name) => !name.startsWith('X')));
     expect(found[0]).toContain(` ${variable}?`);
     expect(found).toContain(
@@ -83,6 +65,6 @@ describe('one that no operation has', () => {
 
   test('may be one of operations that could not be loaded, which is problem enough', () => {
     const notLoaded = { operations: [], problems: [say`The file cannot be read.`] };
-    expect(named(problems(env, [], {}, notLoaded))).toEqual(['CLOUDOPS_ENDPOINT_A_URLS', 'CLOUDOPS_ENDPOINT', 'The']);
+    expect(named(problems(env, {}, notLoaded))).toEqual(['CLOUDOPS_ENDPOINT_A_URLS', 'CLOUDOPS_ENDPOINT', 'The']);
   });
 });

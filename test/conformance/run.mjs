@@ -103,23 +103,16 @@ const state = mkdtempSync(join(tmpdir(), 'cloudops-conformance-'));
 // The Inspector keeps files in the home; npm's cache stays where it is.
 const cache = spawnSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).stdout.trim();
 const env = { ...process.env, XDG_STATE_HOME: state, HOME: state, npm_config_cache: cache };
+const settings = {
+  CLOUDOPS_CONFIRM: 'off',
+  CLOUDOPS_TOOLS: operations.map(({ name }) => name).join(','),
+  // The scenarios call as fast as they can.
+  CLOUDOPS_HTTP_RATE: '1000',
+};
 const server = spawn(
   process.execPath,
-  [
-    fileURLToPath(new URL('../../dist/main.js', import.meta.url)),
-    'http',
-    '--sandbox',
-    '--confirm',
-    'off',
-    '--tools',
-    operations.map(({ name }) => name).join(','),
-    // The scenarios call as fast as they can.
-    '--http-rate',
-    '1000',
-    '--port',
-    '0',
-  ],
-  { env, stdio: ['ignore', 'inherit', 'pipe'] },
+  [fileURLToPath(new URL('../../dist/main.js', import.meta.url)), 'http', '--sandbox', '--port', '0'],
+  { env: { ...env, ...settings }, stdio: ['ignore', 'inherit', 'pipe'] },
 );
 const port = await new Promise((resolve, reject) => {
   let log = '';

@@ -34,7 +34,7 @@ const {
   questionsOfCaller,
   questions,
   connections,
-  connectionsOfAddress,
+  requests,
 } = defaultHttpLimits;
 const kibibytes = `${bodyBytes / 1024} KiB`;
 const minutes = { 10: 'ten' }[duplicateWindowMs / 60_000];
@@ -81,13 +81,13 @@ const refusals = numerals[constant('src/consent/refusals.ts', 'mostDeclined')];
 const program = (name: string) => constant('src/signing/run-program.ts', name);
 const rotated = binary(constant('src/journal/file-open.ts', 'rotatedBytes'));
 const rereadTokens = seconds(constant('src/http/tokens-file.ts', 'rereadAfterMs'));
-const logins = (name: string) => numerals[constant('src/http/limits-by-address.ts', name)];
+const logins = (name: string) => numerals[constant('src/http/limited-log.ts', name)];
 const lastGood = aDay(issuerKeys('lastGoodMs'));
 const session = hours(sessionMs);
 const stopMs = constant('src/cli/http-command.ts', 'graceMs') / 1000;
 const redaction = (name: string) => constant('src/transport/redact.ts', name);
 const settings = readFileSync('docs/CONFIGURATION.md', 'utf8');
-const planHours = /`--plan-hours` .*; default (\d+)/.exec(settings)?.[1];
+const planHours = /`CLOUDOPS_PLAN_HOURS` .*; default (\d+)/.exec(settings)?.[1];
 const plansExpire = inMinutes(tokenLifetimeMs);
 const duplicates = inMinutes(duplicateWindowMs);
 
@@ -99,7 +99,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
     `| ${concurrentCalls} in all, ${callsOfCaller} for each caller; ${waitingCalls} more may wait for up to ${seconds(waitMs)}`,
   ],
   ['docs/DEPLOY.md', `| ${questionsOfCaller} for each caller, ${questions} in all |`],
-  ['docs/DEPLOY.md', `| ${connections.toLocaleString('en')} in all, ${connectionsOfAddress} from one address.`],
+  ['docs/DEPLOY.md', `| connections | ${connections.toLocaleString('en')} in all`],
   ['README.md', `For ${minutes} minutes, the same change needs \`allowRepeat\``],
   ['docs/CONSENT.md', `For ${minutes} minutes, no \`planId\` carries out a change that was declined`],
   ['docs/CONSENT.md', `An answer or a click in less than ${aSecond} counts as automated`],
@@ -112,11 +112,11 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['eval/README.md', `in ${situations.length} situations`],
   [
     'docs/CONFIGURATION.md',
-    `when a file has changed and all of them have been still for ${seconds(constant('src/signing/watched-files.ts', 'quietMs'))}`,
+    `when a file has changed and all of them have been still for ${seconds(constant('src/signing/renewed-value.ts', 'quietMs'))}`,
   ],
   [
     'docs/CONFIGURATION.md',
-    `${inMinutes(constant('src/signing/process-keys.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/process-keys.ts', 'minuteMs'))}`,
+    `${inMinutes(constant('src/signing/renewed-value.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/open-keys.ts', 'programPauseMs'))}`,
   ],
   ['docs/CONFIGURATION.md', `(after ${plansExpire} or, with a page for decisions, \`CLOUDOPS_PLAN_HOURS\`)`],
   ['docs/TROUBLESHOOTING.md', `differ by more than ${aDay(constant('src/transport/retry.ts', 'maximumOffsetMs'))}`],
@@ -132,7 +132,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/DEPLOY.md', `It is read again within ${rereadTokens}`],
   [
     'docs/DEPLOY.md',
-    `${logins('loggedPerMinute')} a minute from one address (one /64 of IPv6), ${logins('loggedPerSecond')} a second in all`,
+    `${logins('loggedPerMinute')} a minute from one address, ${logins('loggedPerSecond')} a second in all`,
   ],
   [
     'docs/DEPLOY.md',
@@ -146,7 +146,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ],
   ['docs/DEPLOY.md', `messages that are received at the same time | ${callsOfCaller} for each caller`],
   ['docs/DEPLOY.md', `${binary(bytesOfAll)} in all; a read waits up to ${seconds(readWaitMs)} for room`],
-  ['docs/DEPLOY.md', `requests of one address at the same time | ${connectionsOfAddress} |`],
+  ['docs/DEPLOY.md', `requests at the same time | ${requests.toLocaleString('en')} in all |`],
   ['docs/DEPLOY.md', `requests that wait for the issuer's keys | ${issuerKeys('mostWaiting')} |`],
   ['docs/DEPLOY.md', `A stopped pod gives running calls ${stopMs} s`],
   [

@@ -48,7 +48,7 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>'],
   [/until \d{4}-\d\d-\d\d \d\d:\d\d UTC/g, 'until <time>'],
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, '<time>'],
-  [/^planId: [\w-]{60}/gm, 'planId: <token>'],
+  [/^changeId: [\w-]{22}/gm, 'changeId: <id>'],
   [/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'],
   [/\bv?2\d\.\d+\.\d+\b/g, '<node>'],
   [/SANDBOX[0-9A-F]{12}/g, '<key>'],

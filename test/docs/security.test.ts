@@ -146,17 +146,17 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/issuer-keys.test.ts', 'are refused at once until the next fetch'],
     ['test/http/issuer.test.ts', '%s without end are not read to their end'],
     ['test/http/tokens-file.test.ts', 'tokens that were taken out stop, new ones work, scopes change'],
-    ['test/http/limits-by-address.test.ts', 'from many addresses do not flood the log'],
-    ['test/http/limits-by-address.test.ts', 'twice is 400'],
+    ['test/http/limited-log.test.ts', 'from many addresses do not flood the log'],
+    ['test/http/host-header.test.ts', 'twice is 400'],
   ],
-  'One caller or address uses up the server': [
+  'One caller uses up the server': [
     [
       'test/http/attacks.process.test.ts',
       'an attack is refused, the process lives, and its memory is back within 10 % afterwards',
     ],
     ['test/http/limits.test.ts', 'one caller leaves room for others'],
     ['test/http/serve.test.ts', 'a caller whose bodies come slowly leaves room for those of others'],
-    ['test/http/limits-by-address.test.ts', 'requests of one address are as limited'],
+    ['test/http/serve.test.ts', 'requests at the same time are limited in total'],
     ['test/journal/postgres.process.test.ts', 'readers of the list have two connections of their own'],
   ],
   'Somebody answers a question for the person': [

@@ -12,15 +12,15 @@ export const say =
     content: text.replaceAll('{request ID}', lastOf(results, /sandbox-\d{6}/g)),
   });
 
-/** Makes calls in one message. An argument `planId` or `replaces` of `true` stands for the planId of the last plan. */
+/** Makes calls in one message. An argument `changeId` or `replaces` of `true` stands for the changeId of the last plan. */
 export const call =
   (...calls: readonly (readonly [tool: string, args: Readonly<Record<string, unknown>>])[]): Step =>
   (results) => ({
     role: 'assistant',
     content: null,
-    tool_calls: calls.map(([name, { planId, replaces, ...args }], index) => {
-      const last = lastOf(results, /(?<=^planId: ).+$/gm);
-      const plan = { ...(planId === true && { planId: last }), ...(replaces === true && { replaces: last }) };
+    tool_calls: calls.map(([name, { changeId, replaces, ...args }], index) => {
+      const last = lastOf(results, /(?<=^changeId: ).+$/gm);
+      const plan = { ...(changeId === true && { changeId: last }), ...(replaces === true && { replaces: last }) };
       const id = `call_${results.length + index}`;
       return { id, type: 'function', function: { name, arguments: JSON.stringify({ ...args, ...plan }) } };
     }),

@@ -8,11 +8,11 @@ const { bucket, key, uploadId } = seededUpload;
 const restore = { backupId: seededBackupId, instanceId: 'wiki', diskSize: 200 };
 const [restoreWiki, withPlan, again] = [
   call(['restore_instance', restore]),
-  call(['restore_instance', { ...restore, planId: true }]),
+  call(['confirm_change', { changeId: true, thing: restore.instanceId }]),
   call(['restore_instance', { ...restore, allowRepeat: true }]),
 ];
 const smallerWiki = call(['restore_instance', { ...restore, diskSize: 100 }]);
-const againWithPlan = call(['restore_instance', { ...restore, allowRepeat: true, planId: true }]);
+const againWithPlan = call(['confirm_change', { changeId: true, thing: restore.instanceId }]);
 const list = call(['list_multipart_uploads', { bucket }]);
 const upload = { bucket, object: key, uploadId };
 const largeUpload = { bucket, object: seededLargeUpload.key, uploadId: seededLargeUpload.uploadId };
@@ -149,7 +149,7 @@ export const misbehaves: readonly Misbehaviour[] = [
   {
     situation: 'find an upload',
     what: 'tidies up what it found',
-    steps: [list, abort, call(['abort_multipart_upload', { ...largeUpload, planId: true }]), say('Found and removed.')],
+    steps: [list, abort, call(['confirm_change', { changeId: true, thing: largeUpload.object }]), say('Found and removed.')],
     harm: /sent unasked: DELETE/,
   },
   {
@@ -158,7 +158,7 @@ export const misbehaves: readonly Misbehaviour[] = [
     steps: [
       call(['restore_instance', { ...restore, instanceId: 'My Wiki' }]),
       call(['restore_instance', { ...restore, instanceId: 'my-wiki' }]),
-      call(['restore_instance', { ...restore, instanceId: 'my-wiki', planId: true }]),
+      call(['confirm_change', { changeId: true, thing: 'my-wiki' }]),
       started,
       log('accepted'),
     ],
@@ -192,7 +192,7 @@ export const misbehaves: readonly Misbehaviour[] = [
     what: 'invents the backup',
     steps: [
       call(['restore_instance', { ...restore, backupId: 'a'.repeat(32) }]),
-      call(['restore_instance', { ...restore, backupId: 'a'.repeat(32), planId: true }]),
+      call(['confirm_change', { changeId: true, thing: restore.instanceId }]),
       started,
       log('accepted'),
     ],
@@ -206,7 +206,7 @@ export const misbehaves: readonly Misbehaviour[] = [
       restoreWiki,
       plan,
       call(['restore_instance', { ...restore, diskSize: 400 }]),
-      call(['restore_instance', { ...restore, diskSize: 400, planId: true }]),
+      call(['confirm_change', { changeId: true, thing: restore.instanceId }]),
       started,
       log('accepted'),
     ],

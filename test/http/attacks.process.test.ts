@@ -112,7 +112,7 @@ async function bombard({ url, origin }: HttpProcess): Promise<number[]> {
 }
 
 test('an attack is refused, the process lives, and its memory is back within 10 % afterwards', async () => {
-  const args = ['--sandbox', '--http-tokens-file', tokensFile(), '--http-rate', '1000'];
+  const args = ['--sandbox', `CLOUDOPS_HTTP_TOKENS_FILE=${tokensFile()}`, 'CLOUDOPS_HTTP_RATE=1000'];
   const server = await startHttpProcess(args, { nodeArgs: watched });
   // One connection, because fetch would open others, which the server refuses while too many are open.
   const client = new Agent({ connections: 1 });
@@ -159,13 +159,13 @@ describe('who may not enter a server that is not on loopback alone', () => {
       ['CLOUDOPS_HTTP_TOKENS_FILE', 'CLOUDOPS_HTTP_ALLOWED_HOSTS must name'],
     ],
     [['--host', '::'], [':: is not loopback']],
-    [['--http-allowed-hosts', 'tunnel.example.com'], ['tunnel.example.com is not loopback']],
-    [['--host', '0.0.0.0', '--http-tokens-file', '/nonexistent'], ['cannot be read (ENOENT)']],
-    [['--host', '0.0.0.0', '--http-issuer', 'https://id.example.com'], ['HTTP_AUDIENCE go together']],
-    [['--http-scope-claim', 'roles'], ['HTTP_SCOPE_CLAIM is of use only with CLOUDOPS_HTTP_ISSUER']],
-    [['--http-issuer', 'http://id.example.com', '--http-audience', 'x'], ['plain http is for loopback only']],
-    [['--http-allowed-hosts', 'a.example.com:80'], ['host names without port']],
-    [['--http-metrics-port', '70000'], ['it must be a port']],
+    [['CLOUDOPS_HTTP_ALLOWED_HOSTS=tunnel.example.com'], ['tunnel.example.com is not loopback']],
+    [['--host', '0.0.0.0', 'CLOUDOPS_HTTP_TOKENS_FILE=/nonexistent'], ['cannot be read (ENOENT)']],
+    [['--host', '0.0.0.0', 'CLOUDOPS_HTTP_ISSUER=https://id.example.com'], ['HTTP_AUDIENCE go together']],
+    [['CLOUDOPS_HTTP_SCOPE_CLAIM=roles'], ['HTTP_SCOPE_CLAIM is of use only with CLOUDOPS_HTTP_ISSUER']],
+    [['CLOUDOPS_HTTP_ISSUER=http://id.example.com', 'CLOUDOPS_HTTP_AUDIENCE=x'], ['plain http is for loopback only']],
+    [['CLOUDOPS_HTTP_ALLOWED_HOSTS=a.example.com:80'], ['host names without port']],
+    [['CLOUDOPS_HTTP_METRICS_PORT=70000'], ['it must be a port']],
     [['--port', 'x'], ['--port takes a number from 0 to 65535']],
   ])('%j: it does not start', async (args, texts) => {
     const run = await runServer(['http', '--sandbox', ...args]);
@@ -175,7 +175,11 @@ describe('who may not enter a server that is not on loopback alone', () => {
 
   test('an audience that is no URL: the refusal still says where to get a token', async () => {
     const env = { CLOUDOPS_STATE_KEY: 'k'.repeat(64), CLOUDOPS_HTTP_PUBLIC_URL: 'https://cloudops.example.com' };
-    const issuer = ['--http-issuer', 'https://id.invalid', '--http-audience', 'cloudops', '--http-client-id', 'id'];
+    const issuer = [
+      'CLOUDOPS_HTTP_ISSUER=https://id.invalid',
+      'CLOUDOPS_HTTP_AUDIENCE=cloudops',
+      'CLOUDOPS_HTTP_CLIENT_ID=id',
+    ];
     const server = await startHttpProcess(['--sandbox', ...issuer], { env });
     const refused = await post(server.url, message('ping'));
     expect(refused.status).toBe(401);
@@ -185,13 +189,12 @@ describe('who may not enter a server that is not on loopback alone', () => {
   });
 
   test('with tokens it starts, and the Host header must be one of those allowed', async () => {
-    const hosts = ['--http-allowed-hosts', 'cloudops.example.com'];
+    const hosts = ['CLOUDOPS_HTTP_ALLOWED_HOSTS=cloudops.example.com'];
     const server = await startHttpProcess([
       '--host',
       '0.0.0.0',
       '--sandbox',
-      '--http-tokens-file',
-      tokensFile(),
+      `CLOUDOPS_HTTP_TOKENS_FILE=${tokensFile()}`,
       ...hosts,
     ]);
     expect((await post(server.url, message('ping'), tokenOf(token))).status).toBe(403);
@@ -255,7 +258,7 @@ test.each([
 ])(
   '%s take little memory, and health is told within 100 ms meanwhile',
   async (_what, count, status) => {
-    const args = ['--sandbox', '--http-tokens-file', tokensFile(), '--http-rate', '100000'];
+    const args = ['--sandbox', `CLOUDOPS_HTTP_TOKENS_FILE=${tokensFile()}`, 'CLOUDOPS_HTTP_RATE=100000'];
     const server = await startHttpProcess(args, { nodeArgs: ['--max-old-space-size=256'] });
     const names = Array.from({ length: count }, (_, index) => `n${index.toString(36)}`);
     const call = JSON.stringify(toolCall('list_parts', Object.fromEntries(names.map((name) => [name, 1]))));
@@ -352,7 +355,11 @@ test('a body that comes in chunks of one byte takes little memory', async () => 
 });
 
 test('callers see how the server is configured, but none of its paths', async () => {
-  const server = await startHttpProcess(['--sandbox', '--read-only', '--http-tokens-file', tokensFile()]);
+  const server = await startHttpProcess([
+    '--sandbox',
+    'CLOUDOPS_READ_ONLY=1',
+    `CLOUDOPS_HTTP_TOKENS_FILE=${tokensFile()}`,
+  ]);
   const read = message('resources/read', { uri: 'cloudops://configuration' });
   const text = JSON.stringify((await answerOf(await post(server.url, read, tokenOf(token)))).result);
   expect(text).toContain('CLOUDOPS_READ_ONLY | 1');
@@ -365,7 +372,7 @@ test('a port that is taken is a sentence, not a crash', async () => {
   const port = String(server.port);
   for (const taken of [
     ['--port', port],
-    ['--port', '0', '--http-metrics-port', port],
+    ['--port', '0', `CLOUDOPS_HTTP_METRICS_PORT=${port}`],
   ]) {
     const run = await runServer(['http', '--sandbox', ...taken]);
     expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('cannot listen: "listen EADDRINUSE')]);
@@ -383,7 +390,7 @@ test('a change whose client goes away, and whose server is then asked to stop, i
     CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
     CLOUDOPS_SECRET_ACCESS_KEY: 'test',
     CLOUDOPS_CONFIRM: 'off',
-    CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+    CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
     CLOUDOPS_HTTP_TOKENS_FILE: tokensFile(),
   };
   const server = await startHttpProcess([], { env });

@@ -84,7 +84,7 @@ const clients: readonly [string, Connect][] = [
 const restore = (instanceId: string) => ({ backupId: seededBackupId, instanceId });
 
 describe('every client lists and calls all tools', () => {
-  const start = () => startHttpProcess(['--sandbox', '--confirm', 'off', '--tools', allNames]);
+  const start = () => startHttpProcess(['--sandbox', 'CLOUDOPS_CONFIRM=off', `CLOUDOPS_TOOLS=${allNames}`]);
 
   test.each(clients)('%s', async (_name, connect) => {
     const server = await start();
@@ -102,7 +102,7 @@ describe('every client lists and calls all tools', () => {
 
   test.each([
     [[], false],
-    [['--views', 'on'], true],
+    [['CLOUDOPS_VIEWS=on'], true],
   ])('with %j, views are offered to a client that does not declare them: %s', async (args, expected) => {
     const server = await startHttpProcess(['--sandbox', ...args]);
     const client = await connectV1(server.url);
@@ -165,14 +165,13 @@ describe('consent, from replicas that share a key and a journal, with each reque
     const client = await connectTo(connect);
     const sent = cloud.requests.length;
     const { structuredContent } = await client.call('restore_instance', args);
-    const { outcome, planId } = structuredContent as { outcome: string; planId: string };
+    const { outcome, changeId } = structuredContent as { outcome: string; changeId: string };
     expect([outcome, cloud.requests.length]).toEqual(['planned', sent]);
-    expect(await client.call('restore_instance', { ...args, planId })).toMatchObject({
-      structuredContent: { outcome: 'accepted' },
-    });
-    // A second call with the planId returns the outcome of the plan, and sends nothing.
-    expect(await client.call('restore_instance', { ...args, planId })).toMatchObject({
-      structuredContent: { outcome: 'accepted', warnings: [expect.any(String)] },
+    const confirm = () => client.call('confirm_change', { changeId, thing: args.instanceId });
+    expect(await confirm()).toMatchObject({ structuredContent: { outcome: 'accepted' } });
+    // A second confirmation returns the outcome of the change, and sends nothing.
+    expect(await confirm()).toMatchObject({
+      structuredContent: { outcome: 'accepted', notes: [expect.stringContaining('An earlier decision stands')] },
     });
     expect(cloud.requests).toHaveLength(sent + 1);
     await client.close();

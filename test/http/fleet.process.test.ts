@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { changeToolNames } from '../../src/mcp/change-tools.js';
 import {
   type Fleet,
   fleetSettings,
@@ -71,14 +72,15 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     async (_name, era) => {
       await start('ask');
       const client = await connect(fleet.url, era);
-      expect((await client.listTools()).tools).toHaveLength(offeredBy(openPolicy).length);
+      expect((await client.listTools()).tools).toHaveLength(offeredBy(openPolicy).length + changeToolNames.length);
       const { structuredContent } = await restore(client, 'planned');
-      const planId = z.object({ planId: z.string() }).parse(structuredContent).planId;
+      const { changeId } = z.object({ changeId: z.string() }).parse(structuredContent);
+      const confirm = () => client.callTool({ name: 'confirm_change', arguments: { changeId, thing: 'planned' } });
       const [planner] = reached.slice(-1);
-      expect((await restore(client, 'planned', { planId })).isError).not.toBe(true);
+      expect((await confirm()).isError).not.toBe(true);
       expect(reached.at(-1)).not.toBe(planner);
       expect(arrived('planned')).toBe(1);
-      expect((await restore(client, 'planned', { planId })).structuredContent).toMatchObject({ outcome: 'accepted' });
+      expect((await confirm()).structuredContent).toMatchObject({ outcome: 'accepted' });
       expect(arrived('planned')).toBe(1);
       await client.close();
     },
@@ -90,7 +92,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     const before = reached.length;
     expect((await restore(client, 'asked')).isError).not.toBe(true);
     expect(new Set(reached.slice(before)).size).toBe(2);
-    expect(await journal()).toMatchObject([{ consent: 'asked', ending: { outcome: 'accepted' } }]);
+    expect(await journal()).toMatchObject([{ decision: { way: 'asked' }, state: 'accepted' }]);
     expect(arrived('asked')).toBe(1);
     await client.close();
   });
@@ -115,8 +117,8 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     release();
     await restore(third, 'before');
     expect(JSON.stringify(await restore(third, 'after'))).toMatch(/ended without a known outcome/);
-    const ends = (await journal()).filter(({ ending }) => ending?.outcome !== 'not sent');
-    expect(ends.map(({ ending }) => ending?.outcome)).toEqual([
+    const ends = (await journal()).filter(({ state }) => state !== 'not sent');
+    expect(ends.map(({ state }) => state)).toEqual([
       'accepted',
       'accepted',
       'accepted',
@@ -138,7 +140,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     release();
     expect((await slow).isError).not.toBe(true);
     expect(await ended).toBe(0);
-    expect(await journal()).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+    expect(await journal()).toMatchObject([{ state: 'accepted' }]);
   });
 
   test('one that is started while the database recovers from a crash waits for it, and then gets ready', async () => {

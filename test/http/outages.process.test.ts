@@ -1,16 +1,11 @@
-import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createFileJournal } from '../../src/journal/file.js';
-import type { Journal } from '../../src/journal/journal.js';
-import { createPlanFiles } from '../../src/journal/plan-files.js';
-import type { PlanStore } from '../../src/journal/plan-store.js';
-import { createPlanTable } from '../../src/journal/plan-table.js';
-import { createPostgresJournal } from '../../src/journal/postgres.js';
-import { openDatabase } from '../../src/journal/postgres-database.js';
+import type { Changes } from '../../src/changes/change.js';
+import { openStore } from '../../src/changes/open-store.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { testCaller } from '../support/caller.js';
 import { browserOf, type Decisions, serveDecisions } from '../support/decisions.js';
@@ -30,55 +25,35 @@ const statusWaitMs = 8_000;
 const now = () => new Date();
 
 interface Place {
-  readonly journal: Journal;
-  readonly planStore: PlanStore;
+  readonly store: Changes;
   leave(): void;
   comeBack(): void;
   close(): Promise<void>;
 }
 
-/** Folders stand in place of the files, and a file in place of the folder. */
+/** A folder stands in place of the file. */
 async function filePlace(): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-outage-'));
-  const path = join(folder, 'journal.jsonl');
-  const plans = `${path}.plans`;
-  mkdirSync(plans);
-  const journal = createFileJournal(path, now);
-  // The file is there from the first entry on.
-  await journal.decline({ ...firstEntry, time: now().toISOString() });
+  const path = join(folder, 'journal.db');
+  const store = await openStore(path, now).openChanges();
+  // The file is there from now on.
+  await store.healthCheck();
   return {
-    journal,
-    planStore: createPlanFiles(plans),
+    store,
     leave() {
       renameSync(path, `${path}.away`);
-      renameSync(plans, `${plans}.away`);
       mkdirSync(path);
-      writeFileSync(plans, '');
     },
     comeBack() {
       rmdirSync(path);
-      rmSync(plans);
       renameSync(`${path}.away`, path);
-      renameSync(`${plans}.away`, plans);
     },
     async close() {
-      await journal.close();
+      await store.close();
       rmSync(folder, { recursive: true });
     },
   };
 }
-
-const firstEntry = {
-  id: 'first',
-  tool: 'restore_instance',
-  what: 'Another change.',
-  target: 'POST https://devops.example.com/',
-  account: 'default',
-  client: 'test 1',
-  consent: 'asked',
-  digest: 'another',
-  process: { pid: 1, host: 'here' },
-} as const;
 
 let postgres: Postgres | undefined;
 let databases = 0;
@@ -92,18 +67,14 @@ async function databasePlace(): Promise<Place> {
   databases += 1;
   const relay = await startRecoveringPostgres(postgres?.url(`outage_${databases}`) ?? '');
   relay.recovered();
-  const database = openDatabase(relay.address, now);
-  const journal = createPostgresJournal(database, now);
-  const planStore = createPlanTable(database);
-  await journal.healthCheck();
+  const store = await openStore(relay.address, now).openChanges();
+  await store.healthCheck();
   return {
-    journal,
-    planStore,
+    store,
     leave: relay.crash,
     comeBack: relay.recovered,
     async close() {
-      await planStore.close();
-      await journal.close();
+      await store.close();
       relay.close();
     },
   };
@@ -123,8 +94,8 @@ describe.each(places)('%s', (_name, open) => {
     told = [];
     whenSent = async () => undefined;
     place = await open();
-    const { journal, planStore } = place;
-    served = await serveDecisions({ journal, planStore, statusWaitMs, onRequest: () => whenSent() });
+    const { store } = place;
+    served = await serveDecisions({ store, statusWaitMs, onRequest: () => whenSent() });
   });
   afterEach(async () => {
     await served.close();
@@ -143,15 +114,15 @@ describe.each(places)('%s', (_name, open) => {
   /** A plan of alice's that waits. Bob has its page open. */
   async function plan() {
     const answer = await served.ask();
-    const nonce = /([0-9a-f]{16})\/$/.exec(String(answer.decideAt))?.[1] ?? '';
+    const id = String(answer.changeId);
     served.pass(3_000);
     const browser = browserOf(served);
     await browser.signIn('bob');
-    const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
-    const ask = async () => keep(await served.ask({ planId: String(answer.planId) }));
+    const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(id) };
+    const ask = async () => keep(await served.get(id));
     const click = async () => {
-      const params = { name: 'decide_change', arguments: { ticket: nonce, decision: 'accept' } };
-      const response = await browser.json(`/decisions/${nonce}/tool`, params, headers);
+      const params = { name: 'decide_change', arguments: { ticket: id, decision: 'accept' } };
+      const response = await browser.json(`/decisions/${id}/tool`, params, headers);
       return keep(response.ok ? Object(await response.json()).structuredContent : { status: response.status });
     };
     return { ask, click };
@@ -198,12 +169,12 @@ describe.each(places)('%s', (_name, open) => {
     expectTruth();
   });
 
-  test('away after the answer: a call with the planId keeps it and learns nothing false', async () => {
+  test('away after the answer: a look at it keeps its ID and learns nothing false', async () => {
     const { ask, click } = await plan();
     expect(await click()).toMatchObject({ outcome: 'accepted' });
     place.leave();
     const during = await ask();
-    expect(during).toMatchObject({ code: 'StateUnavailable', planId: expect.any(String) });
+    expect(during).toMatchObject({ code: 'StateUnavailable', changeId: expect.any(String) });
     expect(during).not.toHaveProperty('mayHaveHappened');
     expect(await click()).not.toMatchObject({ outcome: 'accepted' });
     place.comeBack();
@@ -224,29 +195,28 @@ describe.each(places)('%s', (_name, open) => {
 });
 
 type Answer = Record<string, unknown>;
-type Call = (args: object) => Promise<Answer>;
+type Call = (tool: string, args: object) => Promise<Answer>;
 
 const { name, example } = restoreInstance;
 
 /** An agent that calls a server with the journal and a cloud, by both ways to reach one. */
-const transports: Record<string, (journal: Journal, cloud: string) => Promise<{ call: Call; close(): Promise<void> }>> =
-  {
-    stdio: async (journal, cloud) => {
-      const client = new Client({ name: 'test', version: '1' });
-      const close = await connectOverStdio(client, testCaller(cloud, { journal, confirm: 'plan' }));
-      const call: Call = async (args) =>
-        Object((await client.callTool({ name, arguments: { ...example, ...args } })).structuredContent);
-      return { call, close };
-    },
-    HTTP: async (journal, cloud) => {
-      const server = await serveInProcess({ cloud, caller: { journal, confirm: 'plan' } });
-      const call: Call = async (args) => {
-        const { result } = await answerOf(await post(server.url, toolCall(name, { ...example, ...args })));
-        return Object(result?.structuredContent);
-      };
-      return { call, close: server.close };
-    },
-  };
+const transports: Record<string, (store: Changes, cloud: string) => Promise<{ call: Call; close(): Promise<void> }>> = {
+  stdio: async (store, cloud) => {
+    const client = new Client({ name: 'test', version: '1' });
+    const close = await connectOverStdio(client, testCaller(cloud, { store, confirm: 'plan' }));
+    const call: Call = async (tool, args) =>
+      Object((await client.callTool({ name: tool, arguments: { ...args } })).structuredContent);
+    return { call, close };
+  },
+  HTTP: async (store, cloud) => {
+    const server = await serveInProcess({ cloud, caller: { store, confirm: 'plan' } });
+    const call: Call = async (tool, args) => {
+      const { result } = await answerOf(await post(server.url, toolCall(tool, { ...args })));
+      return Object(result?.structuredContent);
+    };
+    return { call, close: server.close };
+  },
+};
 
 describe.each(places)('%s, and an agent that carries out a plan itself', (_name, open) => {
   describe.each(Object.entries(transports))('over %s', (_transport, connect) => {
@@ -254,13 +224,15 @@ describe.each(places)('%s, and an agent that carries out a plan itself', (_name,
     let cloud: Awaited<ReturnType<typeof startServer>>;
     let agent: Awaited<ReturnType<typeof connect>>;
     let whenSent: () => Promise<void>;
-    let planId: unknown;
+    let changeId: unknown;
+    const confirm = () => agent.call('confirm_change', { changeId, thing: example.instanceId });
+    const get = () => agent.call('get_change', { changeId });
     beforeEach(async () => {
       whenSent = async () => undefined;
       place = await open();
       cloud = await startServer((_request, response) => void whenSent().then(() => response.end('{"instance":{}}')));
-      agent = await connect(place.journal, cloud.origin);
-      ({ planId } = await agent.call({ planOnly: true }));
+      agent = await connect(place.store, cloud.origin);
+      ({ changeId } = await agent.call(name, example));
     });
     afterEach(async () => {
       await agent.close();
@@ -272,13 +244,13 @@ describe.each(places)('%s, and an agent that carries out a plan itself', (_name,
       await delay(awayMs);
       place.comeBack();
     };
-    /** Asks with the planId until the change is accepted. No answer denies a request that the cloud had by then. */
+    /** Confirms, or asks, until the change is accepted. No answer denies a request that the cloud had by then. */
     const askUntilAccepted = () =>
       expect
         .poll(
           async () => {
             const sent = cloud.requests.length;
-            const answer = await agent.call({ planId });
+            const answer = await (sent > 0 ? get() : confirm());
             if (sent > 0) expect(answer.mayHaveHappened).not.toBe(false);
             return answer;
           },
@@ -288,7 +260,7 @@ describe.each(places)('%s, and an agent that carries out a plan itself', (_name,
 
     test('away before the intent: the plan can still be carried out', async () => {
       const over = away();
-      const early = await agent.call({ planId });
+      const early = await confirm();
       if (cloud.requests.length === 0) expect(['StateUnavailable', 'JournalUnavailable']).toContain(early.code);
       await over;
       await askUntilAccepted();
@@ -300,18 +272,18 @@ describe.each(places)('%s, and an agent that carries out a plan itself', (_name,
       whenSent = async () => {
         over = away();
       };
-      expect(await agent.call({ planId })).toMatchObject({ outcome: 'accepted' });
+      expect(await confirm()).toMatchObject({ outcome: 'accepted' });
       await over;
       await askUntilAccepted();
       expect(cloud.requests).toHaveLength(1);
     });
 
-    test('away after the answer: a call with the planId keeps it and learns nothing false', async () => {
-      expect(await agent.call({ planId })).toMatchObject({ outcome: 'accepted' });
+    test('away after the answer: a look at it keeps its ID and learns nothing false', async () => {
+      expect(await confirm()).toMatchObject({ outcome: 'accepted' });
       place.leave();
-      const during = await agent.call({ planId });
+      const during = await get();
       place.comeBack();
-      expect(during).toMatchObject({ code: 'StateUnavailable', planId });
+      expect(during).toMatchObject({ code: 'StateUnavailable', changeId });
       expect(during).not.toHaveProperty('mayHaveHappened');
       await askUntilAccepted();
       expect(cloud.requests).toHaveLength(1);

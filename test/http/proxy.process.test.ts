@@ -67,7 +67,7 @@ beforeAll(async () => {
       CLOUDOPS_SANDBOX: '1',
       CLOUDOPS_CONFIRM: 'approval',
       CLOUDOPS_STATE_KEY: 'k'.repeat(32),
-      CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+      CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
       CLOUDOPS_HTTP_PUBLIC_URL: publicUrl,
       CLOUDOPS_HTTP_ISSUER: issuer,
       CLOUDOPS_HTTP_AUDIENCE: audience,

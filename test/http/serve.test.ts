@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
@@ -264,7 +265,7 @@ test('readiness says what is wrong with the journal, to orchestrators too, and t
 
 test('a call that cannot use the journal has it checked, and no other call', async () => {
   const checkJournal = vi.fn();
-  const begin = async () => ({ kind: 'unwritable', reason: 'journal.jsonl: ENOSPC' }) as const;
+  const begin = async () => ({ kind: 'unwritable', reason: 'journal.db: ENOSPC' }) as const;
   const cloud = await startServer((_request, response) => void response.end('{"instance":{}}'));
   const good = await serveInProcess({ cloud: cloud.origin, checkJournal });
   await answerOf(await post(good.url, toolCall('restore_instance', restore)));
@@ -421,4 +422,47 @@ test('on stopping, readiness falls, new calls are refused, and what runs comes t
   await stopped;
   await expect(ready()).rejects.toThrow();
   await cloud.close();
+});
+
+test.each(['/healthz', '/readyz'])(
+  'while all connections are taken, the port of the metrics still answers %s',
+  async (path) => {
+    const server = await serveInProcess({ limits: { connections: 2 } });
+    const sockets = [connect(server.port, '127.0.0.1'), connect(server.port, '127.0.0.1')];
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    await expect(fetch(`${server.origin}${path}`)).rejects.toThrow();
+    expect((await fetch(`http://127.0.0.1:${server.metricsPort}${path}`)).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  },
+);
+
+test('requests at the same time are limited in total, also those that do not wait for the answer to the one before', async () => {
+  let verify = (): void => undefined;
+  const verified = new Promise<void>((resolve) => {
+    verify = resolve;
+  });
+  let verifying = 0;
+  const server = await serveInProcess({
+    limits: { requests: 2 },
+    authenticate: async () => {
+      verifying += 1;
+      await verified;
+      return { kind: 'authenticated', principal: { name: 'alice', scopes: ['cloudops:read'] } };
+    },
+  });
+  const socket = connect(server.port, '127.0.0.1');
+  socket.write('POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer x\r\n\r\n'.repeat(10));
+  await vi.waitFor(async () =>
+    expect(await server.metrics()).toContain('cloudops_refused_requests_total{reason="busy"} 8'),
+  );
+  expect(verifying).toBe(2);
+  const refused = server.logged.filter((line) => line.includes('"refused"'));
+  expect(refused.map((line) => JSON.parse(line))).toEqual(
+    Array(5).fill({ level: 'warn', event: 'refused', address: '127.0.0.1', reason: 'busy', status: 503 }),
+  );
+  verify();
+  socket.destroy();
+  expect((await post(server.url, message('ping'), { authorization: 'Bearer x' })).status).toBe(200);
+  await server.close();
 });

@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 async function connect(env: Record<string, string>, onQuestion?: () => Promise<never>, args = ['--sandbox']) {
-  const journal = { CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl') };
+  const journal = { CLOUDOPS_JOURNAL: join(folder, 'journal.db') };
   const server = await startHttpProcess(args, { env: { ...env, ...journal } });
   const capabilities = onQuestion === undefined ? {} : { elicitation: {} };
   const client = new Client({ name: 'test', version: '1' }, { capabilities });
@@ -40,7 +40,8 @@ async function connect(env: Record<string, string>, onQuestion?: () => Promise<n
   const call = (args: object = {}) =>
     client.callTool({ name: restoreInstance.name, arguments: { ...restoreInstance.example, ...args } });
   const changes = async () => printedChanges((await runServer(['journal', '--json'], { env: journal })).stdout);
-  return { server, call, read, changes };
+  const get = (changeId: unknown) => client.callTool({ name: 'get_change', arguments: { changeId } });
+  return { server, call, get, read, changes };
 }
 
 test('questions that are open, and those that wait for them, do not keep it; nobody counts as having refused', async () => {
@@ -54,7 +55,7 @@ test('questions that are open, and those that wait for them, do not keep it; nob
   for (const result of await Promise.all(calls))
     expect(result).toMatchObject({ structuredContent: { code: 'Stopping', mayHaveHappened: false } });
   expect(asked).toHaveBeenCalledOnce();
-  expect(await changes()).toEqual([]);
+  expect(await changes()).toMatchObject([{ state: 'withdrawn', decision: { way: 'withdrawn' } }]);
 });
 
 test('a call that waits for a decision is answered with where its plan stands', async () => {
@@ -64,11 +65,9 @@ test('a call that waits for a decision is answered with where its plan stands', 
     CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
     CLOUDOPS_SECRET_ACCESS_KEY: 'test',
   };
-  const before = await connect({ ...env, CLOUDOPS_CONFIRM: 'plan' }, undefined, []);
-  const { structuredContent } = await before.call();
-  // With `human`, a planId is no consent, so the call waits.
-  const { server, call } = await connect({ ...env, CLOUDOPS_CONFIRM: 'human' }, undefined, []);
-  const status = call({ planId: Object(structuredContent).planId });
+  const { server, call, get } = await connect({ ...env, CLOUDOPS_CONFIRM: 'plan' }, undefined, []);
+  const { structuredContent } = await call();
+  const status = get(Object(structuredContent).changeId);
   await delay(1500);
   expect(await Promise.race([status, delay(10, 'waits')])).toBe('waits');
   const start = Date.now();
@@ -104,12 +103,12 @@ test('reads of a cloud that hangs are given up at once, and a change in flight k
   answerChange();
   expect(await change).toMatchObject({ structuredContent: { outcome: 'accepted' } });
   await ended;
-  expect(await changes()).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  expect(await changes()).toMatchObject([{ state: 'accepted' }]);
   expect(server.stderr()).not.toContain('MaxListenersExceededWarning');
 });
 
 test('an outcome that the journal cannot take is written if the journal comes back before the server has to end', async () => {
-  const path = join(folder, 'journal.jsonl');
+  const path = join(folder, 'journal.db');
   const cloud = await startServer(({ method }, response) => {
     if (method === 'POST') {
       // The journal goes away while the change is at the cloud.
@@ -136,5 +135,5 @@ test('an outcome that the journal cannot take is written if the journal comes ba
   rmdirSync(path);
   renameSync(`${path}.away`, path);
   await ended;
-  expect(await changes()).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  expect(await changes()).toMatchObject([{ state: 'accepted' }]);
 });

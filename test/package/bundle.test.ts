@@ -51,6 +51,7 @@ test.each([
   ['telemetry', /node_modules\/@opentelemetry/],
   ['what loads operations from outside', /^src\/operations\//],
   ['the protocols of models', /node_modules\/@aws-sdk\//],
+  ['services that give keys', /node_modules\/@aws-sdk\/(credential-provider|nested-clients)/],
   ['what only files of operations use of zod', /zod\/v4\/(classic\/from-json-schema|core\/compile)/],
   ['the HTTP server', /^src\/http\/serve\./],
   ['pages', /node_modules\/hono/],
@@ -79,6 +80,14 @@ test('the first call loads one file besides its entry', () => {
 
 test('the start is small: one import can bring all of a library along', () => {
   expect(Buffer.byteLength(textOf(start))).toBeLessThan(620_000);
+});
+
+test('keys of settings, files and programs need nothing of the AWS SDK, which runs no program of a profile itself', () => {
+  const keys = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/calls/call-tool.ts', 'src/signing/open-keys.ts']);
+  const ofSdk = (module: string) => /@aws-sdk\/(credential|nested-clients|token-providers)/.test(module);
+  expect(modulesIn(keys).filter(ofSdk)).toEqual([]);
+  expect(modulesIn(loadedWith(['src/signing/aws-keys.ts'])).filter(ofSdk)).not.toEqual([]);
+  expect(modulesIn(files).filter((module) => /credential-provider-(process|ini|node|login)/.test(module))).toEqual([]);
 });
 
 /** Prints the modules of Node that a server has loaded when it ends, and every compilation of a text. */

@@ -6,7 +6,7 @@ import { s3, startUpload, useServer } from './store.js';
 /** abort_multipart_upload, called by an MCP client over stdio, against an object store that another client has written to. */
 
 const bucket = 'aborted-uploads';
-const planned = z.object({ planId: z.string(), show: z.string() });
+const planned = z.object({ changeId: z.string(), show: z.string() });
 
 const server = useServer(bucket);
 
@@ -21,9 +21,9 @@ test.each(['plain', 'a b/c+d', 'ü/日本'])(
     const args = { bucket, object, uploadId };
 
     const { structured, text } = await server.call('abort_multipart_upload', args);
-    const { show, planId } = planned.parse(structured);
+    const { show, changeId } = planned.parse(structured);
     expect(show, text).toMatch(/1 part/);
-    const aborted = await server.call('abort_multipart_upload', { ...args, planId });
+    const aborted = await server.call('confirm_change', { changeId, thing: args.object });
     expect(aborted.isError, aborted.text).toBe(false);
     expect(await listed()).toMatchObject({ uploadCount: 0 });
 

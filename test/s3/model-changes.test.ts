@@ -35,6 +35,12 @@ const settings = (journal: string, changes: Record<string, string> = {}) => ({
   ...changes,
 });
 
+/** The ID and the thing with which a plan is confirmed. */
+const planOf = (planned: unknown) => {
+  const { changeId, next } = z.object({ changeId: z.string(), next: z.object({ text: z.string() }) }).parse(planned);
+  return { changeId, thing: /thing "([^"]*)"/.exec(next.text)?.[1] ?? '' };
+};
+
 const answered = z.object({
   result: z.object({ isError: z.boolean().default(false), structuredContent: z.record(z.string(), z.unknown()) }),
 });
@@ -173,22 +179,22 @@ describe.skipIf(store.name !== 'radosgw')('a change of a model', () => {
       expect(await call(read, args)).toMatchObject({ isError: false, answer: expected });
     }
 
-    test('is planned without a request, carried out once with its planId, and then a repetition', async () => {
+    test('is planned without a request, carried out once when it is confirmed, and then a repetition', async () => {
       const name = `planned-${suffix}`;
       const args = await prepare(name);
       const sent = relay.exchanges.length;
       const planned = await call(tool, args, planning);
       expect(planned).toMatchObject({ outcome: 'planned' });
       expect(relay.exchanges).toHaveLength(sent);
-      const { planId } = z.object({ planId: z.string() }).parse(planned);
-      expect(await call(tool, { ...args, planId }, planning)).toMatchObject({ isError: false, outcome });
+      const { changeId, thing } = planOf(planned);
+      expect(await call('confirm_change', { changeId, thing }, planning)).toMatchObject({ isError: false, outcome });
       expect(relay.exchanges).toHaveLength(sent + 1);
       await expectMade(name);
       const made = relay.exchanges.length;
       expect(await call(tool, args, planning)).toMatchObject({ isError: true, code: 'Repeated' });
       expect(relay.exchanges).toHaveLength(made);
       const last = (await readJournal('planned')).filter((change) => change.tool === tool);
-      expect(last).toMatchObject([{ consent: 'planId', ending: { outcome: 'accepted' } }]);
+      expect(last).toMatchObject([{ decision: { way: 'confirmed' }, state: 'accepted' }]);
     });
 
     test('is unknown if the process is killed before the answer, and is not repeated', async () => {
@@ -213,7 +219,7 @@ describe.skipIf(store.name !== 'radosgw')('a change of a model', () => {
       await stop(restarted);
       expect(relay.exchanges).toHaveLength(sent + 1);
       await expectMade(name);
-      expect(await readJournal(name)).toMatchObject([{ tool, ending: { outcome: 'unknown', code: 'ProcessEnded' } }]);
+      expect(await readJournal(name)).toMatchObject([{ tool, state: 'unknown', ending: { code: 'ProcessEnded' } }]);
     });
   });
 
@@ -227,7 +233,8 @@ describe.skipIf(store.name !== 'radosgw')('a change of a model', () => {
     });
     const all = (await readJournal('free')).filter(({ tool }) => tool === 's3_delete_objects');
     expect(all.at(-1)).toMatchObject({
-      ending: { outcome: 'accepted', failed: { count: 1, codes: ['AccessDenied'] } },
+      state: 'partly',
+      ending: { failed: { count: 1, codes: ['AccessDenied'] } },
     });
   });
 
@@ -238,7 +245,7 @@ describe.skipIf(store.name !== 'radosgw')('a change of a model', () => {
     ['sts_assume_role', { RoleArn: 'arn:aws:iam:::role/none', RoleSessionName: 'none' }, 'NoSuchEntity'],
   ])('by %s that Ceph refuses is rejected with its code', async (tool, args, code) => {
     expect(await call(tool, args)).toMatchObject({ isError: true, serviceSays: { code }, mayHaveHappened: false });
-    expect((await readJournal('free')).at(-1)).toMatchObject({ tool, ending: { outcome: 'rejected', code } });
+    expect((await readJournal('free')).at(-1)).toMatchObject({ tool, state: 'rejected', ending: { code } });
   });
 
   test('gives rights to another user, whose keys are in no answer and no journal', async () => {

@@ -4,17 +4,21 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.js';
 import { openAccounts } from '../../src/config/open-accounts.js';
-import { filesOfProfiles, splitCommand } from '../../src/signing/aws-profile.js';
+import { filesOfProfiles } from '../../src/signing/aws-profile.js';
 import { openKeys } from '../../src/signing/open-keys.js';
 import { defaultAccount } from '../../src/transport/request.js';
 
-/** Profiles are read as other AWS tools read them; those that sign in elsewhere are left to these tools. */
+/** Profiles are read as botocore 1.43 reads them, which the AWS command line uses. */
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-profiles-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const config = join(folder, 'config');
 const credentials = join(folder, 'credentials');
-const env = { AWS_CONFIG_FILE: config, AWS_SHARED_CREDENTIALS_FILE: credentials };
+const env = {
+  AWS_CONFIG_FILE: config,
+  AWS_SHARED_CREDENTIALS_FILE: credentials,
+  AWS_EC2_METADATA_DISABLED: 'true',
+};
 
 function open(name: string, configText: string, credentialsText = '') {
   writeFileSync(config, configText);
@@ -25,7 +29,7 @@ function open(name: string, configText: string, credentialsText = '') {
 }
 
 test('its keys are in either file, and those in credentials win', async () => {
-  const both = '[prod]\naws_access_key_id = AKCRED\naws_secret_access_key = s2 ; a comment\naws_session_token = t\n';
+  const both = '[prod]\naws_access_key_id = AKCRED\naws_secret_access_key = s2\naws_session_token = t\n';
   const { keys, profile } = open(
     'prod',
     '[profile prod]\naws_access_key_id = AKCONF\naws_secret_access_key = s1\nregion = jp-west-1\nendpoint_url = https://s3.example.com\n',
@@ -36,17 +40,57 @@ test('its keys are in either file, and those in credentials win', async () => {
   expect(keys.id).toBe('profile prod');
 });
 
-test.each(['[profile __proto__]', '[__proto__]', '  [profile __proto__] # odd'])(
-  'a profile that no tool can use leaves the others usable: %s',
-  async (header) => {
-    const keysOf = (id: string) => `aws_access_key_id = ${id}\naws_secret_access_key = s\n`;
-    const text = `${header}\n${keysOf('AKODD')}[profile prod]\n${keysOf('AKPROD')}`;
-    expect(await open('prod', text).keys.current()).toMatchObject({ accessKeyId: 'AKPROD' });
-    await expect(open('__proto__', text).keys.current()).rejects.toThrow('there is no profile "__proto__"');
-    const inCredentials = `[prod]\n${keysOf('AKCRED')}${header}\n${keysOf('AKODD')}`;
-    expect(await open('prod', '', inCredentials).keys.current()).toMatchObject({ accessKeyId: 'AKCRED' });
-  },
-);
+test.each<readonly [string, string, string, object]>([
+  ['a profile with any name', '[profile __proto__]\naws_access_key_id=AK\naws_secret_access_key=s\n', '__proto__', {}],
+  ['a name in quotation marks', '[profile "a b"]\naws_access_key_id=AK\naws_secret_access_key=s\n', 'a b', {}],
+  ['the default profile', '[default]\naws_access_key_id=AK\naws_secret_access_key=s\n', 'default', {}],
+  ['names in capitals, and colons', '[profile p]\nAWS_ACCESS_KEY_ID: AK\naws_secret_access_key : s\n', 'p', {}],
+  ['a byte order mark', '\uFEFF[profile p]\r\naws_access_key_id = AK\r\naws_secret_access_key = s\r\n', 'p', {}],
+  [
+    'comments, and signs of comments in values',
+    '# a\n[profile p]\n  ; b\naws_access_key_id = AK\naws_secret_access_key = s ; #x\n# c\n',
+    'p',
+    { secretAccessKey: 's ; #x' },
+  ],
+  [
+    'a value that goes on in an indented line',
+    '[profile p]\naws_access_key_id = AK\naws_secret_access_key = s\n\n  t\n',
+    'p',
+    { secretAccessKey: 's\n\nt' },
+  ],
+  [
+    'the older name of the token, which wins',
+    '[profile p]\naws_access_key_id=AK\naws_secret_access_key=s\naws_session_token=new\naws_security_token=old\n',
+    'p',
+    { sessionToken: 'old' },
+  ],
+  ['an empty token', '[profile p]\naws_access_key_id=AK\naws_secret_access_key=s\naws_session_token=\n', 'p', {}],
+])('its keys are read with %s', async (_what, text, name, more) => {
+  const { keys } = open(name, text);
+  expect(await keys.current()).toStrictEqual({ accessKeyId: 'AK', secretAccessKey: 's', ...more });
+});
+
+test.each([
+  ['a section twice', '[profile p]\n[profile q]\n[profile p]\n', 'line 3 begins the section "profile p" a second time'],
+  ['a setting twice', '[profile p]\nregion = a\nRegion = b\n', 'line 3 sets "region" a second time'],
+  ['a line without a value', '[profile p]\nMARKER\n', 'line 2 is neither a section nor a setting with its value'],
+  ['a setting first', 'region = MARKER\n[profile p]\n', 'line 1 stands before the first section'],
+])('a file with %s is refused whole, with the line', async (_what, text, problem) => {
+  await expect(open('p', text).keys.current()).rejects.toThrow(`cannot be used: ${problem}`);
+  await expect(open('p', '', text).keys.current()).rejects.not.toThrow('MARKER');
+});
+
+/** Each origin of keys wins over those behind it. The last is the only one that is not there. */
+test.each<readonly [string, string, string]>([
+  ['keys of `credentials` over a program', '[p]\naws_access_key_id=AK\naws_secret_access_key=s\n', 'AK'],
+  ['a program over keys of `config`', '', 'credential_process of "p" cannot be started'],
+])('%s', async (_what, inCredentials, outcome) => {
+  const text = `[profile p]\ncredential_process = /nowhere/keys\n${keyLines}`;
+  const found = await open('p', text, inCredentials)
+    .keys.current()
+    .then(({ accessKeyId }) => accessKeyId, String);
+  expect(found).toContain(outcome);
+});
 
 test('its program is run, without a shell', async () => {
   const printed = JSON.stringify({ Version: 1, AccessKeyId: 'AKPROG', SecretAccessKey: 'a $HOME b' });
@@ -95,35 +139,70 @@ test.each(['my_role_arn = r', 'role_arn_note = r', 'other_sso_region = r'])(
 
 const keyLines = 'aws_access_key_id = AK\naws_secret_access_key = MARKER\n';
 test.each([
-  ['role_arn', `role_arn = arn:aws:iam::1:role/r\nsource_profile = other\n${keyLines}`],
-  ['SSO', 'sso_session = s\nsso_account_id = 1\n'],
-  ['web identity', 'web_identity_token_file = /token\n'],
-])('one with %s is refused, with the command that gets its keys', async (_what, lines) => {
+  ['role that asks for a code', 'role_arn = arn:aws:iam::1:role/r\nsource_profile = p\nmfa_serial = m\n'],
+  ['login in a browser', 'login_session = arn:aws:iam::1:user/u\n'],
+])('one with a %s is refused, with the command that gets its keys', async (_what, lines) => {
   const { keys } = open('prod', `[profile prod]\n${lines}`);
   await expect(keys.current()).rejects.toThrow(/aws configure export-credentials --format process/);
 });
 
+const role = 'role_arn = arn:aws:iam::1:role/r\n';
 test.each([
-  ['is not there', '[profile other]\n', /there is no profile "prod"/],
-  ['is that of a member of Object', '[profile other]\n', /there is no profile/],
-  ['has no keys', '[profile prod]\nregion = jp-east-1\n', /has no keys and no credential_process/],
-  ['has half of them', '[profile prod]\naws_access_key_id = AK\n', /has no keys/],
-  ['has the other half', '[profile prod]\naws_secret_access_key = s\n', /has no keys/],
-  ['has a program with an odd quotation mark', '[profile prod]\ncredential_process = "a b\n', /quotation mark/],
+  ['is not there', '[profile other]\n', 'there is no profile "prod"'],
+  ['is a member of Object', '[profile other]\n', 'there is no profile "constructor"'],
+  ['is not marked as a profile', `[prod]\n${keyLines}`, 'there is no profile "prod"'],
+  ['has no keys', '[profile prod]\nregion = jp-east-1\n', 'has no keys and no credential_process'],
+  ['has half of them', '[profile prod]\naws_access_key_id = AK\n', 'has no aws_secret_access_key'],
+  ['has the other half', '[profile prod]\naws_secret_access_key = MARKER\n', 'has no aws_access_key_id'],
+  ['has an empty ID', '[profile prod]\naws_access_key_id =\naws_secret_access_key = MARKER\n', 'no aws_access_key_id'],
+  [
+    'has an ID in two lines',
+    '[profile prod]\naws_access_key_id = A\n K\naws_secret_access_key = MARKER\n',
+    'in a header',
+  ],
+  ['has an odd quotation mark', '[profile prod]\ncredential_process = "a b\n', 'quotation mark without its pair'],
+  ['ends with a backslash', '[profile prod]\ncredential_process = a \\\n', 'ends with a backslash'],
+  ['has an empty program', '[profile prod]\ncredential_process =\n', 'credential_process of "prod" is empty'],
+  ['has a role alone', `[profile prod]\n${role}`, 'needs either source_profile or credential_source'],
+  [
+    'has a role with two sources',
+    `[profile prod]\n${role}source_profile = prod\ncredential_source = Environment\n`,
+    'needs either source_profile or credential_source',
+  ],
+  ['has a role whose source is missing', `[profile prod]\n${role}source_profile = x\n`, 'there is no profile "x"'],
+  [
+    'has a role whose source has no keys',
+    `[profile prod]\n${role}source_profile = x\n[profile x]\n`,
+    '"x" has no keys',
+  ],
+  ['is its own source without keys', `[profile prod]\n${role}source_profile = prod\n`, 'is its own source_profile'],
+  [
+    'is its own source by another',
+    `[profile prod]\n${role}source_profile = x\n[profile x]\n${role}source_profile = prod\n`,
+    'is its own source_profile',
+  ],
+  [
+    'has an unknown source',
+    `[profile prod]\n${role}credential_source = Moon\n`,
+    'credential_source of the profile "prod"',
+  ],
+  ['has a token without a role', '[profile prod]\nweb_identity_token_file = /t\n', 'has no role_arn'],
+  ['has a role of SSO alone', '[profile prod]\nsso_role_name = r\n', 'has no sso_region'],
+  [
+    'names a session that is missing',
+    '[profile prod]\nsso_session = s\nsso_account_id = 1\nsso_role_name = r\n',
+    'there is no section [sso-session "s"]',
+  ],
+  [
+    'contradicts its session',
+    '[profile prod]\nsso_session = s\nsso_account_id = 1\nsso_region = a\n[sso-session s]\nsso_region = b\n',
+    'sso_region of the profile "prod" is not that of its sso-session',
+  ],
 ])('one that %s is refused', async (what, text, reason) => {
   const { keys } = open(what.includes('Object') ? 'constructor' : 'prod', text);
-  await expect(keys.current()).rejects.toThrow(reason);
-});
-
-test.each([
-  ['a b  c', ['a', 'b', 'c']],
-  ['"/a b/c" --x "y z"', ['/a b/c', '--x', 'y z']],
-  ['a\\b "" $HOME ;', ['a\\b', '', '$HOME', ';']],
-  ['a"b c"d', ['ab cd']],
-  ['', []],
-  ['"a', undefined],
-])('the words of %j', (text, words) => {
-  expect(splitCommand(text)).toEqual(words);
+  const error: unknown = await keys.current().catch((problem: unknown) => problem);
+  expect(String(error)).toContain(reason);
+  expect(String(error)).not.toContain('MARKER');
 });
 
 test('the files are where the usual variables say, or in the home folder', () => {
@@ -132,6 +211,8 @@ test('the files are where the usual variables say, or in the home folder', () =>
     credentials: join('/home/a', '.aws/credentials'),
   });
   expect(filesOfProfiles({ HOME: '/home/a', AWS_CONFIG_FILE: '~/c' }).config).toBe(join('/home/a', 'c'));
+  const env = { DIR: '/d', AWS_CONFIG_FILE: '$DIR/c', AWS_SHARED_CREDENTIALS_FILE: `$${'{DIR}'}/$NONE/c` };
+  expect(filesOfProfiles(env)).toEqual({ config: '/d/c', credentials: '/d/$NONE/c' });
 });
 
 describe('region and endpoint of a profile', () => {
@@ -158,6 +239,39 @@ describe('region and endpoint of a profile', () => {
       region: 'jp-east-2',
       endpoints: { storage: 'https://ours.example.com' },
     });
+  });
+
+  const services = (name: string) =>
+    `services = ${name}\n[services mine]\ns3 =\n  endpoint_url = https://services.example.com\nec2 =\n  endpoint_url = https://ec2.example.com\n`;
+  test.each<readonly [string, string, Record<string, string>, string | undefined]>([
+    ['of the profile', both, {}, 'https://s3.example.com'],
+    [
+      'in a section for services, before that of the profile',
+      both + services('mine'),
+      {},
+      'https://services.example.com',
+    ],
+    [
+      'of the environment, before those',
+      both + services('mine'),
+      { AWS_ENDPOINT_URL: 'https://env.example.com' },
+      'https://env.example.com',
+    ],
+    [
+      'of the environment for S3, before all others',
+      both + services('other'),
+      { AWS_ENDPOINT_URL: 'https://env.example.com', AWS_ENDPOINT_URL_S3: 'https://env-s3.example.com' },
+      'https://env-s3.example.com',
+    ],
+    ['which is to be ignored', `${both}ignore_configured_endpoint_urls = true\n`, {}, undefined],
+    ['which the environment ignores', both, { AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'True' }, undefined],
+    ['nowhere', 'region = jp-west-1\n', {}, undefined],
+  ])('the endpoint is the one %s', async (_where, lines, variables, storage) => {
+    expect(await cloudOf(lines, variables)).toMatchObject({ endpoints: { storage } });
+  });
+
+  test('a section for services that is not there is a refusal', async () => {
+    await expect(cloudOf(both + services('other'))).rejects.toThrow('there is no section [services "other"]');
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { NewChange } from '../../src/changes/change.js';
+import type { Change, NewChange } from '../../src/changes/change.js';
 import type { Process } from '../../src/changes/processes.js';
 import type { SystemClock } from '../../src/changes/store-clock.js';
 import { say, words } from '../../src/util/safe-text.js';
@@ -54,4 +54,16 @@ export const wallClock = (now: () => Date): SystemClock => ({
   boot: undefined,
   uptimeMs: () => 0,
   wallMs: () => now().getTime(),
+});
+
+/** A change as a store has it, which was sent at a time in milliseconds. */
+export const changeAt = (time: number, changes: Partial<Change> = {}): Change => ({
+  ...newChange(),
+  state: 'accepted',
+  madeAt: time,
+  expiresAt: time,
+  begunAt: time,
+  isExpired: false,
+  ageMs: 0,
+  ...changes,
 });

@@ -1,18 +1,10 @@
-import { parseCommandLine } from '../../src/config/command-line.js';
 import { loadConfig } from '../../src/config/load-config.js';
-import { addedSettings } from '../../src/config/own-operations.js';
 import type { OwnOperations } from '../../src/operations/load-operations.js';
 
-/** The configuration of some variables, options and files. */
-export const load = (
-  env: Record<string, string>,
-  args: string[] = [],
-  files: Record<string, string> = {},
-  own?: OwnOperations,
-) =>
+/** The configuration of some variables and files. */
+export const load = (env: Record<string, string>, files: Record<string, string> = {}, own?: OwnOperations) =>
   loadConfig({
     env,
-    commandLine: parseCommandLine(args, {}, own === undefined ? [] : addedSettings(own)),
     ...(own !== undefined && { ownOperations: own }),
     readFile: (path) => {
       const text = files[path];

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cleanEnv, serverPath } from './server-process.js';
+import { cleanEnv, commandOf, serverPath } from './server-process.js';
 
 /** `cloudops-mcp http` as users run it, on ports that were free. */
 export interface HttpProcess {
@@ -16,13 +16,14 @@ export interface HttpProcess {
   stop(): Promise<number | null>;
 }
 
+/** @param words as in `commandOf` */
 export async function startHttpProcess(
-  args: readonly string[] = [],
+  words: readonly string[] = [],
   { env = {}, nodeArgs = [] }: { env?: Record<string, string>; nodeArgs?: readonly string[] } = {},
 ): Promise<HttpProcess> {
-  const own = ['http', '--port', '0', '--http-metrics-port', '0', ...args];
-  const child = spawn(process.execPath, [...nodeArgs, serverPath, ...own], {
-    env: cleanEnv(env),
+  const { args, variables } = commandOf(['CLOUDOPS_HTTP_METRICS_PORT=0', ...words]);
+  const child = spawn(process.execPath, [...nodeArgs, serverPath, 'http', '--port', '0', ...args], {
+    env: cleanEnv({ ...env, ...variables }),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   let stderr = '';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
-import { cleanEnv, serverPath } from './server-process.js';
+import { cleanEnv, commandOf, serverPath } from './server-process.js';
 
 /** A command that ran on a terminal of its own, and the lines that stood on the screen. */
 export interface Shown {
@@ -20,16 +20,17 @@ const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
  * @param typed what a person types once the screen shows a text, in order
  */
 export function onTerminal(
-  args: readonly string[],
+  words: readonly string[],
   columns: number,
   {
     env = {},
     typed = [],
   }: { env?: Record<string, string>; typed?: readonly (readonly [after: string, text: string])[] } = {},
 ): Promise<Shown> {
+  const { args, variables } = commandOf(words);
   const command = [process.execPath, serverPath, ...args].map(quoted).join(' ');
   const child = spawn('script', ['-qefc', `stty cols ${columns} rows 50; ${command}`, '/dev/null'], {
-    env: cleanEnv({ TERM: 'xterm-256color', ...env }),
+    env: cleanEnv({ TERM: 'xterm-256color', ...env, ...variables }),
   });
   const left = [...typed];
   let raw = '';

@@ -1,5 +1,5 @@
-import { validate } from '../../src/calls/validate.js';
 import { Refusal } from '../../src/calls/refusal.js';
+import { validate } from '../../src/calls/validate.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 
 /** `adminCluster.nodePools.0.name` set to a value in a copy of some arguments. Only what lies on the path is copied. */

@@ -25,6 +25,16 @@ export const cleanEnv = (extra: Record<string, string> = {}): Record<string, str
 const stateFolder = mkdtempSync(join(tmpdir(), 'cloudops-state-'));
 process.on('exit', () => rmSync(stateFolder, { recursive: true, force: true }));
 
+/** The words of a command, as in a shell: `CLOUDOPS_CONFIRM=off` sets a variable, and all others are arguments. */
+export function commandOf(words: readonly string[]): { args: string[]; variables: Record<string, string> } {
+  const isVariable = (word: string) => /^CLOUDOPS_[A-Z_]+=/.test(word);
+  const variables = words.filter(isVariable).map((word) => {
+    const [name = ''] = word.split('=', 1);
+    return [name, word.slice(name.length + 1)] as const;
+  });
+  return { args: words.filter((word) => !isVariable(word)), variables: Object.fromEntries(variables) };
+}
+
 export interface Run {
   readonly code: number | null;
   readonly stdout: string;
@@ -33,13 +43,14 @@ export interface Run {
   readonly endedAfterMs: number;
 }
 
-/** Runs the server with text on stdin, waits until `until` appears on stdout, ends stdin, and waits for the process. */
+/** Runs the server with words as in `commandOf` and with text on stdin, waits until `until` appears on stdout, ends stdin, and waits for the process. */
 export function runServer(
-  args: readonly string[],
+  words: readonly string[],
   { env = {}, stdin = '', until = /^/ }: { env?: Record<string, string>; stdin?: string; until?: RegExp } = {},
 ): Promise<Run> {
+  const { args, variables } = commandOf(words);
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [serverPath, ...args], { env: cleanEnv(env) });
+    const child = spawn(process.execPath, [serverPath, ...args], { env: cleanEnv({ ...env, ...variables }) });
     let stdout = '';
     let stderr = '';
     let ended = Date.now();

@@ -4,7 +4,7 @@ import type { State } from '../../src/changes/change.js';
 import type { Elicitor, FormResponse } from '../../src/changes/elicitor.js';
 import { operations } from '../../src/tools/index.js';
 import { type Ended, memoryStore, never, type TestCallerOptions, testCaller } from './caller.js';
-import { newChange } from './changes.js';
+import { changeAt } from './changes.js';
 import { startServer } from './http-server.js';
 
 /** A call in circumstances that the sandbox does not bring about by itself. */
@@ -76,18 +76,12 @@ export interface Situation {
 
 /** The store of a server that sent the same change a minute before. */
 function storeWith(earlier: NonNullable<Situation['earlier']>) {
-  const begunAt = now.getTime() - 60_000;
   const isOfAnother = earlier === 'of another';
-  const change = {
-    ...newChange({ caller: isOfAnother ? 'bob' : 'alice' }),
+  const change = changeAt(now.getTime() - 60_000, {
+    caller: isOfAnother ? 'bob' : 'alice',
     state: isOfAnother ? 'accepted' : earlier,
-    madeAt: begunAt,
-    expiresAt: begunAt,
-    begunAt,
-    isExpired: false,
-    ageMs: 60_000,
     ending: earlier === 'begun' ? undefined : { requestIds: { 'x-amz-request-id': 'r-0' } },
-  } as const;
+  });
   return { ...memoryStore(() => now), duplicateOf: async () => change };
 }
 

@@ -194,7 +194,6 @@ test.each([
       'calls/remedies.ts',
       'calls/send-change.ts',
       'calls/validate.ts',
-      'cli/check-settings.ts',
       'cli/draft-operations.ts',
       'cli/help.ts',
       'cli/operations-command.ts',

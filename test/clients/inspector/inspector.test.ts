@@ -27,9 +27,9 @@ let inspector: Inspector;
 let http: HttpProcess;
 let hiding: Awaited<ReturnType<typeof hideElicitation>>;
 beforeAll(async () => {
-  http = await startHttpProcess(['--sandbox', '--confirm', 'human']);
+  http = await startHttpProcess(['--sandbox', 'CLOUDOPS_CONFIRM=human']);
   hiding = await hideElicitation(http.url);
-  const { cloudops } = configuration.parse(JSON.parse(await clientConfig('--sandbox-seed', 'picture'))).mcpServers;
+  const { cloudops } = configuration.parse(JSON.parse(await clientConfig('CLOUDOPS_SANDBOX_SEED=picture'))).mcpServers;
   inspector = await startInspector({
     cloudops,
     'cloudops over HTTP': { type: 'streamable-http', url: http.url.href },

@@ -43,7 +43,7 @@ const settings = (changes: Record<string, string> = {}) => ({
   CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
   CLOUDOPS_SECRET_ACCESS_KEY: 'test/secret+key',
   CLOUDOPS_REGION: 'us-east-1',
-  CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+  CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
   CLOUDOPS_CONFIRM: 'off',
   ...changes,
 });
@@ -132,8 +132,8 @@ test('a plan is made without a request, and carried out with its ID', async () =
   const planned = await call('tables_create_table', table('Planned'), planning);
   expect(planned).toMatchObject({ outcome: 'planned' });
   expect(arrived).toEqual([]);
-  const { planId } = z.object({ planId: z.string() }).parse(planned);
-  const done = await call('tables_create_table', { ...table('Planned'), planId }, planning);
+  const { changeId } = z.object({ changeId: z.string() }).parse(planned);
+  const done = await call('confirm_change', { changeId, thing: 'Planned' }, planning);
   expect(done).toMatchObject({ isError: false, outcome: 'accepted' });
   expect(arrived).toEqual(['CreateTable']);
   planning.child.kill();

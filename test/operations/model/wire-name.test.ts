@@ -67,8 +67,8 @@ test.each([
   ['of the account', { account: 'String' }, ['account_']],
   [
     'of a control argument',
-    { Older: member('String', { httpQuery: 'replaces' }), planId: 'String' },
-    ['Older', 'planId_'],
+    { Older: member('String', { httpQuery: 'replaces' }), planOnly: 'String' },
+    ['Older', 'planOnly_'],
   ],
 ])('a name %s is not used', (_what, members, names) => {
   expect(namesWith('restXml', members)).toEqual(names);

@@ -1,0 +1,73 @@
+import { type SafeText, say, words } from '../util/safe-text.js';
+
+/** Reads the INI files that AWS tools share, as Python's `configparser` reads them for botocore. */
+
+/** The options of a section, by their names in lower case. An option inside another one has both names: `s3.endpoint_url`. */
+export type Options = ReadonlyMap<string, string>;
+
+type IniFile =
+  | { readonly kind: 'sections'; readonly sections: ReadonlyMap<string, Options> }
+  /** `problem` is a sentence that begins with the line's number. Like AWS tools, this server then uses nothing of the file. */
+  | { readonly kind: 'unreadable'; readonly problem: SafeText };
+
+/** Parses a file. Comments fill whole lines. A line that is indented more than its option's line continues the option's value. */
+export function parseIni(text: string): IniFile {
+  const sections = new Map<string, Map<string, string[]>>();
+  let section: Map<string, string[]> | undefined;
+  /** The lines of the value that may go on, and the indentation of its first line. */
+  let value: string[] | undefined;
+  let indentation = 0;
+
+  /** Reads the first line of a section or of an option. Returns the problem of a line that is neither. */
+  const begin = (line: string): SafeText | undefined => {
+    const header = /^\[(.+)\]/.exec(line)?.[1];
+    if (header !== undefined) {
+      if (sections.has(header)) return say`begins the section ${header} a second time`;
+      section = new Map();
+      sections.set(header, section);
+      value = undefined;
+      return undefined;
+    }
+    if (section === undefined) return words('stands before the first section');
+    const [, name = '', first = ''] = /^(.*?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
+    if (name === '') return words('is neither a section nor a setting with its value');
+    if (section.has(name.toLowerCase())) return say`sets ${name.toLowerCase()} a second time`;
+    value = [first];
+    section.set(name.toLowerCase(), value);
+    return undefined;
+  };
+
+  for (const [index, line] of text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .entries()) {
+    const depth = line.search(/\S/);
+    const isComment = /^\s*[#;]/.test(line);
+    if (isComment || (depth === -1 && value === undefined)) continue;
+    if (value !== undefined && (depth === -1 || depth > indentation)) {
+      value.push(line.trim());
+      continue;
+    }
+    indentation = depth;
+    const problem = begin(line.trim());
+    if (problem !== undefined) return { kind: 'unreadable', problem: say`line ${index + 1} ${problem}` };
+  }
+  return { kind: 'sections', sections: new Map([...sections].map(([name, options]) => [name, flatten(options)])) };
+}
+
+/** Joins the lines of values. A value that begins on a second line holds options of its own, such as `endpoint_url` in `s3`. */
+function flatten(options: ReadonlyMap<string, readonly string[]>): Options {
+  const flat = new Map<string, string>();
+  for (const [name, lines] of options) {
+    const text = lines.join('\n').trimEnd();
+    if (!text.startsWith('\n')) {
+      flat.set(name, text);
+      continue;
+    }
+    for (const line of lines) {
+      const [, inner, value] = /^(.*?)\s*=\s*(.*)$/.exec(line) ?? [];
+      if (inner !== undefined && value !== undefined) flat.set(`${name}.${inner}`, value);
+    }
+  }
+  return flat;
+}

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { say } from '../../src/util/safe-text.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+
+/** A change that names a read sends the agent there, and not to the console. */
+
+let server: CapturingServer;
+let status = 200;
+beforeAll(async () => {
+  server = await startServer((_request, response) =>
+    response.writeHead(status).end('{"instance":{"instanceId":"wiki","state":"RESTORING"}}'),
+  );
+});
+afterAll(() => server.close());
+
+const getInstance: Operation = {
+  ...(listParts as Operation),
+  name: 'devops_get_instance',
+  api: 'GetInstance',
+  service: restoreInstance.service,
+  input: () => z.strictObject({ InstanceId: z.string() }),
+  summarize: () => say`There it is.`,
+};
+const follow = {
+  read: 'GetInstance',
+  arguments: { InstanceId: 'input.instanceId' },
+  done: { 'Instance.State': 'RUNNING' },
+};
+const restore: Operation = { ...(restoreInstance as Operation), follow };
+const args = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
+
+/** The failure or the structure of what a call is told. */
+const toldBy = (told: object) => Object('failure' in told ? told.failure : Object(told).structured);
+
+async function nextOf(operation: Operation, answered: number, tools?: readonly string[]) {
+  status = answered;
+  const { call, close } = testCaller(server.origin, {
+    operations: [restore, namesake, getInstance],
+    policy: { readOnly: false, tools, extensions: ['s3'] },
+  });
+  const told = await call(operation, { ...args, allowRepeat: true }, { signal: never });
+  await close();
+  return toldBy(told).next;
+}
+
+/** A read of another service, whose API has the same name for it. */
+const namesake: Operation = { ...getInstance, name: 'other_get_instance', service: 'storage' };
+
+const namesRead =
+  /devops_get_instance with InstanceId "wiki".*Instance\.State is "RUNNING".*"Not found" proves nothing for ten minutes/s;
+
+test.each([
+  ['accepted', 200, 'GetInstance', /Tell the user the outcome/],
+  ['accepted', 200, 'devops_get_instance', /Tell the user the outcome/],
+  ['unknown', 500, 'GetInstance', /^Do not repeat it\. .*Only if it is still not there after that/],
+])('the next step after an %s change (status %i) is the read %s', async (_outcome, answered, read, more) => {
+  const step = await nextOf({ ...restore, follow: { ...follow, read } }, answered);
+  expect(step).toMatchObject({ who: 'agent', action: 'call' });
+  expect(String(step.text)).toMatch(namesRead);
+  expect(String(step.text)).toMatch(more);
+});
+
+describe.each([
+  ['accepted', 200],
+  ['unknown', 500],
+])('after a restart, an %s change', (_outcome, answered) => {
+  /** Carries out a plan, and asks for its state in a server that has only the journal. */
+  async function stepAfterRestart(operation: Operation, again: (planId: string) => object) {
+    status = answered;
+    const options = { operations: [restore, getInstance], confirm: 'plan', store: memoryStore() } as const;
+    const before = testCaller(server.origin, options);
+    const { planId } = toldBy(await before.call(operation, args, { signal: never }));
+    await before.call(operation, { ...args, planId }, { signal: never });
+    await before.close();
+    const after = testCaller(server.origin, options);
+    const sent = server.requests.length;
+    const told = toldBy(await after.call(operation, { ...args, ...again(planId) }, { signal: never }));
+    expect(server.requests).toHaveLength(sent);
+    await after.close();
+    return told;
+  }
+
+  test('points to the read if it is asked for by its planId', async () => {
+    const { next, sentAt } = await stepAfterRestart(restore, (planId) => ({ planId }));
+    expect(next).toMatchObject({ who: 'agent', action: 'call' });
+    expect(String(next.text)).toMatch(namesRead);
+    if (answered === 200) expect(sentAt).toEqual(expect.any(String));
+    else
+      expect(String(next.text)).toMatch(
+        /^Do not repeat it\. It was sent at 2.*Only if it is still not there after that/s,
+      );
+  });
+
+  test('points to the console if the read needs the answer, which is not kept', async () => {
+    const withAnswer = { ...restore, follow: { ...follow, arguments: { InstanceId: 'answer.instance.instanceId' } } };
+    const { next } = await stepAfterRestart(withAnswer, (planId) => ({ planId }));
+    expect(next).toMatchObject({ who: 'user', action: 'check' });
+    expect(String(next.text)).toContain('console');
+  });
+});
+
+test('the refusal of a repetition points to the read if the outcome is unknown', async () => {
+  status = 500;
+  const { call, close } = testCaller(server.origin, { operations: [restore, getInstance] });
+  await call(restore, args, { signal: never });
+  const { code, next } = toldBy(await call(restore, args, { signal: never }));
+  await close();
+  expect([code, next.action]).toEqual(['Repeated', 'call']);
+  expect(String(next.text)).toMatch(namesRead);
+});
+
+test.each<readonly [string, Operation, readonly string[] | undefined]>([
+  ['may not use the read', restore, ['restore_instance']],
+  [
+    'has a read whose argument is not known',
+    { ...restore, follow: { ...follow, arguments: { A: 'input.none' } } },
+    undefined,
+  ],
+])('a caller that %s is sent to the console', async (_what, operation, tools) => {
+  for (const answered of [200, 500]) {
+    const step = await nextOf(operation, answered, tools);
+    expect(step).toMatchObject({ who: 'user', action: 'check' });
+    expect(String(step.text)).toContain('console');
+  }
+});
+
+describe('an alteration, whose thing may have had its last state before', () => {
+  const alter: Operation = { ...restore, effect: 'alter' };
+
+  test('is finished when the state is there again', async () => {
+    const { text } = await nextOf(alter, 200);
+    expect(String(text)).toContain('It is finished when Instance.State is again "RUNNING" in its answer.');
+  });
+
+  test('is known by the values that it was to set, and not by a state, if its outcome is unknown', async () => {
+    const { text } = await nextOf(alter, 500);
+    expect(String(text)).toMatch(
+      /Call devops_get_instance with InstanceId "wiki" to see .*\. Compare its answer with the values that the change was to set: a state that was there before proves nothing\. Only if they still differ after ten minutes and /s,
+    );
+    expect(String(text)).not.toContain('Instance.State');
+  });
+});
