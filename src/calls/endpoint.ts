@@ -12,7 +12,9 @@ import { type Endpoint, encodeRequest, type WireRequest } from '../transport/req
 import { regionInHost } from '../util/region.js';
 import { defined, own, quoted, say } from '../util/safe-text.js';
 import { Refusal } from './refusal.js';
-import type { RegionSource } from './resolved-call.js';
+
+/** Where the region of a call comes from. */
+export type RegionSource = 'given' | 'configured' | 'default';
 
 /** Stands in for keys that are not completely configured. */
 interface MissingKeys {

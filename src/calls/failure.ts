@@ -1,5 +1,5 @@
 import type { Operation } from '../tools/define-operation.js';
-import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
+import { callAgainFirst, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { OperationFault } from '../tools/operation-fault.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
@@ -144,13 +144,20 @@ const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(re
 const mayFollowSuccess: readonly number[] = [302, 303, 408, 444, 460, 499];
 
 /** The failure if an answer with a successful status cannot be read as an answer of the API. */
-export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
+export const unreadableAnswer = (
+  call: FailedCall,
+  problem: SafeText,
+  exchange: Exchange,
+  isTooLarge = false,
+): Failure =>
   failureOf(call, {
     mayHaveHappened: true,
     problem: say`the answer cannot be read, because ${problem}`,
-    code: 'UnreadableAnswer',
+    code: isTooLarge ? 'ResponseTooLarge' : 'UnreadableAnswer',
     ...exchange,
-    next: operatorMust('check that the endpoint (CLOUDOPS_…_URL) is the right API and not a proxy or a sign-in page'),
+    next: isTooLarge
+      ? httpFailureRemedies.ResponseTooLarge
+      : operatorMust('check that the endpoint (CLOUDOPS_…_URL) is the right API and not a proxy or a sign-in page'),
   });
 
 /** The failure if every entry of a change failed. */
@@ -210,21 +217,6 @@ export const serverFault = (call: FailedCall, error: unknown): Failure =>
     problem: mistakeText(error),
     code: 'InternalError',
     next: stepAfterMistake(error),
-  });
-
-/** The failure of a read whose pages do not end or contradict each other. */
-export const inconsistentPages = (call: FailedCall, problem: SafeText, { requestIds, attempts }: Exchange): Failure =>
-  failureOf(call, {
-    mayHaveHappened: false,
-    problem: say`the pages of the answer do not fit together, because ${problem}`,
-    code: 'InconsistentPages',
-    requestIds,
-    attempts,
-    next: next(
-      'agent',
-      'call',
-      say`${callAgainFirst} once. If it happens again, ${forAgent('tell the user: ')}the support of the cloud needs the request IDs.`,
-    ),
   });
 
 /** The failure of a read for which other reads have left no memory. */

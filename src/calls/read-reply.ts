@@ -2,6 +2,7 @@ import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
 import type { AnsweredReply, FinalReply } from '../transport/signed-client.js';
+import { readTime } from '../util/read-values.js';
 import { defined, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   apparentError,
@@ -31,6 +32,8 @@ export type Answer =
       readonly problem: SafeText;
       /** True if the request may not have been carried out, because the answer may come from a proxy or hold an unreadable error. */
       readonly mayHaveFailed: boolean;
+      /** True if the answer is larger than this server reads. */
+      readonly isTooLarge?: boolean;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -68,7 +71,8 @@ async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Excha
     case 'unusable': {
       // An HTML page comes from a proxy, so the request may not have reached the API. Any other body may hold an error of the operation.
       const mayHaveFailed = body.kind === 'html' || mayAnswerWithErrors(operation);
-      return { kind: 'unusable', exchange, problem: content.problem, mayHaveFailed };
+      const isTooLarge = body.kind === 'malformed' && body.isTooLarge;
+      return { kind: 'unusable', exchange, problem: content.problem, mayHaveFailed, isTooLarge };
     }
     case 'empty':
       return { ...usable, record: {}, warnings: [], missingFields: [] };
@@ -138,8 +142,8 @@ export const mayAnswerWithErrors = ({ errorOf, failures }: Operation): boolean =
   errorOf !== undefined || failures !== undefined;
 
 function isoDate(httpDate = ''): string | undefined {
-  const time = Date.parse(httpDate);
-  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+  const time = readTime(httpDate);
+  return time === undefined ? undefined : new Date(time).toISOString();
 }
 
 /** Returns the difference if a body does not have the format that an operation expects. For `text`, only an HTML page is different. */

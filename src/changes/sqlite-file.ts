@@ -105,13 +105,6 @@ export function openFileAt(path: string): OpenFile {
   return { inode: inodeOf(path), folderDevice: statSync(dirname(path)).dev };
 }
 
-/** Compares the file at a path with the one that is open: writes to a deleted or replaced file would be seen by nobody. */
-export function placeOf(path: string, open: OpenFile): 'same' | 'deleted' | 'replaced' {
-  const inode = inodeOf(path);
-  if (inode === '') return 'deleted';
-  return inode === open.inode ? 'same' : 'replaced';
-}
-
 /**
  * Writes a copy of a deleted database to a temporary file beside its place, and returns a function that puts the copy there.
  * @param copy writes the copy to a path

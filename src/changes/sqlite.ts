@@ -17,15 +17,7 @@ import {
   type Work,
 } from './sql.js';
 import { faultOf, isBusy, loadSqlite, type Sqlite, type SqliteDatabase } from './sqlite-driver.js';
-import {
-  copyBeside,
-  inodeOf,
-  type OpenFile,
-  openFileAt,
-  placeOf,
-  prepareFile,
-  requireWritableFolder,
-} from './sqlite-file.js';
+import { copyBeside, inodeOf, type OpenFile, openFileAt, prepareFile, requireWritableFolder } from './sqlite-file.js';
 import { type ClockReading, readClock, type SystemClock } from './store-clock.js';
 
 export interface SqliteOptions {
@@ -126,17 +118,19 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
     }
     connection ??= await open(path, createsTables);
     const { file } = connection;
-    const place = file === undefined ? 'same' : placeOf(path, file);
-    if (file === undefined || place === 'same') return connection;
-    if (createsTables) {
-      if (place === 'deleted') await restore(connection, file);
-      // Not opened before that is clear, because SQLite would write the log of the open file to the other one.
-      if (connection.store().moved !== inodeOf(path))
-        throw new JournalFault('replaced', words('another file was put in its place while this server ran'));
-    }
+    if (file === undefined || inodeOf(path) === file.inode) return connection;
+    if (createsTables) await requireCopy(connection, file);
     connection.db.close();
     connection = undefined;
     return ready(creates);
+  };
+
+  /** Puts a copy of a file in its place if it was deleted. @throws JournalFault if another file is in its place */
+  const requireCopy = async (gone: Connection, file: OpenFile): Promise<void> => {
+    if (inodeOf(path) === '') await restore(gone, file);
+    // The other file is not opened before this is clear, because SQLite would write the log of the gone file to it.
+    if (gone.store().moved !== inodeOf(path))
+      throw new JournalFault('replaced', words('another file was put in its place while this server ran'));
   };
 
   /** Puts a copy of a deleted file in its place. All processes that have the file open agree on its last write and on the copy by `moved`. */

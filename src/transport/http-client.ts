@@ -2,10 +2,10 @@ import { lookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { gunzipSync } from 'node:zlib';
 import { Agent, buildConnector, type Dispatcher, errors, Pool, ProxyAgent } from 'undici';
 import type { HttpMethod } from '../tools/define-operation.js';
 import { createTurns } from '../util/turns.js';
+import { decompress } from './decompress.js';
 import { loopbackName, type Proxies, proxyFor } from './proxies.js';
 import { skippingInterim } from './skip-interim.js';
 
@@ -278,20 +278,17 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
 /** The number of bytes that are decoded in one turn of the event loop. */
 const pieceBytes = 512 * 1024;
 
-/** Unzips the body of a complete response if needed, and decodes it as UTF-8 piece by piece, so that other calls can run between the pieces. */
+/** Decompresses the body of a complete response if needed, and decodes it as UTF-8 piece by piece, so that other calls can run between the pieces. */
 async function decodeResponse(
   { head, chunks }: Exchange,
   { bodyBytes }: ExchangeLimits,
   byteLimit: ByteLimit | undefined,
 ): Promise<HttpResponse> {
   if (head === undefined) throw new Error('the response has no final status');
-  let bytes = Buffer.concat(chunks);
-  // Requests do not ask for compression, but some services compress anyway.
-  if (head.headers['content-encoding'] === 'gzip' && bytes.length > 0) {
-    bytes = gunzipSync(bytes, { maxOutputLength: bodyBytes });
-    // The unzipped bytes count in addition to the compressed bytes, which stay in memory.
-    if (byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
-  }
+  const compressed = Buffer.concat(chunks);
+  const bytes = decompress(compressed, head.headers, bodyBytes);
+  // The decompressed bytes count in addition to the compressed bytes, which stay in memory.
+  if (bytes !== compressed && byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
 
   // The decoder joins a character whose bytes are in two pieces.
   const decoder = new StringDecoder('utf8');
@@ -318,7 +315,7 @@ function exchangeFailure(code: string, error: unknown): FailureCode {
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'ResponseTimeout';
   if (code === 'UND_ERR_BODY_TIMEOUT') return 'BodyTimeout';
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return 'BodyIncomplete';
-  if (error instanceof errors.HTTPParserError || code === 'UND_ERR_HEADERS_OVERFLOW' || code.startsWith('Z_'))
+  if (error instanceof errors.HTTPParserError || code === 'UND_ERR_HEADERS_OVERFLOW' || /^(?:Z_|ERR__)/.test(code))
     return 'MalformedResponse';
   return 'ConnectionLost';
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type Sandbox, seededEmptyUpload, seededUpload, startSandbox } from '../../sandbox/sandbox.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { resolveEndpoint, wireRequest } from '../../src/calls/endpoint.js';
-import { Refusal } from '../../src/consent/refusal.js';
+import { Refusal } from '../../src/calls/refusal.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { listMultipartUploads } from '../../src/tools/list-multipart-uploads.js';

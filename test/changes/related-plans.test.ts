@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { FoundPlan, KeptPlan } from '../../src/consent/plans.js';
 import { relatedPlans, relatedText, subjectOf, withOtherPlans } from '../../src/changes/open-changes.js';
+import type { FoundPlan, KeptPlan } from '../../src/consent/plans.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

@@ -93,3 +93,17 @@ test.each(['/var/lib/export=1', 'superuser=1.jsonl', 'C:/journal', './c://journa
     expect(storePlace(path)).toMatchObject({ path, problem: undefined });
   },
 );
+
+test.each([
+  '\u0024{HOME}/journal.db',
+  '$HOME/journal.db',
+  '%APPDATA%\\journal.db',
+  '/x/\u0024{workspaceFolder}/y',
+  '\u0024{env:HOME}/x',
+])('%s has a placeholder that nothing replaces', (path) => {
+  expect(storePlace(path).problem?.text).toMatch(/placeholder/);
+});
+
+test.each(['~/journal.db', '/var/100%/journal.db', 'C:\\Users\\a$\\journal.db'])('%s has none', (path) => {
+  expect(storePlace(path)).toMatchObject({ path, problem: undefined });
+});

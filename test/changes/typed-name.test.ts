@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext } from '../../src/calls/context.js';
 import type { Elicitor } from '../../src/changes/elicitor.js';
 import type { ConsentMode } from '../../src/changes/required-consent.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
 import { isTyped, nameToType } from '../../src/changes/typed-name.js';
+import { createConsentTokens } from '../../src/consent/tokens.js';
 import { consentForm } from '../../src/mcp/elicitation.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
-import type { Change, Operation } from '../../src/tools/define-operation.js';
+import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
@@ -21,7 +21,7 @@ interface Given {
   readonly effect?: Operation['effect'];
   readonly input?: object;
   /** In place of the real ones, of which the object is the last. */
-  readonly change?: Pick<Change, 'identifies'>;
+  readonly change?: Pick<ChangeTexts, 'identifies'>;
 }
 
 function nameFor({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { httpFailureRemedies, knownCodes, type RemedyFacts, remedyFor } from '../../src/calls/remedies.js';
 import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/calls/refusal.js';
+import { httpFailureRemedies, knownCodes, type RemedyFacts, remedyFor } from '../../src/calls/remedies.js';
 import { operations } from '../../src/tools/index.js';
 import { operatorMust } from '../../src/tools/next.js';
 import { distinct, type SafeText, say, textFor } from '../../src/util/safe-text.js';
