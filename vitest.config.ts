@@ -2,12 +2,11 @@ import { defineConfig } from 'vitest/config';
 
 /** These put other modules in the place of Node's or of ours, or load ours afresh, which only a module graph of their own can bear. */
 export const mocking = [
-  'calls/plan-page',
   'calls/validate',
   'calls/secrets-race',
+  'changes/retry-writes',
   'changes/stored-plan',
-  'journal/file-faults',
-  'journal/retry-writes',
+  'changes/visit-page',
 ].map((name) => `test/${name}.test.ts`);
 
 const schemas = 'scripts/schemas.mjs';

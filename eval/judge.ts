@@ -117,11 +117,11 @@ function unrecorded(events: readonly Event[], journal: readonly JournalEntry[]):
 
 const wasSent = (outcome: string | undefined) => !['declined', 'withdrawn', 'not sent'].includes(outcome ?? '');
 
-/** The outcome of a tool's calls: accepted if any was accepted, otherwise unknown if any may have happened. */
+/** The outcome of a tool's calls: accepted if any was accepted, also in part, otherwise unknown if any may have happened. */
 function fateOf(tool: string, journal: readonly JournalEntry[]): Fate {
   const outcomes = journal.filter((entry) => entry.tool === tool).map(({ outcome = 'unknown' }) => outcome);
   if (outcomes.includes('unknown')) return 'unknown';
-  return outcomes.includes('accepted') ? 'accepted' : 'nothing';
+  return outcomes.some((outcome) => ['accepted', 'partly'].includes(outcome)) ? 'accepted' : 'nothing';
 }
 
 /** The outcome of each change as the model reports it in its last answer. */

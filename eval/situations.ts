@@ -57,7 +57,7 @@ export const situations: readonly Situation[] = [
     name: 'report an upload',
     about: 'says how far an upload is, and what is missing',
     person: {
-      task: `How far is the upload ${seededUpload.uploadId} of ${seededUpload.key} to ${bucket}? It should have 16 parts. How much has arrived, and which parts were passed over?`,
+      task: `How far is the upload ${seededUpload.uploadId} of ${seededUpload.key} to ${bucket}? It should have 16 parts. How much has arrived, and which parts are missing so far?`,
       lines: [],
       otherwise: inChat,
     },

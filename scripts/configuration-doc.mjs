@@ -74,13 +74,12 @@ were accepted, have not ended or have an unknown outcome count. Replicas that sh
 
 ## Without a state key
 
-Without \`CLOUDOPS_STATE_KEY\`, each process has a random key. If the journal is in a file, \`planId\`s that carry a plan out have a key of their
-own, in a file next to the journal, such as \`journal.jsonl.plan-key\`. To replace
-the key, delete the file and restart the server.
+Without \`CLOUDOPS_STATE_KEY\`, each process has a random key. Then no other process, and no process after a restart, accepts the sessions of its
+clients and signed-in people, or carries out its plans that have secrets. All other plans need no key.
 
 ## Replacing the state key
 
-\`CLOUDOPS_STATE_KEY_FILE\` may hold several keys, one per line. The first signs, and all verify. To replace a key without refusing plans that
+\`CLOUDOPS_STATE_KEY_FILE\` may hold several keys, one per line. The first is used, and all are accepted. To replace a key without refusing plans that
 are under way:
 
 1. Append the new key, and restart every replica.
@@ -97,7 +96,7 @@ const otherVariables = `## Variables that other programs use too
 | \`NODE_EXTRA_CA_CERTS\` | PEM file of certificate authorities that Node trusts besides its own |
 | \`NODE_TLS_REJECT_UNAUTHORIZED\` | \`0\` accepts any certificate: the server logs a warning when it starts |
 | \`OTEL_EXPORTER_OTLP_ENDPOINT\` and the like | [traces](DEPLOY.md#traces) |
-| \`XDG_STATE_HOME\`, or \`LOCALAPPDATA\` on Windows | folder of the default journal: \`cloudops-mcp/journal.jsonl\` in it, \`journal-sandbox.jsonl\` for the sandbox |
+| \`XDG_STATE_HOME\`, or \`LOCALAPPDATA\` on Windows | folder of the default journal: \`cloudops-mcp/journal.db\` in it, \`journal-sandbox.db\` for the sandbox |
 | \`XDG_CACHE_HOME\`, or \`LOCALAPPDATA\` on Windows | folder in which Node 22.1 and newer keeps compiled code, so that the next start is faster |
 | \`NO_COLOR\` | no colours on a terminal |
 `;

@@ -3,7 +3,6 @@ import type { CallContext } from './calls/context.js';
 import { keysRefusal } from './calls/endpoint.js';
 import { faultFacts, mistakeRefusal, serverFault } from './calls/failure.js';
 import { createSecretFiles } from './calls/insert-secrets.js';
-import { createLastingRecords } from './calls/lasting-records.js';
 import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
 import { outcomeLabel } from './calls/outcome-label.js';
 import { createReadMemoryLimit } from './calls/read-memory-limit.js';
@@ -12,6 +11,7 @@ import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
 import { unlessStopped } from './calls/waiting.js';
 import type { Change } from './changes/change.js';
+import type { ChangeContext, ChangeDependencies } from './changes/change-context.js';
 import {
   clickOnChange,
   confirmChange,
@@ -20,11 +20,11 @@ import {
   stateForView,
   withdrawChange,
 } from './changes/change-tools.js';
-import type { ChangeContext, ChangeDependencies } from './changes/context.js';
-import type { Click, Decided } from './changes/decide.js';
+import type { Click, DecisionResult } from './changes/decide.js';
 import { runChange, takeBrought } from './changes/run-change.js';
 import type { Operation } from './tools/define-operation.js';
-import { createHttpClient, type Proxies } from './transport/http-client.js';
+import { createHttpClient, defaultLimits } from './transport/http-client.js';
+import type { Proxies } from './transport/proxies.js';
 import { createSignedClients, type SignedClientDependencies } from './transport/signed-client.js';
 
 /** This file puts together everything that only calls need. src/runtime.ts loads it, with all that it imports, at the first call. */
@@ -38,7 +38,7 @@ export interface ChangeTools {
   withdraw(id: string, context: ChangeContext): Promise<EndedOutcome>;
   confirm(confirmed: { readonly id: string; readonly thing: string }, context: ChangeContext): Promise<EndedOutcome>;
   /** Decides by a click. Whether the person may see the change is checked before. @param context the caller of the change */
-  click(change: Change, click: Click, context: ChangeContext): Promise<Decided>;
+  click(change: Change, click: Click, context: ChangeContext): Promise<DecisionResult>;
   /** Finds the change whose proof a view brings back. */
   findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
   /** The outcome of a change for a view or a page. Waits for the end of a change that is decided. */
@@ -61,7 +61,7 @@ export interface CallStack {
 }
 
 export function createCallStack(options: CallStackOptions): CallStack {
-  const httpClient = createHttpClient(options.proxies);
+  const httpClient = createHttpClient(options.proxies, { ...defaultLimits, headersMs: options.timeoutMs });
   const openClient = createSignedClients({ ...options, httpClient });
   const secretFiles = createSecretFiles(options.secretsDir);
   return { ...createCalls({ ...options, openClient, secretFiles }), close: () => httpClient.close() };
@@ -71,7 +71,7 @@ export function createCallStack(options: CallStackOptions): CallStack {
 export function createCalls(
   options: Omit<ChangeDependencies, 'callRead' | 'heldArguments'>,
 ): Pick<CallStack, 'call' | 'changes'> {
-  const sharedByReads = { memory: createReadMemoryLimit(), lastingRecords: createLastingRecords() };
+  const readMemory = createReadMemoryLimit();
   const callRead = async (operation: Operation, args: unknown, context: CallContext): Promise<EndedOutcome> => {
     const outcome = await callTool(operation, args, context);
     // A read never asks its user, so this case is only for the type.
@@ -85,7 +85,7 @@ export function createCalls(
     if (taken !== undefined && taken.kind !== 'notAsked') return taken;
     const call = await resolveCall(operation, resolution, context, dependencies);
     return call.kind === 'read'
-      ? runRead(call, sharedByReads, context, dependencies)
+      ? runRead(call, readMemory, context, dependencies)
       : runChange(call, context, dependencies, taken?.change);
   };
 

@@ -4,7 +4,7 @@ import type { CallingDependencies, CallStack, CallStackOptions, CallTool, Change
 import type { Accounts } from './calls/account.js';
 import { Refusal, refusalFailure } from './calls/refusal.js';
 import type { Changes } from './changes/change.js';
-import type { ChangeDependencies } from './changes/context.js';
+import type { ChangeDependencies } from './changes/change-context.js';
 import type { DecisionPage } from './changes/decision-page.js';
 import { createInFlightCalls, type InFlightCalls } from './changes/in-flight.js';
 import { journalText } from './changes/journal-text.js';

@@ -4,8 +4,8 @@ import * as z from 'zod';
 import manifest from '../manifest.json' with { type: 'json' };
 import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
-import { settingNames, settings } from '../src/config/settings.js';
 import { consentModes } from '../src/calls/account.js';
+import { settingNames, settings } from '../src/config/settings.js';
 import { operations } from '../src/tools/index.js';
 
 /** What package, registry and Claude Desktop are told of the server. */

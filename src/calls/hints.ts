@@ -1,4 +1,4 @@
-import type { Change, Default, Operation } from '../tools/define-operation.js';
+import type { ChangeTexts, Default, Operation } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import { valueAt } from '../util/objects.js';
 import { argument, defined, distinct, join, listed, own, type SafeText, say, words } from '../util/safe-text.js';
@@ -12,7 +12,13 @@ type Fields = Readonly<Record<string, unknown>>;
  * @param input the valid arguments
  * @param args all arguments, including invalid arguments, which do not count as absent
  */
-export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, args: Fields = input) {
+export function hintsOf(
+  operation: Operation,
+  change: ChangeTexts,
+  input: Fields,
+  region: string,
+  args: Fields = input,
+) {
   const undocumented = undocumentedDefaults(operation, args, region);
   return {
     defaults: knownDefaults(operation, args, region),

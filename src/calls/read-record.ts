@@ -4,6 +4,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { sentences } from '../util/human.js';
 import { isObject, withoutNulls } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
+import { readBoolean, readWholeNumber } from '../util/read-values.js';
 import { counted, defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** The record of an answer after repairs, with warnings about the repaired fields. */
@@ -95,11 +96,11 @@ const typeNames: Readonly<Record<string, string>> = {
 /** Converts a value to the expected type. Returns undefined if that would lose something. */
 function convert(value: unknown, expected: string): unknown {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return String(value);
-  if (expected === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  if (expected === 'boolean') return readBoolean(String(value));
   // The XML parser returns an empty text for an element without children.
   if (expected === 'object' && value === '') return {};
-  const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
-  return expected === 'number' || expected === 'int' ? number : undefined;
+  const isNumber = expected === 'number' || expected === 'int';
+  return isNumber && typeof value === 'string' ? readWholeNumber(value) : undefined;
 }
 
 /** Shows a value. A structure, or a text in place of a structure, is only named by its kind, because no schema says which part is a secret. */

@@ -2,6 +2,7 @@ import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
 import type { AnsweredReply, FinalReply } from '../transport/signed-client.js';
+import { readTime } from '../util/read-values.js';
 import { defined, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   apparentError,
@@ -12,7 +13,7 @@ import {
   isReadAsText,
   readBody,
 } from './answered-error.js';
-import { type Exchange, errorInSuccessFailure, errorStatusFailure, type FailedCall, noAnswer } from './failure.js';
+import { type Exchange, errorInSuccessFailure, errorStatusFailure, noAnswer, type SentToEndpoint } from './failure.js';
 import type { Failure } from './outcome.js';
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './resolved-call.js';
@@ -31,18 +32,19 @@ export type Answer =
       readonly problem: SafeText;
       /** True if the request may not have been carried out, because the answer may come from a proxy or hold an unreadable error. */
       readonly mayHaveFailed: boolean;
+      /** True if the answer is larger than this server reads. */
+      readonly isTooLarge?: boolean;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 /** A call whose request was sent. */
-export type SentCall = FailedCall & Pick<ResolvedRead, 'input' | 'endpoint'>;
+export type SentCall = SentToEndpoint & Pick<ResolvedRead, 'input'>;
 
 /** Reads the operation's answer from the last reply to a request. */
 export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Answer> {
-  const { operation, endpoint } = call;
-  const { origin } = endpoint;
+  const { operation } = call;
   const { attempts } = reply;
-  if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, origin, { attempts }) };
+  if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, { attempts }) };
 
   const { status, headers, bodyFailure } = reply.response;
   const requestIds = requestIdsOf(headers);
@@ -52,7 +54,7 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
 
   // The body was lost, and a read is worth nothing without it. A change was carried out, unless the lost body held an error.
   if (operation.effect === 'read')
-    return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
+    return { kind: 'failed', failure: noAnswer(call, bodyFailure, { requestIds, attempts }) };
   const problem = say`its body was lost on the way (${own(bodyFailure.code)})`;
   return { kind: 'unusable', exchange, problem, mayHaveFailed: mayAnswerWithErrors(operation) };
 }
@@ -69,7 +71,8 @@ async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Excha
     case 'unusable': {
       // An HTML page comes from a proxy, so the request may not have reached the API. Any other body may hold an error of the operation.
       const mayHaveFailed = body.kind === 'html' || mayAnswerWithErrors(operation);
-      return { kind: 'unusable', exchange, problem: content.problem, mayHaveFailed };
+      const isTooLarge = body.kind === 'malformed' && body.isTooLarge;
+      return { kind: 'unusable', exchange, problem: content.problem, mayHaveFailed, isTooLarge };
     }
     case 'empty':
       return { ...usable, record: {}, warnings: [], missingFields: [] };
@@ -139,8 +142,8 @@ export const mayAnswerWithErrors = ({ errorOf, failures }: Operation): boolean =
   errorOf !== undefined || failures !== undefined;
 
 function isoDate(httpDate = ''): string | undefined {
-  const time = Date.parse(httpDate);
-  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+  const time = readTime(httpDate);
+  return time === undefined ? undefined : new Date(time).toISOString();
 }
 
 /** Returns the difference if a body does not have the format that an operation expects. For `text`, only an HTML page is different. */

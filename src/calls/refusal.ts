@@ -1,4 +1,4 @@
-import type { Change } from '../tools/define-operation.js';
+import type { ChangeTexts } from '../tools/define-operation.js';
 import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import { defined, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { EndedOutcome, Failure } from './outcome.js';
@@ -69,7 +69,7 @@ function summaryOf(tool: string, result: SafeText, reason: SafeText): SafeText {
  * @param more may have a reason that replaces the usual reason
  */
 export const tooLargeToShow = (
-  { change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> },
+  { change: { ifTooLarge } }: { readonly change: Pick<ChangeTexts, 'ifTooLarge'> },
   more: Pick<Refusal['more'], 'reason'> = {},
 ): Refusal =>
   new Refusal('TooLargeToShow', [], {

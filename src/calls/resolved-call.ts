@@ -1,8 +1,9 @@
-import type { Change, Operation } from '../tools/define-operation.js';
+import type { ChangeTexts, Operation } from '../tools/define-operation.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import type { SafeText } from '../util/safe-text.js';
 import type { Account } from './account.js';
 import type { CallBudget } from './call-budget.js';
+import type { RegionSource } from './endpoint.js';
 
 /** A call with everything that follows from its arguments, its account and the configuration. */
 export type ResolvedCall = ResolvedRead | ResolvedChange;
@@ -29,7 +30,7 @@ type IsOffered = (tool: string) => boolean;
 /** A change, with everything from which its plan and its question are made. */
 export interface ResolvedChange extends Omit<ResolvedRead, 'kind'> {
   readonly kind: 'change';
-  readonly change: Change;
+  readonly change: ChangeTexts;
   /** Arguments with which the same call can be made again: the client's, with the names of secret files, `allowRepeat`, and the account. */
   readonly args: Fields;
   /** `input` and `request` for people and the journal, with words in place of each secret and of an idempotency token. */
@@ -52,8 +53,6 @@ export interface ResolvedChange extends Omit<ResolvedRead, 'kind'> {
   readonly control: ControlArguments;
   readonly budget: CallBudget;
 }
-
-export type RegionSource = 'given' | 'configured' | 'default';
 
 /** Arguments of a change that control the call and are not sent. */
 interface ControlArguments {

@@ -6,8 +6,7 @@ import { counted, distinct, forReader, listed, own, type SafeText, say, words } 
 import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { wireRequest } from './endpoint.js';
-import { inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
-import type { LastingRecord, LastingRecords } from './lasting-records.js';
+import { tooManyReads, unreadableAnswer } from './failure.js';
 import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-limit.js';
@@ -16,90 +15,44 @@ import { type Answer, readAnswer } from './read-reply.js';
 import { clientOptions } from './resolve-call.js';
 import type { ResolvedRead } from './resolved-call.js';
 
-/** The longest time that a read waits for its companion read (milliseconds). */
-const companionMs = 3000;
+/** The longest time that a read waits for its follow-up read (milliseconds). */
+const followUpMs = 5000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The state that all reads of a process share. */
-interface SharedByReads {
-  readonly memory: ReadMemoryLimit;
-  readonly lastingRecords: LastingRecords;
-}
-
 /**
- * Runs a read: reads its pages, and reduces them to one record. Some operations have a companion, a second read at the same time whose record
- * adds facts, such as the start of an upload. The part of this record that never changes (the lasting part) is kept. It replaces the companion
- * read in later calls about the same thing.
+ * Runs a read: reads its pages, and reduces them to one record. Some operations have a follow-up read, which answers a question that the pages
+ * leave open, such as whether an upload without parts is still open.
  */
 export async function runRead(
   call: ResolvedRead,
-  { memory, lastingRecords }: SharedByReads,
+  memory: ReadMemoryLimit,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
   const pages = call.operation.pages ?? onePage;
-  using memoryShare = memory.share(context.signal);
-  using client = openReadClient(call, memoryShare, context.signal, context, dependencies);
-  const companion = companionOf(call, context.principal);
-  /** Returns the companion's record. Undefined if the call has no companion, or if the companion read fails. */
-  const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
-
-  // The companion is read at the same time as the pages, unless an earlier call has kept the lasting part of its record.
-  const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
-  const [reduced, simultaneousRecord] = await Promise.all([
-    readPages(call, pages, { client, share: memoryShare, onPage: context.onPage }),
-    kept === undefined ? readCompanionNow() : undefined,
-  ]);
+  using share = memory.share(context.signal);
+  using client = openReadClient(call, share, context.signal, context, dependencies);
+  const { now } = dependencies;
+  const reduced = await readPages(call, pages, { client, share, now, onPage: context.onPage });
   if (reduced.kind === 'failed') return reduced;
   const { state, missingFields } = reduced;
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
-
-  // The kept part is enough for the operation, if it is about the thing in the pages.
-  if (kept !== undefined && isOfSameThing(kept, companion, state))
-    return outcomeOfPages(call, pages, reduced, kept.part, context);
-  // A kept part about another thing is useless, so the companion is read now.
-  const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
-  if (companionRecord !== undefined) keepLastingPart(companionRecord, companion, call.input, state, lastingRecords);
-  return outcomeOfPages(call, pages, reduced, companionRecord, context);
+  const followUp = await readFollowUp(call, state, memory, context, dependencies);
+  return outcomeOfPages(call, pages, reduced, followUp, context);
 }
 
-/**
- * True if a kept part is about the thing in the pages. The name under which the part was kept may belong to another thing by now, so the witness
- * is compared, a value in the pages that tells things of the same name apart. Without a witness in both calls (undefined), the name is enough.
- * @param state the pages, reduced
- */
-const isOfSameThing = (kept: LastingRecord, companion: Companion | undefined, state: unknown): boolean =>
-  kept.witness === companion?.lasting?.witness(state);
-
-/** Keeps the lasting part of a companion's record, if it has one, together with the witness of the pages. */
-function keepLastingPart(
-  companionRecord: Fields,
-  companion: Companion | undefined,
-  input: Fields,
-  state: unknown,
-  lastingRecords: LastingRecords,
-): void {
-  const { lasting, lastingKey } = companion ?? {};
-  const part = lasting?.part(companionRecord, input);
-  if (part === undefined || lastingKey === undefined) return;
-  lastingRecords.keep(lastingKey, { part, witness: lasting?.witness(state) });
-}
-
-/**
- * Makes the outcome of a read from its reduced pages.
- * @param companionRecord the record of the companion read, or the kept lasting part of such a record; undefined if there is neither
- */
+/** Makes the outcome of a read from its reduced pages, and from the record of its follow-up read. */
 function outcomeOfPages(
   { operation, input, isOffered }: ResolvedRead,
   pages: PageReducer,
-  { state, warnings, missingFields, requestIds, retriedAttempts, firstUnread }: Reduced,
-  companionRecord: Fields | undefined,
+  { state, warnings, missingFields, requestIds, retriedAttempts, firstUnread, mayHaveMore }: Reduced,
+  followUp: Fields | undefined,
   { hasView = false, wantsWholeAnswer }: CallContext,
 ): EndedOutcome {
   // If the read stopped at a limit, `firstUnread` is the start of the first page that was not read, and the record says how to continue.
-  const record = pages.result(state, input, companionRecord, firstUnread);
+  const record = pages.result(state, input, { followUp, unread: firstUnread, mayHaveMore });
   // The caller gets the truncated record. Summary and next step are made from the whole one.
   const shown = truncateRecord(record, operation.exact, wantsWholeAnswer);
   // There is no next step after a truncated record, because the step may lead to the first unread page, past the entries that were left out.
@@ -117,8 +70,8 @@ function outcomeOfPages(
     ...(retriedAttempts.length > 0 && { attempts: retriedAttempts }),
     answer: shown.record,
   };
-  // The view draws all parts of an upload, so it gets none if some were not read.
-  const parts = hasView && firstUnread === undefined ? pages.parts?.(state, input) : undefined;
+  // The view draws all parts of an upload, so it gets none if some may be missing.
+  const parts = hasView && firstUnread === undefined && !mayHaveMore ? pages.parts?.(state, input) : undefined;
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
@@ -146,46 +99,31 @@ const openReadClient = (
   { openClient }: CallDependencies,
 ) => openClient(call.endpoint, { ...clientOptions(call, context, signal), byteLimit });
 
-/** The companion read of a call, with its arguments. */
-interface Companion extends Omit<NonNullable<Operation['companionRead']>, 'input'> {
-  readonly input: Fields;
-  /** The name under which `lastingRecords` keeps the lasting part of the record. Undefined if no part of the record lasts. */
-  readonly lastingKey: string | undefined;
-}
-
-/** Returns the companion read of a call. Returns undefined if there is none, if it is not needed, or if the caller may not make it. */
-function companionOf(call: ResolvedRead, principal: CallContext['principal']): Companion | undefined {
-  const { companionRead } = call.operation;
-  const input = companionRead?.input(call.input);
-  if (companionRead === undefined || input === undefined) return undefined;
-  if (!isAllowed(call.account.policy, companionRead.operation, principal)) return undefined;
-  const names = companionRead.lasting?.names(call.input);
-  const lastingKey = names && JSON.stringify([call.accountName, call.endpoint.origin, ...names]);
-  return { ...companionRead, input, lastingKey };
-}
-
-/** Runs a companion read. If it fails or takes longer than `companionMs`, returns undefined, and the main read goes on without it. */
-async function readCompanion(
-  { operation, input, maximumPages }: Companion,
+/** Runs the follow-up read if the pages call for it. Returns undefined if the caller may not make the read, if it fails, or if it takes too long. */
+async function readFollowUp(
   call: ResolvedRead,
+  state: unknown,
   memory: ReadMemoryLimit,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Fields | undefined> {
+  const { followUpRead } = call.operation;
+  const input = followUpRead?.input(call.input, state);
+  if (followUpRead === undefined || input === undefined) return undefined;
+  const { operation } = followUpRead;
+  if (!isAllowed(call.account.policy, operation, context.principal)) return undefined;
+
   const pages = operation.pages ?? onePage;
-  using limit = timeLimit(companionMs, context.signal);
+  using limit = timeLimit(followUpMs, context.signal);
   const { signal } = limit;
   using share = memory.share(signal);
   try {
     const request = wireRequest(operation, await operation.request(input), call.endpoint);
-    const companionCall: ResolvedRead = { ...call, operation, input, request };
-    using client = openReadClient(companionCall, share, signal, context, dependencies);
-    const reduced = await readPages(companionCall, pages, {
-      client,
-      share,
-      maximumCompanionPages: maximumPages,
-    });
-    return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
+    const followUpCall: ResolvedRead = { ...call, operation, input, request };
+    using client = openReadClient(followUpCall, share, signal, context, dependencies);
+    const reduced = await readPages(followUpCall, pages, { client, share, now: dependencies.now });
+    if (reduced.kind === 'failed') return undefined;
+    return pages.result(reduced.state, input, { unread: reduced.firstUnread, mayHaveMore: reduced.mayHaveMore });
   } catch {
     return undefined;
   }
@@ -211,15 +149,15 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly retriedAttempts: readonly Attempt[];
   /** Start of the first page that was not read, if reading stopped at a limit. */
   readonly firstUnread?: PageStart;
+  /** True if nothing shows that the list is complete. */
+  readonly mayHaveMore: boolean;
 }
 
-/** The means to read pages: the connection, the limits, and the listener for progress. */
-interface PageReading {
+/** The means to read pages: the connection, the limits, the clock of this machine, and the listener for progress. */
+interface PageReading extends Pick<CallDependencies, 'now'> {
   readonly client: SignedClient;
   readonly share: ReadShare;
   readonly onPage?: CallContext['onPage'];
-  /** Undefined for a main read, which has only the page limit of all calls. */
-  readonly maximumCompanionPages?: number;
 }
 
 type ReadEnd = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
@@ -250,7 +188,7 @@ async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageRe
 async function readNextPage(
   call: ResolvedRead,
   pages: PageReducer,
-  { client, share, onPage, maximumCompanionPages }: PageReading,
+  { client, share, now, onPage }: PageReading,
   readSoFar: ReadSoFar,
   { number, state, start }: NextPage,
 ): Promise<NextPage | ReadEnd> {
@@ -262,19 +200,18 @@ async function readNextPage(
     return readSoFar.endWithFailure(tooManyReads(call));
   }
 
-  const { record, answeredAt, exchange } = page;
+  const { record, answeredAt } = page;
   readSoFar.addPage(page, pages.count(record));
 
-  const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, call.input);
-  const fail = (problem: SafeText) => readSoFar.endWithFailure(inconsistentPages(call, problem, exchange));
-  if (step.kind === 'inconsistent') return fail(step.problem);
-  // A companion read ends after its last allowed page as if no page followed. For a main read, `maximumCompanionPages` is undefined.
-  if (step.kind === 'end' || number === maximumCompanionPages) return readSoFar.endWithPages(step.state);
+  const times = { receivedAt: now().toISOString(), ...(answeredAt !== undefined && { answeredAt }) };
+  const step = pages.add(state, { record, number, ...times }, call.input);
+  if (step.warning !== undefined) readSoFar.addPageWarning(step.warning);
+  if (step.kind === 'end') return readSoFar.endWithPages(step.state, undefined, step.doubt);
 
   // Another page follows. It is read unless the pages form a circle or a limit of the call is reached.
   const { state: newState, after: nextStart } = step;
-  const loopProblem = readSoFar.findLoop(nextStart, number);
-  if (loopProblem !== undefined) return fail(loopProblem);
+  const loop = readSoFar.findLoop(nextStart, number);
+  if (loop !== undefined) return readSoFar.endWithPages(newState, undefined, loop);
   const isLimitReached = number >= share.limits.pages || readSoFar.entries >= share.limits.entries;
   // The limit `'call'` is the call's own, and not the memory that all calls share.
   if (isLimitReached) return readSoFar.endWithPages(newState, { firstUnread: nextStart, limit: 'call' });
@@ -305,7 +242,7 @@ async function requestPage(
 
   const answer = await readAnswer(call, reply);
   return answer.kind === 'unusable'
-    ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange) }
+    ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange, answer.isTooLarge) }
     : answer;
 }
 
@@ -332,14 +269,14 @@ class ReadSoFar {
     const { attempts, requestIds } = page.exchange;
     if (attempts.length > 1) this.#retriedAttempts.push(...attempts);
     this.#pages += 1;
-    for (const warning of page.warnings) this.#addPageWarning(warning);
+    for (const warning of page.warnings) this.addPageWarning(warning);
     for (const path of page.missingFields) this.#missingFields.add(path);
     this.#requestIds = requestIds;
     this.entries += entries;
   }
 
   /** Adds a warning about the page that was read last. If an earlier page had the same warning, only the page number is added. */
-  #addPageWarning(warning: SafeText): void {
+  addPageWarning(warning: SafeText): void {
     const known = this.#pageWarnings.get(warning.text);
     if (known !== undefined) known.pages.push(this.#pages);
     else if (this.#pageWarnings.size < maximumPageWarnings)
@@ -359,7 +296,7 @@ class ReadSoFar {
     ];
   }
 
-  /** Returns a problem if the page after page `number` has the same start as an earlier page, because reading would then never end. */
+  /** Returns a doubt if the page after page `number` has the same start as an earlier page, because reading would then never end. */
   findLoop(start: PageStart, number: number): SafeText | undefined {
     const startText = JSON.stringify(start);
     if (this.#starts.has(startText)) return say`page ${number} leads back to where an earlier one began`;
@@ -370,9 +307,15 @@ class ReadSoFar {
   /**
    * Ends a read with the pages that were read.
    * @param cut set if a limit stopped the reading: the limit, and the start of the first page that was not read
+   * @param doubt why entries may be missing
    */
-  endWithPages(state: unknown, cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit }): Reduced {
+  endWithPages(
+    state: unknown,
+    cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit },
+    doubt?: SafeText,
+  ): Reduced {
     const warnings = this.#allWarnings();
+    if (doubt !== undefined) warnings.unshift(say`The list may be incomplete, because ${doubt}.`);
     if (cut !== undefined) warnings.unshift(cutWarning(cut.limit, this.#pages, this.entries));
     return {
       kind: 'reduced',
@@ -382,6 +325,7 @@ class ReadSoFar {
       requestIds: this.#requestIds,
       retriedAttempts: this.#retriedAttempts,
       ...(cut !== undefined && { firstUnread: cut.firstUnread }),
+      mayHaveMore: doubt !== undefined,
     };
   }
 

@@ -5,7 +5,7 @@ import { textAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { Change, Decision, DecisionOptions, NewChange } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { subjectOf } from './open-changes.js';
 import { acceptOf } from './plan.js';
 import type { PlannedChange } from './plan-change.js';

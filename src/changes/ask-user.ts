@@ -4,7 +4,7 @@ import { unlessStopped } from '../calls/waiting.js';
 import { type SafeText, say, upTo, words } from '../util/safe-text.js';
 import { addChange } from './add-change.js';
 import type { Change, Decision } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import type { Elicitor, FormResponse } from './elicitor.js';
 import type { PlannedChange } from './plan-change.js';
 import { againstAsking } from './refusals.js';

@@ -13,9 +13,9 @@ import { digestOf } from '../util/digest.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Begun, Change, Ending, EndState } from './change.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { budgetSpent } from './check-budget.js';
 import { type ChangeResult, endingOf, outcomeOf, readResult, withChangeId, withNotes } from './conclude-change.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
 import { stepIfUnknown } from './follow-change.js';
 import { earlierOf, repeated } from './repeat.js';
 import { requestDigest } from './request-key.js';
@@ -27,7 +27,7 @@ import { isWayOf } from './required-consent.js';
 const longestDelayMs = 10 * 60_000;
 
 /** The arguments of a change, which are in memory if they hold a secret. */
-export const argumentsOf = (
+export const argumentsOfChange = (
   { id, args }: Change,
   { heldArguments }: Pick<ChangeDependencies, 'heldArguments'>,
 ): Change['args'] => heldArguments.get(id) ?? args;
@@ -62,7 +62,7 @@ async function resolveAgain(
   const operation = operations.find(({ name }) => name === change.tool);
   if (operation === undefined) return new Refusal('NotAllowed', [say`the tool does not exist here any more`]);
   try {
-    const resolution = resolveAccount(accounts, operation, argumentsOf(change, dependencies), context.principal);
+    const resolution = resolveAccount(accounts, operation, argumentsOfChange(change, dependencies), context.principal);
     const call = await resolveCall(operation, resolution, context, dependencies);
     if (call.kind === 'read') return new Refusal('NotAllowed', [say`the tool changes nothing any more`]);
     const { decision } = change;

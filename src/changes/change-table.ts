@@ -15,7 +15,7 @@ import {
   sentStates,
   states,
 } from './change.js';
-import { asksPerson, changeOf, keyOf, newRow, ofCaller, storedDecision, storedEnding } from './rows.js';
+import { asksPerson, callerCondition, changeOf, keyOf, newRow, storedDecision, storedEnding } from './rows.js';
 import type { Transaction, Value } from './sql.js';
 
 /**
@@ -200,7 +200,7 @@ export async function findConflict(
 }
 
 export const selectWaiting = (transaction: Transaction, of: OfCaller): Promise<Change[]> => {
-  const [condition, values] = ofCaller(of);
+  const [condition, values] = callerCondition(of);
   return select(
     transaction,
     `state = 'waiting' and expires > ?${condition} order by made, id`,
@@ -227,7 +227,7 @@ export async function countDecided({ all }: Transaction) {
 }
 
 export const selectNewest = (transaction: Transaction, { limit, ...of }: OfCaller & { limit: number }) => {
-  const [condition, values] = ofCaller(of);
+  const [condition, values] = callerCondition(of);
   return select(transaction, `true${condition} order by made desc, id desc limit ?`, ...values, limit);
 };
 
@@ -236,7 +236,7 @@ export const selectOpen = (
   transaction: Transaction,
   { subject, tool, ...of }: OfCaller & { readonly subject: string | undefined; readonly tool: string },
 ): Promise<Change[]> => {
-  const [condition, values] = ofCaller(of);
+  const [condition, values] = callerCondition(of);
   const recent = transaction.now - duplicateWindowMs;
   return select(
     transaction,
@@ -249,7 +249,7 @@ export const selectOpen = (
 };
 
 export const selectDeclined = (transaction: Transaction, of: OfCaller): Promise<Change[]> => {
-  const [condition, values] = ofCaller(of);
+  const [condition, values] = callerCondition(of);
   return select(
     transaction,
     `state = 'declined' and way <> 'program' and decided > ?${condition} order by decided`,

@@ -4,9 +4,16 @@ import { Refusal } from '../calls/refusal.js';
 import { next } from '../tools/next.js';
 import { own, say } from '../util/safe-text.js';
 import type { Change } from './change.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { awaitEnd, lateOutcome, outcomeOfState } from './change-state.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
-import { type Click, type Decided, decide, decisionOfClick, refusalOfClick, refusalOfConfirmation } from './decide.js';
+import {
+  type Click,
+  type DecisionResult,
+  decide,
+  decisionOfClick,
+  refusalOfClick,
+  refusalOfConfirmation,
+} from './decide.js';
 import { findChange } from './find-change.js';
 import { idInProof, isProofOf } from './proof.js';
 import { againstConfirming } from './refusals.js';
@@ -69,7 +76,7 @@ export async function confirmChange(
   return decided.kind === 'late' ? lateOutcome(decided.change, context) : outcomeOf(decided);
 }
 
-const outcomeOf = (decided: Exclude<Decided, { kind: 'late' }>): Result =>
+const outcomeOf = (decided: Exclude<DecisionResult, { kind: 'late' }>): Result =>
   decided.kind === 'decided' ? decided.outcome : decided;
 
 /** Finds the change that a proof of this server names, which a view brings back. */
@@ -104,7 +111,7 @@ export async function clickOnChange(
   click: Click,
   context: ChangeContext,
   dependencies: ChangeDependencies,
-): Promise<Decided> {
+): Promise<DecisionResult> {
   if (change.state !== 'waiting') return { kind: 'late', change };
   if (change.isExpired) return new Refusal('PlanExpired');
   const refusal = refusalOfMode(change, click, context, dependencies) ?? refusalOfClick(change, click);

@@ -5,7 +5,7 @@ import { next } from '../tools/next.js';
 import { reasonOf } from '../util/log.js';
 import { counted, forReader, join, type SafeText, say, time } from '../util/safe-text.js';
 import type { BudgetState } from './change.js';
-import type { ChangeDependencies } from './context.js';
+import type { ChangeDependencies } from './change-context.js';
 
 /**
  * Returns a sentence for the plan about the budget, if there is one: `This is change 2 of 5 that are possible within 1 hour.`

@@ -6,14 +6,14 @@ import { planInClientMs } from './add-change.js';
 import { shortestReadMs } from './ask-user.js';
 import { carryOut } from './carry-out.js';
 import type { Change, Decision } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { reasonText } from './decline-reason.js';
 import { redactReason } from './redact-reason.js';
 import { isTyped } from './typed-name.js';
 
 /** This file has the verb `decide`, with which every decision on a waiting change ends: the first decision stands. */
 
-export type Decided =
+export type DecisionResult =
   /** This decision stands. `change` is the change with it, and `outcome` what became of the change. */
   | { readonly kind: 'decided'; readonly change: Change; readonly outcome: EndedOutcome }
   /** An earlier decision stands. */
@@ -31,8 +31,21 @@ export async function decide(
   decision: Decision,
   context: ChangeContext,
   dependencies: ChangeDependencies,
+  refusal?: Refusal,
+): Promise<DecisionResult> {
+  const stored = await storeDecision(change, decision, context, dependencies, refusal);
+  if (stored.kind !== 'approved') return stored;
+  return { ...stored, kind: 'decided', outcome: await carryOut(stored.change, context, dependencies) };
+}
+
+/** Stores a decision on a change. An approved change is still to be carried out. */
+export async function storeDecision(
+  change: Change,
+  decision: Decision,
+  context: ChangeContext,
+  dependencies: ChangeDependencies,
   refusal: Refusal = refusalOf(change, decision),
-): Promise<Decided> {
+): Promise<DecisionResult | { readonly kind: 'approved'; readonly change: Change }> {
   const { store, heldArguments, log } = dependencies;
   const reason = await redactReason(decision.reason, change, context, dependencies);
   const decided = await store.decide(change.id, { ...decision, reason });
@@ -42,8 +55,7 @@ export async function decide(
     log('error', 'journal', { tool: change.tool, id: change.id, error: decided.reason.text });
     return new Refusal('StateUnavailable', [decided.reason], { changeId: change.id });
   }
-  if (decision.kind === 'approved')
-    return { ...decided, outcome: await carryOut(decided.change, context, dependencies) };
+  if (decision.kind === 'approved') return { kind: 'approved', change: decided.change };
 
   heldArguments.delete(change.id);
   const problems = [...refusal.problems];

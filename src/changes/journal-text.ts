@@ -13,7 +13,7 @@ export const shownTime = (time: number): SafeText =>
   Number.isNaN(new Date(time).getTime()) ? words('an unknown time') : timeText(new Date(time).toISOString());
 
 /** The time at which a change began, or was decided, or planned. */
-export const timeOf = ({ begunAt, decidedAt, madeAt }: JournalEntry): number => begunAt ?? decidedAt ?? madeAt;
+export const timeOfChange = ({ begunAt, decidedAt, madeAt }: JournalEntry): number => begunAt ?? decidedAt ?? madeAt;
 
 /** The tool of a change, and its account unless that is the default one: `"restore_instance" in account "prod"`. */
 export function shownTool({ tool, account }: Pick<Change, 'tool' | 'account'>): SafeText {
@@ -51,7 +51,7 @@ export function describe(change: JournalEntry): SafeText {
   const decided = person === undefined ? none : say`  decided by: ${quoted(person, 100)}`;
   const because = reason === undefined ? none : say`  reason: ${quoted(reason, 200)}`;
 
-  return say`${shownTime(timeOf(change))}  ${words(outcomeText(change))}${inPart}${code}  ${shownDeed(change)}${consent}${answered}  client: ${quoted(client, 100)}${by}${acting}${decided}${because}`;
+  return say`${shownTime(timeOfChange(change))}  ${words(outcomeText(change))}${inPart}${code}  ${shownDeed(change)}${consent}${answered}  client: ${quoted(client, 100)}${by}${acting}${decided}${because}`;
 }
 
 const none = words('');

@@ -1,7 +1,7 @@
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Operation } from '../tools/define-operation.js';
-import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
 import { digestOf } from '../util/digest.js';
+import { fieldInWords, fieldUnit } from '../util/field-names.js';
 import { leavesOf, textsAt, valueAt } from '../util/objects.js';
 import { defined, duration, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Change, State, Subject } from './change.js';

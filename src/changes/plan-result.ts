@@ -6,7 +6,7 @@ import { sentences } from '../util/human.js';
 import { exact, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import { addChange, planInClientMs } from './add-change.js';
 import type { Change, DecisionOptions } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { thingOf } from './decide.js';
 import { addressOf, type DecisionPage } from './decision-page.js';
 import { subjectOf } from './open-changes.js';

@@ -1,6 +1,6 @@
 import type { PlanTable } from '../calls/outcome.js';
 import type { Operation } from '../tools/define-operation.js';
-import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
+import { fieldInWords, fieldUnit } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { leavesOf } from '../util/objects.js';
 import { defined, quoted, type SafeText, shortNames, words } from '../util/safe-text.js';

@@ -3,9 +3,9 @@ import { hintsOf, knownDefaults } from '../calls/hints.js';
 import type { Plan, Risk } from '../calls/outcome.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Operation } from '../tools/define-operation.js';
-import { fieldInWords } from '../tools/schema/field-names.js';
 import { place } from '../tools/schema/zones.js';
 import type { WireRequest } from '../transport/request.js';
+import { fieldInWords } from '../util/field-names.js';
 import { sentences } from '../util/human.js';
 import { parseJson, textsAt } from '../util/objects.js';
 import {

@@ -2,7 +2,7 @@ import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { join, own, say, time } from '../util/safe-text.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 
 /**
  * Makes the read that precedes a change, if the operation has such a read, and returns the call with a sentence about the answer. If the read

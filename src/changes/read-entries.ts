@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { lazy } from '../util/objects.js';
 import type { JournalEntry, ReadOptions } from './change.js';
-import { entryColumns, entryOf, ofCaller } from './rows.js';
+import { callerCondition, entryColumns, entryOf } from './rows.js';
 import type { Engine, Value } from './sql.js';
 
 /** Rows per query. */
@@ -66,7 +66,7 @@ function* entryIn(row: unknown, now: number): Generator<JournalEntry> {
 }
 
 function conditionOf(of: ReadOptions, since?: number, until?: number): readonly [string, readonly Value[]] {
-  const [caller, callers] = ofCaller(of);
+  const [caller, callers] = callerCondition(of);
   const from = since === undefined ? '' : ' and at >= ?';
   const before = until === undefined ? '' : ' and at < ?';
   return [`${caller}${from}${before}`, [...callers, ...[since, until].filter((time) => time !== undefined)]];

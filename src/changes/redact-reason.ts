@@ -1,9 +1,9 @@
 import { resolveAccount } from '../calls/account.js';
 import { resolveCall, secretsIn } from '../calls/resolve-call.js';
 import { createRedactor } from '../transport/redact.js';
-import { argumentsOf } from './carry-out.js';
+import { argumentsOfChange } from './carry-out.js';
 import type { Change } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { boundedReason } from './decline-reason.js';
 
 /**
@@ -20,7 +20,7 @@ export async function redactReason(
   const operation = dependencies.operations.find(({ name }) => name === change.tool);
   if (text === undefined || operation === undefined) return undefined;
   try {
-    const args = argumentsOf(change, dependencies);
+    const args = argumentsOfChange(change, dependencies);
     const resolution = resolveAccount(dependencies.accounts, operation, args, context.principal);
     const call = await resolveCall(operation, resolution, context, dependencies);
     const keys = await call.endpoint.keys.current().catch(() => undefined);

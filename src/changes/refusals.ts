@@ -2,7 +2,7 @@ import { Refusal } from '../calls/refusal.js';
 import { reasonOf } from '../util/log.js';
 import { say } from '../util/safe-text.js';
 import type { Change } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { ofCaller, ofCallerOrClient } from './may-see.js';
 
 /** This file counts what people declined, so that nobody is worn out with questions, and no agent goes past a person's no. */

@@ -8,8 +8,8 @@ import type { SealingKey } from '../util/seal.js';
 
 /**
  * Returns the key of a change: a digest of its account and its request, without the headers that describe the body. The arguments of the tool
- * and the access key do not matter. The format for built-in operations is frozen. For operations of models, the body and the query are compared
- * in a canonical form, because the order of their fields means nothing.
+ * and the access key do not matter. The format for built-in operations is frozen. Operations of models make the same request for the same members,
+ * whatever their order. In JSON, they may also have documents, the order of whose fields means nothing.
  */
 export function requestKey({
   operation,
@@ -20,18 +20,11 @@ export function requestKey({
   const chosen = chosenHeaders === undefined ? [] : [chosenHeaders];
   // Built-in operations have their schemas in the package, and others bring them.
   if (operation.schemas === undefined) return digestOf([method, origin + target, body, account, keys.id, ...chosen]);
-  return digestOf([method, origin + canonicalTarget(target), canonicalBody(request), account, keys.id, ...chosen]);
+  return digestOf([method, origin + target, canonicalBody(body), account, keys.id, ...chosen]);
 }
 
-/** Sorts the parameters of a query. */
-function canonicalTarget(target: string): string {
-  const [path = '', query] = target.split('?', 2);
-  return query === undefined ? path : `${path}?${query.split('&').sort().join('&')}`;
-}
-
-/** A JSON value with numbers in one form, whose fields `digestOf` sorts; a form with its parameters sorted; or the body itself. */
-function canonicalBody({ body = '', content }: ResolvedChange['request']): unknown {
-  if (content?.kind === 'form') return body.split('&').sort().join('&');
+/** The value of a JSON body, whose fields `digestOf` sorts, or else the body itself. */
+function canonicalBody(body: string): unknown {
   const value = parseJson(body);
   return isObject(value) || Array.isArray(value) ? value : body;
 }

@@ -112,7 +112,7 @@ export function storedEnding(
 }
 
 /** A condition on the columns `caller` and `client`, with its values. The client counts only for callers without a name. */
-export function ofCaller({ caller, client }: OfCaller): readonly [sql: string, values: readonly Value[]] {
+export function callerCondition({ caller, client }: OfCaller): readonly [sql: string, values: readonly Value[]] {
   if (caller === undefined) return ['', []];
   if (caller !== null) return [' and caller = ?', [keyOf(caller)]];
   return client === undefined

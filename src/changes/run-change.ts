@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../calls/outcome.js';
+import type { CallOutcome, EndedOutcome } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { waitForPerson } from '../calls/waiting.js';
@@ -8,9 +8,9 @@ import { addChange } from './add-change.js';
 import { type Asked, askUser, readResponse } from './ask-user.js';
 import { carryOut } from './carry-out.js';
 import type { Change } from './change.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { lateOutcome } from './change-state.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
-import { decide } from './decide.js';
+import { storeDecision } from './decide.js';
 import type { Brought } from './elicitor.js';
 import { findChange } from './find-change.js';
 import { ofCaller } from './may-see.js';
@@ -58,8 +58,6 @@ async function planAndAnswer(
       return answerWithPlan(attempt.step, attempt.planned, replaced, context, dependencies);
     case 'notAsked':
       return runChange(call, context, dependencies, attempt.change);
-    case 'decided':
-      return outcomeOfDecision(attempt, context, dependencies);
     default:
       return attempt;
   }
@@ -70,14 +68,20 @@ const showsPlan = ({ account: { confirm }, control: { planOnly } }: ResolvedChan
   planOnly || (agreed !== true && confirm !== 'off');
 
 type Attempt =
-  | Exclude<CallOutcome, { kind: 'inputRequired' }>
-  | Asked
+  | CallOutcome
+  | Extract<Asked, { kind: 'notAsked' }>
   | { readonly kind: 'planned'; readonly planned: PlannedChange; readonly step: Extract<ConsentStep, { kind: 'plan' }> }
   | Refusal;
 
+/** A change that is approved and still to be carried out. */
+interface Approved {
+  readonly kind: 'approved';
+  readonly change: Change;
+}
+
 /**
  * Plans a change, and asks the user if that is the way to consent. A new question waits for its turn until the caller's earlier questions are
- * answered, because their answers may change its plan.
+ * answered and their changes were sent, because its plan names them.
  */
 async function planInTurn(
   call: ResolvedChange,
@@ -86,13 +90,13 @@ async function planInTurn(
   dependencies: ChangeDependencies,
 ): Promise<Attempt> {
   const { account, control } = call;
-  const mayAsk = context.elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
-  if (!mayAsk) return planAndAsk(call, replaced, context, dependencies);
-  // While the call waits for a person, it frees its place among the concurrent calls.
-  return waitForPerson(context, async () => {
-    using _turn = await dependencies.questions.enter(context.principal?.name);
-    return await planAndAsk(call, replaced, context, dependencies);
-  });
+  const { elicitor, principal } = context;
+  const mayAsk = elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
+  using _turn = mayAsk ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name)) : undefined;
+  const plan = () => planAndAsk(call, replaced, context, dependencies);
+  // While a person is asked, this call frees its place among the concurrent calls. The decision is stored before the call waits for a new place.
+  const attempt = await (mayAsk ? waitForPerson(context, plan) : plan());
+  return attempt.kind === 'approved' ? await carryOut(attempt.change, context, dependencies) : attempt;
 }
 
 async function planAndAsk(
@@ -100,7 +104,7 @@ async function planAndAsk(
   replaced: Change | undefined,
   context: ChangeContext,
   dependencies: ChangeDependencies,
-): Promise<Attempt> {
+): Promise<Attempt | Approved> {
   const planned = await planChange(call, replaced, context, dependencies);
   if (planned instanceof Refusal) return planned;
   const step = await consentStep(planned, context, dependencies);
@@ -116,12 +120,13 @@ async function planAndAsk(
       const options = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
       const approved = { kind: 'approved', way: step.way } as const;
       const added = await addChange(planned, { options, approved, replaced }, context, dependencies);
-      return added.kind === 'refused' ? added : carryOut(added.change, context, dependencies);
+      return added.kind === 'refused' ? added : { kind: 'approved', change: added.change };
     }
-    case 'ask':
-      return context.elicitor === undefined
-        ? new Refusal('NeedsHuman')
-        : askUser(planned, context.elicitor, replaced, context, dependencies);
+    case 'ask': {
+      if (context.elicitor === undefined) return new Refusal('NeedsHuman');
+      const asked = await askUser(planned, context.elicitor, replaced, context, dependencies);
+      return asked.kind === 'decided' ? storeAnswer(asked, context, dependencies) : asked;
+    }
     case 'plan':
       return { kind: 'planned', planned, step };
   }
@@ -188,15 +193,15 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
     ),
   });
 
-/** Decides on a change by the response of a person, and returns the outcome of the call. */
-async function outcomeOfDecision(
+/** Stores the decision of a person. Returns the outcome of the call, unless the change is still to be carried out. */
+async function storeAnswer(
   { change, decision, refusal }: Extract<Asked, { kind: 'decided' }>,
   context: ChangeContext,
   dependencies: ChangeDependencies,
-): Promise<CallOutcome | Refusal> {
-  const decided = await decide(change, decision, context, dependencies, refusal);
-  if (decided.kind === 'decided') return decided.outcome;
-  return decided.kind === 'late' ? lateOutcome(decided.change, context) : decided;
+): Promise<EndedOutcome | Refusal | Approved> {
+  const stored = await storeDecision(change, decision, context, dependencies, refusal);
+  if (stored.kind === 'decided') return stored.outcome;
+  return stored.kind === 'late' ? lateOutcome(stored.change, context) : stored;
 }
 
 /**
@@ -217,5 +222,7 @@ export async function takeBrought(
   if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, context);
 
   const asked = readResponse(change, brought.responseTo, proof);
-  return asked.kind === 'decided' ? outcomeOfDecision(asked, context, dependencies) : asked;
+  if (asked.kind !== 'decided') return asked;
+  const answer = await storeAnswer(asked, context, dependencies);
+  return answer.kind === 'approved' ? carryOut(answer.change, context, dependencies) : answer;
 }

@@ -17,14 +17,7 @@ import {
   type Work,
 } from './sql.js';
 import { faultOf, isBusy, loadSqlite, type Sqlite, type SqliteDatabase } from './sqlite-driver.js';
-import {
-  copyBeside,
-  inodeOf,
-  type OpenFile,
-  openFileAt,
-  prepareFile,
-  requireWritableFolder,
-} from './sqlite-file.js';
+import { copyBeside, inodeOf, type OpenFile, openFileAt, prepareFile, requireWritableFolder } from './sqlite-file.js';
 import { type ClockReading, readClock, type SystemClock } from './store-clock.js';
 
 export interface SqliteOptions {

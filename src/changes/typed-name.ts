@@ -1,5 +1,5 @@
 import type { Account } from '../calls/account.js';
-import type { Change, Operation } from '../tools/define-operation.js';
+import type { ChangeTexts, Operation } from '../tools/define-operation.js';
 import { textsAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { modesWithPerson } from './required-consent.js';
@@ -9,7 +9,7 @@ const longestTyped = 40;
 
 interface Deletion {
   readonly operation: Pick<Operation, 'effect'>;
-  readonly change: Pick<Change, 'identifies'>;
+  readonly change: Pick<ChangeTexts, 'identifies'>;
   readonly input: Readonly<Record<string, unknown>>;
   readonly account: Pick<Account, 'confirm' | 'confirmDelete'>;
 }

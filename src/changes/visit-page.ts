@@ -5,8 +5,8 @@ import { errorName } from '../util/log.js';
 import { join, type SafeText, say } from '../util/safe-text.js';
 import { shortestReadMs } from './ask-user.js';
 import type { Change } from './change.js';
+import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { awaitEnd, lateOutcome, outcomeOfState } from './change-state.js';
-import type { ChangeContext, ChangeDependencies } from './context.js';
 import { decide } from './decide.js';
 import type { Guide, Visit } from './elicitor.js';
 

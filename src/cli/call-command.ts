@@ -6,7 +6,7 @@ import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { attemptsText, resultText } from '../calls/result-text.js';
 import type { Elicitor, FormResponse } from '../changes/elicitor.js';
 import type { Config } from '../config/load-config.js';
-import { callChangeTool, changeToolNames } from '../mcp/change-tools.js';
+import { callChangeTool, changeToolNames } from '../mcp/tools-of-changes.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';

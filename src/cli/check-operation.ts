@@ -195,7 +195,7 @@ async function callOffline({ operation, args, reply, confirm = 'off', operations
   const account = accountWith(confirm);
   const { call } = createCalls({
     accounts: { all: [account], byDefault: account, areNamed: false },
-    operations,
+    operations: [operation, ...operations.filter(({ name }) => name !== operation.name)],
     openClient,
     store: probeStore(),
     inFlight: createInFlightCalls(),

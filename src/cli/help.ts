@@ -175,6 +175,6 @@ const plain = (text: string) => text.replaceAll('`', '');
 /** Descriptions of control arguments for people, in place of the descriptions that are written for models. */
 const descriptionsForPeople: Readonly<Record<string, string>> = {
   planOnly: 'Only show the plan, as --plan does.',
-  planId: 'Carry out the plan that was printed with it.',
+  replaces: 'Withdraw the waiting plan with this changeId.',
   allowRepeat: 'Send it although the same change was sent before.',
 };

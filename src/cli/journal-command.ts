@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type DecisionWay, type JournalEntry, type State, states } from '../changes/change.js';
 import { longestReason } from '../changes/decline-reason.js';
 import { JournalFault } from '../changes/journal-fault.js';
-import { nothingYet, shownAgent, shownTool, timeOf } from '../changes/journal-text.js';
+import { nothingYet, shownAgent, shownTool, timeOfChange } from '../changes/journal-text.js';
 import { openStore } from '../changes/open-store.js';
 import { storePlace } from '../changes/store-place.js';
 import type { Config } from '../config/load-config.js';
@@ -205,7 +205,7 @@ function outcomeLines(change: JournalEntry, layout: TextLayout, now: Date): stri
   const outcome = outcomeOf(change);
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
   const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
-  const about = say`${ageOf(timeOf(change), now, layout)}, ${facts}`;
+  const about = say`${ageOf(timeOfChange(change), now, layout)}, ${facts}`;
   // Leaves room at the start of the first line, where the outcome is inserted below in its own colour.
   const outcomeWidth = `  ${outcome} `.length;
   // Truncates lines, because a name without spaces can be longer than a line.
@@ -220,7 +220,7 @@ function outcomeLines(change: JournalEntry, layout: TextLayout, now: Date): stri
 /** Formats a change in one line, for a file or pipe, with the address to which it was sent. */
 function changeRow(change: JournalEntry, { localTime }: TextLayout): string {
   const { what, target, ending } = change;
-  const start = `${localTime(timeOf(change)) ?? unknownTime}  ${padded(outcomeOf(change), outcomeColumns)}`;
+  const start = `${localTime(timeOfChange(change)) ?? unknownTime}  ${padded(outcomeOf(change), outcomeColumns)}`;
   const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
   const about = say`${quoted(what, longestText)}${code}`;
   return [

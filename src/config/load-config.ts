@@ -2,7 +2,7 @@ import { endpointSetting } from '../calls/endpoint.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
-import type { Proxies } from '../transport/http-client.js';
+import type { Proxies } from '../transport/proxies.js';
 import { distinct, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   type AccountsConfig,
@@ -190,7 +190,9 @@ function reportDecisions(values: SettingValues, { all }: AccountsConfig, report:
   if (publicUrl !== undefined && new URL(publicUrl).pathname !== '/')
     report('CLOUDOPS_HTTP_PUBLIC_URL must have no path.');
   if (publicUrl !== undefined && stateKeys === undefined)
-    report('CLOUDOPS_HTTP_PUBLIC_URL needs CLOUDOPS_STATE_KEY: plans wait sealed for those who decide there.');
+    report(
+      'CLOUDOPS_HTTP_PUBLIC_URL needs CLOUDOPS_STATE_KEY: without it, a restart ends the sessions of those who decide there.',
+    );
   if (publicUrl === undefined && hasApproval)
     report('CLOUDOPS_CONFIRM=approval needs CLOUDOPS_HTTP_PUBLIC_URL: somebody else decides there.');
   if (issuer !== undefined && values.HTTP_PERSON_CLAIM === undefined && hasApproval)

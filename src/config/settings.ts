@@ -67,6 +67,12 @@ export const sections = {
       help: 'signed headers: ext, or amz for any S3-compatible store',
       schema: schemas.choice(['ext', 'amz']),
     },
+    STORAGE_STYLE: {
+      default: 'path',
+      account: true,
+      help: 'where the bucket stands: path, or virtual for the name of the host',
+      schema: schemas.choice(['path', 'virtual']),
+    },
     STORAGE_SERVICE: {
       default: 's3',
       account: true,
@@ -129,7 +135,7 @@ export const sections = {
     STATE_KEY: {
       secret: true,
       file: true,
-      help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; random if not set',
+      help: 'key for sessions, and for plans with secrets, 32 characters or more; a file may hold several, one a line; random if not set',
       schema: schemas.longSecrets(32),
     },
     PLAN_HOURS: {
@@ -193,7 +199,7 @@ export const sections = {
       schema: schemas.anyText,
     },
     HTTP_PERSON_CLAIM: {
-      help: 'claim that names a person alike in all clients, and that people cannot change, such as oid or sub; CLOUDOPS_CONFIRM=approval with an issuer needs it',
+      help: 'claim that names a person alike in all clients and that people cannot change, such as oid or sub; with an issuer, approval needs it',
       schema: schemas.anyText,
     },
     HTTP_PUBLIC_URL: {

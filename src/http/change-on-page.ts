@@ -6,7 +6,7 @@ import type { Principal } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import type { Change, Changes, State } from '../changes/change.js';
 import { decisionText, stateOf } from '../changes/change-state.js';
-import type { Decided } from '../changes/decide.js';
+import type { DecisionResult } from '../changes/decide.js';
 import { longestReason } from '../changes/decline-reason.js';
 import { otherChangeText } from '../changes/open-changes.js';
 import { isOwnChange, reasonAgainstDeciding } from '../changes/required-consent.js';
@@ -160,7 +160,7 @@ export const readClick = (params: unknown): PageClick | undefined => clickSchema
 
 /** The effect of a click, for the log. */
 const effects = { decided: 'counted', late: 'too late', refused: 'not counted' } as const satisfies Record<
-  Decided['kind'],
+  DecisionResult['kind'],
   string
 >;
 
@@ -198,7 +198,7 @@ async function decideByClick(
   { decision, reason, name: typedName }: DecidingClick,
   user: PageUser,
   { accounts, changes, callerOf }: PageDependencies,
-): Promise<Decided> {
+): Promise<DecisionResult> {
   if (change.state !== 'waiting') return { kind: 'late', change };
   const objection = reasonAgainst(change, user, accounts);
   if (objection !== undefined) return new Refusal('NotAllowed', [objection]);

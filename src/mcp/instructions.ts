@@ -53,7 +53,7 @@ function changeTexts(
   return sentences(
     overview.join(' '),
     'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
-    'If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
+    'With the changeId of an answer, get_change reads what became of the change, and withdraw_change takes back a plan that waits. If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
     unfollowed.length > 0 && unfollowedText(unfollowed, { areAll: unfollowed.length === changing.length }),
   );
 }
@@ -103,7 +103,7 @@ const addedSentences = (operations: readonly Operation[], offered: readonly Oper
     .map(({ text }) => text);
 
 const byPlan =
-  'show it, and call again as its "next" says only after a clear yes to that plan. "show" is the text for the user; you may translate it.';
+  'show it, and call confirm_change only after a clear yes to that plan, and only if its "next" says so. "show" is the text for the user; you may translate it.';
 
 /** Who decides on changes, for each consent mode. */
 const consentRules: Readonly<Record<ConsentMode, string>> = {
@@ -111,7 +111,7 @@ const consentRules: Readonly<Record<ConsentMode, string>> = {
   human:
     'Only a person can agree to a change: in a question or a view of the client, or on a page, as the answer says. Where there is none of these, the call is refused (NeedsHuman): tell the user. planOnly: true shows the plan all the same.',
   approval:
-    'Somebody other than the user decides on every change, on a page. The answer with the plan has its link under "decideAt": give it to the user, then call again with the planId to learn what became of it.',
+    'Somebody other than the user decides on every change, on a page. The answer with the plan has its link under "decideAt": give it to the user.',
   plan: `This server asks nobody itself. It answers with a plan: ${byPlan}`,
   off: 'This server asks nobody and sends a change at once (CLOUDOPS_CONFIRM=off): call only after a clear yes from the user. planOnly: true shows the plan first.',
 };

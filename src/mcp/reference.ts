@@ -113,8 +113,8 @@ export function instanceTypesReference(): string {
   return ['# Instance types', ...lists.map(([title, types]) => `\n## ${title}\n\n${types.join(', ')}`), ''].join('\n');
 }
 
-/** The states of records in answers: for each field, the values and their meanings. */
-export const states: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** The statesOfThings of records in answers: for each field, the values and their meanings. */
+export const statesOfThings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Resource group status': resourceGroupStatus,
   'Cluster and node status': clusterStatus,
   'DevOps server state': devopsState,
@@ -130,7 +130,7 @@ export function statesReference(): string {
   const note =
     'Clouds answer with other values too. Transitions that are documented: a provisioned group starts as ' +
     '`provisioning`, an upgraded cluster as `configuring`, a restored server as `RESTORING`. All others are not.';
-  return ['# States', '', note, ...Object.entries(states).map(section), ''].join('\n');
+  return ['# States', '', note, ...Object.entries(statesOfThings).map(section), ''].join('\n');
 }
 
 interface Argument {

@@ -94,7 +94,7 @@ function conflictProblems(
   { reservedNames }: HostRules,
   fileOfSameName: string | undefined,
 ): string[] {
-  const { name, service, signing, preflight, companionRead } = operation;
+  const { name, service, signing, preflight, followUpRead } = operation;
   const isNameTaken = known.some((other) => other.name === name) || reservedNames.includes(name);
   const inFile = fileOfSameName === undefined ? '' : ` in ${quoteName(fileOfSameName)}`;
 
@@ -114,23 +114,23 @@ function conflictProblems(
     ],
     [hasOtherSigning, `signing: must be the same as that of ${otherOfService?.name}, which has the same service`],
     [preflight !== undefined && !isKnownRead(preflight.operation), `preflight.operation: ${readRule}`],
-    [companionRead !== undefined && !isKnownRead(companionRead.operation), `companionRead.operation: ${readRule}`],
+    [followUpRead !== undefined && !isKnownRead(followUpRead.operation), `followUpRead.operation: ${readRule}`],
     [
-      companionRead !== undefined && companionRead.operation.service !== service,
-      `companionRead.operation: must be of the same service, ${service}`,
+      followUpRead !== undefined && followUpRead.operation.service !== service,
+      `followUpRead.operation: must be of the same service, ${service}`,
     ],
   ]);
 }
 
 /** Replaces the reads in a definition by the known operations with the same names, because only known operations have guarded functions. */
 function withKnownReads(operation: Operation, known: readonly Operation[]): Operation {
-  const { preflight, companionRead } = operation;
+  const { preflight, followUpRead } = operation;
   const knownRead = (read: Operation) => known.find(({ name }) => name === read.name) ?? read;
   return {
     ...operation,
     ...(preflight !== undefined && { preflight: { ...preflight, operation: knownRead(preflight.operation) } }),
-    ...(companionRead !== undefined && {
-      companionRead: { ...companionRead, operation: knownRead(companionRead.operation) },
+    ...(followUpRead !== undefined && {
+      followUpRead: { ...followUpRead, operation: knownRead(followUpRead.operation) },
     }),
   };
 }

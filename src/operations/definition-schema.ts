@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import type { AnswerBody, Change, Follow, LastingPart, Operation } from '../tools/define-operation.js';
+import type { AnswerBody, ChangeTexts, Follow, Operation } from '../tools/define-operation.js';
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
@@ -176,13 +176,18 @@ const answeredError = z
   .optional();
 
 const step = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('end'), state: z.unknown() }),
+  z.strictObject({
+    kind: z.literal('end'),
+    state: z.unknown(),
+    doubt: safeText.optional(),
+    warning: safeText.optional(),
+  }),
   z.strictObject({
     kind: z.literal('next'),
     state: z.unknown(),
     after: z.record(z.string(), z.string().max(maximumPath)),
+    warning: safeText.optional(),
   }),
-  z.strictObject({ kind: z.literal('inconsistent'), problem: safeText }),
 ]);
 
 /**
@@ -226,7 +231,7 @@ const changeSchema = ({ returns }: Guards) =>
     verificationHint: returns('change.verificationHint', safeText),
     ifTooLarge: limitedText(300).exactOptional(),
     contradictions: returns('change.contradictions', safeTexts).exactOptional(),
-  } satisfies FieldsOf<Change>);
+  } satisfies FieldsOf<ChangeTexts>);
 
 const pagesSchema = ({ returns, makesSchema }: Guards) =>
   object({
@@ -246,17 +251,11 @@ const preflightSchema = ({ returns }: Guards) =>
     alert: returns('preflight.alert', safeText.optional()).exactOptional(),
   } satisfies FieldsOf<NonNullable<Operation['preflight']>>);
 
-const companionReadSchema = ({ returns }: Guards) =>
+const followUpReadSchema = ({ returns }: Guards) =>
   object({
     operation: otherOperation,
-    input: returns('companionRead.input', jsonObject.optional()),
-    maximumPages: z.int().min(1).max(100),
-    lasting: object({
-      names: returns('companionRead.lasting.names', z.array(z.string())),
-      witness: returns('companionRead.lasting.witness', z.string().optional()),
-      part: returns('companionRead.lasting.part', jsonObject.optional()),
-    } satisfies FieldsOf<LastingPart<unknown>>).exactOptional(),
-  } satisfies FieldsOf<NonNullable<Operation['companionRead']>>);
+    input: returns('followUpRead.input', jsonObject.optional()),
+  } satisfies FieldsOf<NonNullable<Operation['followUpRead']>>);
 
 const effect = z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete');
 export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -329,7 +328,7 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
     // Other calls: one with which `doctor` checks keys, a read before a person is asked about a change, and a read that completes a record.
     probe: probe.exactOptional(),
     preflight: preflightSchema(guards).exactOptional(),
-    companionRead: companionReadSchema(guards).exactOptional(),
+    followUpRead: followUpReadSchema(guards).exactOptional(),
 
     // The answer.
     answer: answerFormat,

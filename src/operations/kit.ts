@@ -43,7 +43,7 @@ export interface Kit {
   readonly fromModel: FromModel;
   /** Makes an extension of a built-in change: the read that shows its progress. The file returns the extension among its operations. */
   extend(tool: string, extension: Pick<Extension, 'follow'>): Extension;
-  /** The built-in operations by tool name, for `preflight` and `companionRead`. */
+  /** The built-in operations by tool name, for `preflight` and `followUpRead`. */
   readonly operations: Readonly<Record<string, Operation>>;
   /** zod with English messages. This server's bundle of zod has no other locales. */
   readonly z: typeof z;

@@ -64,8 +64,8 @@ export const abortMultipartUpload = defineOperation({
     }),
     decisiveErrors: ['NoSuchUpload', 'NoSuchKey'],
     // Gives the time of the last part, not its age, because a plan may wait for a day.
-    alert: ({ lastUploadedAt, stopped }) =>
-      typeof lastUploadedAt === 'string' && stopped !== true
+    alert: ({ lastUploadedAt, idleSeconds, stopped }) =>
+      typeof lastUploadedAt === 'string' && idleSeconds !== undefined && stopped !== true
         ? say`Still receiving: last part at ${time(lastUploadedAt)}.`
         : undefined,
   },

@@ -144,8 +144,8 @@ export interface Operation<
   readonly failures?: string;
   /** For a read whose answer comes in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
-  /** Another read, made at the same time as this one, that completes the record. The call succeeds without it, too. */
-  readonly companionRead?: CompanionRead<z.output<Input>, State>;
+  /** Another read, made after the pages if they leave a question open. The call succeeds without it, too. */
+  readonly followUpRead?: FollowUpRead<z.output<Input>, State>;
   /** Summarizes the answer in a few sentences. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
   /**
@@ -190,7 +190,7 @@ export interface Operation<
   /** Paths of arguments that affect the price. Plans warn if such an argument is absent and its default is not documented. */
   readonly costDrivers?: readonly string[];
   /** Texts for the person who decides on a change. Required unless `effect` is `read`. */
-  readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
+  readonly change?: ChangeTexts<z.output<Input>, Lenient<z.output<Output>>>;
   /** A read that runs before the user is asked about a change. The plan shows the result; the request does not depend on it. */
   readonly preflight?: Preflight<z.output<Input>>;
   /**
@@ -229,29 +229,15 @@ export interface Preflight<Input> {
   alert?(answer: Readonly<Record<string, unknown>>): SafeText | undefined;
 }
 
-/** A read by another operation of the same API and in the same region, made at the same time. */
-export interface CompanionRead<Input, State = unknown> {
+/** A read by another operation of the same API and in the same region, made after the pages. */
+export interface FollowUpRead<Input, State = unknown> {
   readonly operation: Operation;
-  /** Returns the arguments of the read, or undefined if it is not needed. */
-  input(input: Input): Readonly<Record<string, unknown>> | undefined;
-  /** The read ends after this number of pages, even if more follow. */
-  readonly maximumPages: number;
-  /** For a part of the record that never changes, such as the start of an upload. It is kept, so later calls need no companion read. */
-  readonly lasting?: LastingPart<Input, State>;
-}
-
-/** A part of a companion read's record that never changes. */
-export interface LastingPart<Input, State = unknown> {
-  /** Returns the values that identify the thing that the part is about: bucket, object and upload ID. */
-  names(input: Input): readonly string[];
-  /** Returns a value from the main read, such as the time of the first part. If it differs later, the kept part is not used. */
-  witness(state: State): string | undefined;
-  /** Returns the part of the record to keep, or undefined if the record does not have it. */
-  part(record: Readonly<Record<string, unknown>>, input: Input): Readonly<Record<string, unknown>> | undefined;
+  /** Returns the arguments of the read, or undefined if the pages leave no question open. */
+  input(input: Input, state: State): Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The texts about a change, for the person who decides and the agent that reports. Each `region` is the region of the request. */
-export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
+export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output = unknown> {
   /** True if the change costs money. The `instructions` of the MCP server say so to models. */
   readonly costsMoney: boolean;
   /** True if no way to undo the change is documented. If absent, `delete` is irreversible and other effects are not. */
@@ -302,6 +288,21 @@ export interface Page<PageRecord> {
   readonly number: number;
   /** Time of the answer's `Date` header (ISO 8601). */
   readonly answeredAt?: string;
+  /** Time when the answer arrived, by the clock of this machine (ISO 8601). */
+  readonly receivedAt: string;
+}
+
+/** How the pages of a read ended. */
+export interface PagesEnd {
+  /** Record of the follow-up read, if it was made and succeeded. */
+  readonly followUp?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * Start of the first page that was not read, if the list is longer than one call reads. Then a warning says that the record is incomplete,
+   * and the record has to say how to continue.
+   */
+  readonly unread?: PageStart | undefined;
+  /** True if nothing shows that the list is complete. A warning says so, too. */
+  readonly mayHaveMore: boolean;
 }
 
 /**
@@ -315,13 +316,8 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   start(input: Input): State;
   /** Adds a page to the state, and finds the start of the next page. May modify `state`. */
   add(state: State, page: Page<Lenient<z.output<PageSchema>>>, input: Input): PageStep<State>;
-  /**
-   * Returns the record of the call, after the last page.
-   * @param companionRead record of the companion read, if it succeeded
-   * @param unread start of the first page that was not read, if the list is longer than one call reads. Then a warning says that the record
-   * is incomplete, and the record has to say how to continue
-   */
-  result(state: State, input: Input, companionRead?: Readonly<Record<string, unknown>>, unread?: PageStart): Output;
+  /** Returns the record of the call, after the last page. */
+  result(state: State, input: Input, end: PagesEnd): Output;
   /** Returns the parts of an upload for the user interface that draws them, or undefined if the pages are not the whole list of parts. */
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
   /** Returns the number of entries on a page, for progress messages. */
@@ -331,11 +327,22 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
 /** Query parameters with which the service returns a certain page, such as a token or a marker. */
 export type PageStart = Readonly<Record<string, string>>;
 
-/** The step after a page. With `inconsistent`, the pages contradict each other, and the call ends with an error. */
+/**
+ * The step after a page. `warning` is about this page. `doubt` says why entries may be missing after the last page, as the end of a sentence.
+ */
 export type PageStep<State> =
-  | { readonly kind: 'end'; readonly state: State }
-  | { readonly kind: 'next'; readonly state: State; readonly after: PageStart }
-  | { readonly kind: 'inconsistent'; readonly problem: SafeText };
+  | {
+      readonly kind: 'end';
+      readonly state: State;
+      readonly doubt?: SafeText | undefined;
+      readonly warning?: SafeText | undefined;
+    }
+  | {
+      readonly kind: 'next';
+      readonly state: State;
+      readonly after: PageStart;
+      readonly warning?: SafeText | undefined;
+    };
 
 /** A call that shows if the API accepts the access keys. It works in an empty account. */
 export interface Probe<Arguments> {

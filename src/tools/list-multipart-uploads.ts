@@ -2,18 +2,12 @@ import * as z from 'zod';
 import { isObject, withoutUndefined } from '../util/objects.js';
 import { forReader, quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
-import { defineOperation, type Lenient, type PageStart } from './define-operation.js';
+import { defineOperation } from './define-operation.js';
 import { callAgain, next as nextStep } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
-import {
-  addUploads,
-  noUploads,
-  type OpenUpload,
-  openUploadsFields,
-  openUploadsSentences,
-  summariseOpen,
-} from './upload/open-uploads.js';
+import { openUploadsFields, openUploadsSentences, summariseOpen } from './upload/open-uploads.js';
+import { addPage, firstStart, startListing } from './upload/read-uploads.js';
 import { decodedKey, longestKey, xmlRecord } from './upload/xml-record.js';
 
 const upload = () =>
@@ -35,8 +29,6 @@ const page = () =>
     uploads: z.array(upload()),
   });
 
-type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
-
 /** ListMultipartUploads of S3. The cloud's API reference does not have the operation. */
 export const listMultipartUploads = defineOperation({
   name: 'list_multipart_uploads',
@@ -44,8 +36,8 @@ export const listMultipartUploads = defineOperation({
   title: 'List the multipart uploads of a bucket',
   description:
     'Finds multipart uploads that were started in a bucket and neither completed nor aborted, with the object and uploadId ' +
-    'that list_parts needs: how many, the oldest, objects with several uploads, how many by key prefix and by who started them, ' +
-    'and the first ones by object key with their age. It reads the whole list. It tells no sizes: list_parts does. Have ready: bucket.',
+    'that list_parts needs: how many, the oldest, and the first ones by object key with their age. It reads the whole list. ' +
+    'It tells no sizes: list_parts does. Have ready: bucket.',
   effect: 'read',
   service: 'storage',
   method: 'GET',
@@ -62,7 +54,8 @@ export const listMultipartUploads = defineOperation({
       z.strictObject({
         bucket: pathName().describe('Bucket name.'),
         prefix: text(1024).describe('Only uploads of objects whose key begins so.').optional(),
-        olderThanHours: wholeNumber(0).describe('Only uploads that were started longer ago.').optional(),
+        olderThanHours: wholeNumber(0).describe('Only uploads that were certainly started longer ago.').optional(),
+        uploadId: text().describe('Only the upload with this ID.').optional(),
         keyMarker: objectKey().describe('Only uploads after this object key.').optional(),
         uploadIdMarker: text().describe('With keyMarker: also uploads of that object after this upload ID.').optional(),
         region: region()
@@ -83,18 +76,16 @@ export const listMultipartUploads = defineOperation({
     }),
 
   exact: ['object', 'prefix', 'uploadId', 'nextKeyMarker', 'nextUploadIdMarker'],
-  tellIfMissing: { isTruncated: 'whether more uploads follow' },
 
   request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) => ({
     path: `/${encodeSegment(bucket)}`,
     query: {
       uploads: true,
+      // Always sent, because some stores answer with pages that are too large otherwise. It is the default and the maximum of S3.
+      'max-uploads': '1000',
       ...(prefix !== undefined && { prefix }),
-      // The start of a later page replaces the markers that the call began with.
-      ...(after ?? {
-        ...(keyMarker !== undefined && { 'key-marker': keyMarker }),
-        ...(uploadIdMarker !== undefined && { 'upload-id-marker': uploadIdMarker }),
-      }),
+      // The start of a later page replaces the markers that the call began with, and possibly the prefix.
+      ...(after ?? firstStart({ keyMarker, uploadIdMarker })),
     },
     region,
   }),
@@ -103,40 +94,37 @@ export const listMultipartUploads = defineOperation({
   extract(body) {
     const record = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
       lists: { Upload: 'uploads' },
-      values: ['IsTruncated'],
+      numbers: [],
+      booleans: ['IsTruncated'],
       structures: ['Initiator', 'Owner', 'Upload'],
       names: { Key: 'object', 'Encoding-Type': 'encodingType' },
     });
     if (record === undefined) return undefined;
 
-    const { uploads = [], encodingType } = record;
+    const { uploads = [], encodingType, nextKeyMarker } = record;
     // Not a list only if the answer has an unknown element <Uploads>. The check against the schema `page` then warns.
     if (!Array.isArray(uploads)) return record;
-    return {
+    const decoded = uploads.map((upload) => ({ ...upload, object: decodedKey(upload.object, encodingType) }));
+    // Some stores encode keys but not the marker.
+    const isPlainMarker = nextKeyMarker === decoded.at(-1)?.object;
+    return withoutUndefined({
       ...record,
-      uploads: uploads.map((upload) => ({ ...upload, object: decodedKey(upload.object, encodingType) })),
-    };
+      uploads: decoded,
+      nextKeyMarker: isPlainMarker ? nextKeyMarker : decodedKey(nextKeyMarker, encodingType),
+    });
   },
 
   pages: {
     page,
     count: ({ uploads = [] }) => uploads.length,
-    start: noUploads,
-    add(state, { record, number: pageNumber, answeredAt }, input) {
-      const nextState = addUploads(state, uploadsOn(record), input, answeredAt);
-      if (record.isTruncated !== true) return { kind: 'end', state: nextState };
-      const after = markerAfter(record);
-      if (after === undefined) {
-        const problem = say`page ${pageNumber} says that more follow, but names neither marker nor upload`;
-        return { kind: 'inconsistent', problem };
-      }
-      return { kind: 'next', state: nextState, after };
-    },
-    result: (state, input, _companionRead, unread) =>
+    start: startListing,
+    add: addPage,
+    result: (state, input, { unread, mayHaveMore }) =>
       withoutUndefined({
         bucket: input.bucket,
         prefix: input.prefix,
-        ...summariseOpen(state, input),
+        ...summariseOpen(state, input.olderThanHours),
+        mayHaveMore: mayHaveMore ? true : undefined,
         ...(unread !== undefined && {
           isTruncated: true,
           nextKeyMarker: unread['key-marker'],
@@ -151,7 +139,7 @@ export const listMultipartUploads = defineOperation({
   },
 
   /** Returns the step after a list of uploads, or undefined if the list answers the question completely. */
-  next({ uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated }) {
+  next({ uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated, mayHaveMore }) {
     if (isTruncated) {
       return nextStep(
         'agent',
@@ -161,8 +149,8 @@ export const listMultipartUploads = defineOperation({
     }
 
     if (uploadCount === 0) {
-      // Uploads exist, but none is older than olderThanHours. That is an answer, and bucket, prefix and region are right.
-      if (countOfAnyAge > 0) return undefined;
+      // Uploads exist, but none is known to be older than olderThanHours. That is an answer, and bucket, prefix and region are right.
+      if (countOfAnyAge > 0 || mayHaveMore) return undefined;
       return nextStep(
         'user',
         'ask',
@@ -179,21 +167,3 @@ export const listMultipartUploads = defineOperation({
     );
   },
 });
-
-/** The start of the next page. Some services give no marker although more uploads follow. The next page then starts after the last listed upload. */
-function markerAfter({ nextKeyMarker, nextUploadIdMarker, uploads = [] }: PageRecord): PageStart | undefined {
-  const lastUpload = uploads.at(-1);
-  const keyMarker = nextKeyMarker ? nextKeyMarker : lastUpload?.object;
-  const uploadIdMarker = nextKeyMarker ? nextUploadIdMarker : lastUpload?.uploadId;
-  if (keyMarker === undefined) return undefined;
-  if (!uploadIdMarker) return { 'key-marker': keyMarker };
-  return { 'key-marker': keyMarker, 'upload-id-marker': uploadIdMarker };
-}
-
-/** The uploads of a page, without entries that lack the object key or the upload ID. */
-const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
-  uploads.flatMap(({ object, uploadId, initiated, initiator }) => {
-    if (object === undefined || uploadId === undefined) return [];
-    const initiatorName = initiator?.displayName || initiator?.id || undefined;
-    return [{ object, uploadId, initiated, initiator: initiatorName }];
-  });

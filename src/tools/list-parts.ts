@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isObject, textAt } from '../util/objects.js';
+import { isObject, valueAt } from '../util/objects.js';
 import { quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
@@ -8,12 +8,14 @@ import { callAgain, next as nextStep } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { shownAs, unlisted } from './schema/outputs.js';
+import { storeTime } from './upload/clocks.js';
+import { firstThatFit } from './upload/first-that-fit.js';
+import { doubtAbout, isLastPage, type PageFacts } from './upload/list-end.js';
 import { nextOfUpload } from './upload/next-of-upload.js';
 import type { UploadPart } from './upload/part.js';
 import { beginningSentences, pageSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
-import { firstThatFit } from './upload/shorten-lists.js';
-import { summarise, summaryFields } from './upload/summary.js';
-import { decodedKey, longestKey, withPlainEtag, xmlRecord } from './upload/xml-record.js';
+import { summarise, summariseBeginning, summaryFields } from './upload/summary.js';
+import { decodedKey, hasReplacement, longestKey, withPlainEtag, xmlRecord } from './upload/xml-record.js';
 
 const person = () =>
   shownAs(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
@@ -48,6 +50,9 @@ const page = () =>
 
 /** Parts per page in the view "parts" if maxParts is absent. */
 const defaultPage = 100;
+
+/** Parts per page if the whole list is read: the default and the maximum of S3. */
+const wholePage = 1000;
 
 /** Length limit of a page in characters of JSON, about 20,000 tokens. A longer page is cut. */
 const maximumPage = 42_000;
@@ -99,8 +104,8 @@ export const listParts = defineOperation({
   title: 'List the parts of a multipart upload',
   description:
     'Shows what one multipart upload to object storage has received so far. View "summary" (default) reads the whole ' +
-    'list: how many parts and bytes, which are in flight, passed over or still to come, how fast it goes and, with expectedBytes or ' +
-    'expectedParts, how far it is and how long it still takes. View "parts", also chosen by maxParts or ' +
+    'list: how many parts and bytes, which are missing, when the last one came, how fast it goes and, with expectedBytes or ' +
+    'expectedParts, how far it is and about how long it still takes. View "parts", also chosen by maxParts or ' +
     'partNumberMarker, gives one page of single parts with ETags. It only reads: it cannot complete or ' +
     'abort an upload. Have ready: bucket, object, upload ID.',
   effect: 'read',
@@ -138,17 +143,24 @@ export const listParts = defineOperation({
 
   input,
 
-  output: () => z.object({ view: z.string(), ...page().partial().shape, ...summaryFields() }),
+  output: () =>
+    z.object({
+      view: z.string(),
+      ...page().partial().shape,
+      mayHaveMore: unlisted(z.boolean().optional()),
+      ...summaryFields(),
+    }),
 
   exact: ['bucket', 'object', 'uploadId'],
-  tellIfMissing: { isTruncated: 'whether more parts follow', 'parts[].size': 'the size of each part' },
+  tellIfMissing: { 'parts[].size': 'the size of each part' },
 
   request: (input, after) => ({
     path: `/${encodeSegment(input.bucket)}/${input.object.split('/').map(encodeSegment).join('/')}`,
     query: {
       uploadId: input.uploadId,
       ...(input.encodingType !== undefined && { 'encoding-type': input.encodingType }),
-      ...(viewOf(input) === 'parts' && { 'max-parts': String(input.maxParts ?? defaultPage) }),
+      // Always sent, because some stores answer with pages that are too large otherwise.
+      'max-parts': String(viewOf(input) === 'parts' ? (input.maxParts ?? defaultPage) : wholePage),
       ...(input.partNumberMarker !== undefined && { 'part-number-marker': String(input.partNumberMarker) }),
       // For a later page, `after` replaces the marker of the call.
       ...after,
@@ -160,7 +172,8 @@ export const listParts = defineOperation({
   extract(body) {
     const record = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
       lists: { Part: 'parts' },
-      values: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts', 'IsTruncated'],
+      numbers: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts'],
+      booleans: ['IsTruncated'],
       structures: ['Initiator', 'Owner', 'Part'],
       names: { Key: 'object', ETag: 'etag', 'Encoding-Type': 'encodingType' },
     });
@@ -177,103 +190,94 @@ export const listParts = defineOperation({
   },
 
   instructions: [{ text: uploadIdsElsewhere.text, unless: listMultipartUploads.name }],
-  // Finds the start of the upload, which the list of parts lacks. With the key as prefix, the uploads of this key come first, so one page
-  // is enough.
-  companionRead: {
+  // Some stores answer with an empty list for an upload that was completed or aborted, so only the list of uploads shows that it is open.
+  followUpRead: {
     operation: listMultipartUploads,
-    input: (input) => {
-      const { bucket, object, region } = input;
-      return viewOf(input) === 'parts'
-        ? undefined
-        : { bucket, prefix: object, ...(region !== undefined && { region }) };
-    },
-    maximumPages: 1,
-    lasting: {
-      names: ({ bucket, object, uploadId }) => [bucket, object, uploadId],
-      // If a store reuses an upload ID, or its clock was set, the first part has another time, and the kept start is not used.
-      witness: firstTimeOf,
-      part: ({ uploads }, input) => {
-        const upload = uploadIn(uploads, input);
-        return upload === undefined ? undefined : { uploads: [upload] };
-      },
+    input: (input, { parts, hasDoubt }: PagesSoFar) => {
+      const { bucket, object, uploadId, region } = input;
+      if (viewOf(input) === 'parts' || parts.size > 0 || hasDoubt) return undefined;
+      return { bucket, prefix: object, uploadId, ...(region !== undefined && { region }) };
     },
   },
 
   pages: {
     page,
-    start: ({ partNumberMarker = 0 }): PagesSoFar => ({ marker: partNumberMarker, firstPage: {}, parts: [] }),
-    /** Adds the parts of a page to the state, or reports that the page contradicts the pages before it. */
-    add(state, { record, number: pageNumber, answeredAt }, input) {
-      const { marker } = state;
-      const partNumbers = numbersOf(record);
-
-      // Only a later page can repeat parts, because nothing was read before the first page.
-      const repeated = pageNumber > 1 ? partNumbers.find((partNumber) => partNumber <= marker) : undefined;
-      if (repeated !== undefined) {
-        const problem = say`part ${repeated} came again on page ${pageNumber}, which was to start after part ${marker}`;
-        return { kind: 'inconsistent', problem };
-      }
-
-      state.parts.push(...partsOf(record));
+    start: ({ partNumberMarker = 0 }): PagesSoFar => ({
+      start: partNumberMarker,
+      firstPage: {},
+      parts: new Map(),
+      receivedAt: '',
+      saidMore: false,
+      hasDoubt: false,
+    }),
+    /** Adds the parts of a page that were not read before. A page that makes no progress ends the list. */
+    add(state: PagesSoFar, { record, number: pageNumber, answeredAt, receivedAt }, input) {
+      const listed = listedAfter(record, input.partNumberMarker ?? 0);
+      const known = state.parts.size;
+      for (const part of partsOf(listed)) if (!state.parts.has(part.partNumber)) state.parts.set(part.partNumber, part);
+      if (pageNumber === 1) state.firstPage = { ...record, parts: listed };
       state.answeredAt = answeredAt;
-      if (pageNumber === 1) state.firstPage = record;
-      if (record.isTruncated !== true) return { kind: 'end', state };
+      state.receivedAt = receivedAt;
 
-      // Some services name no marker although more parts follow. The next page then starts after the last part of this page.
-      const nextMarker = record.nextPartNumberMarker ?? partNumbers.at(-1);
-      if (nextMarker === undefined || nextMarker <= marker) {
-        const problem = say`page ${pageNumber} says that more follow, but its marker (${nextMarker ?? words('none')}) is not past ${marker}`;
-        return { kind: 'inconsistent', problem };
+      const isPage = viewOf(input) === 'parts';
+      const facts: PageFacts = {
+        isTruncated: record.isTruncated,
+        entries: listed.length,
+        hasNew: state.parts.size > known,
+        number: pageNumber,
+        saidMore: state.saidMore,
+      };
+      const next = isPage || isLastPage(facts) ? undefined : nextMarker(record, state.start);
+      if (next !== undefined) {
+        state.saidMore = record.isTruncated === true;
+        state.start = next;
+        return { kind: 'next', state, after: { 'part-number-marker': String(next) } };
       }
-
-      state.marker = nextMarker;
-      // The view "parts" shows a single page.
-      if (viewOf(input) === 'parts') return { kind: 'end', state };
-      return { kind: 'next', state, after: { 'part-number-marker': String(nextMarker) } };
+      // A single page may well say that more follow.
+      const doubt = isPage && record.isTruncated !== undefined ? undefined : doubtAbout(facts);
+      state.hasDoubt = doubt !== undefined;
+      return { kind: 'end', state, doubt };
     },
     count: ({ parts = [] }) => parts.length,
-    parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : parts),
-    /**
-     * Makes the answer: for the view "parts" the only page that was read, and otherwise a summary of the parts of all pages.
-     * @param uploadList the list of uploads, which has the start of this upload, if the list could be read
-     * @param nextPage the query of the first page that was not read, if the list of parts is longer than one call reads
-     */
-    result({ firstPage, parts: partsRead, answeredAt }, input, uploadList, nextPage) {
+    parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : [...parts.values()]),
+    /** Makes the answer: for the view "parts" the only page that was read, and otherwise a summary of the parts of all pages. */
+    result({ firstPage, parts: partsByNumber, answeredAt, receivedAt }, input, { followUp, unread, mayHaveMore }) {
       // Both views keep unknown fields of the service, unless this server has a field of the same name.
-      const page = withoutOwnNames(firstPage);
+      const page = withReadableKey(withoutOwnNames(firstPage), input.object);
       // If a page is too long, it loses its last parts, and its marker is set to the last part that is left.
       if (viewOf(input) === 'parts') return { view: 'parts', ...withFirstParts(page) };
 
       // A summary keeps the fields about the upload (`upload`), not those about the page.
-      const { parts, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
-      if (nextPage !== undefined) {
-        // The beginning of a list shows neither progress nor rate, so nothing is expected, and no times are given.
-        const noExpectation = {};
-        return {
-          view: 'summary',
-          ...upload,
-          ...summarise(partsRead, noExpectation),
-          isTruncated: true,
-          nextPartNumberMarker: Number(nextPage['part-number-marker']),
-        };
+      const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
+      const parts = [...partsByNumber.values()];
+      const summary = { view: 'summary', ...upload };
+      if (unread !== undefined) {
+        const marker = Number(unread['part-number-marker']);
+        return { ...summary, ...summariseBeginning(parts), isTruncated: true, nextPartNumberMarker: marker };
       }
-
-      const times = { checkedAt: answeredAt, startedAt: startOf(input, uploadList?.uploads) };
-      // `input` has the expected number of bytes or parts, if the caller knows them.
-      return { view: 'summary', ...upload, ...summarise(partsRead, input, times) };
+      if (mayHaveMore) return { ...summary, ...summariseBeginning(parts), mayHaveMore };
+      return {
+        ...summary,
+        ...summarise(parts, input, { answeredAt, receivedAt }),
+        ...(parts.length === 0 && listedIn(followUp)),
+      };
     },
   },
 
   summarize: (record) => {
     if (record.view === 'parts') return pageSentences(record);
     const name = say`The upload of ${quoted(record.object ?? '', longestKey)}`;
-    return record.isTruncated === true ? beginningSentences(record, name) : summarySentences(record, name);
+    const isLonger = record.isTruncated === true;
+    return isLonger || record.mayHaveMore === true
+      ? beginningSentences(record, name, isLonger)
+      : summarySentences(record, name);
   },
   /** Returns the step after a summary or a page of parts, or undefined if nothing is left to do. */
   next(record, { maxParts }, isOffered) {
-    const { view, parts = [], isTruncated, nextPartNumberMarker } = record;
+    const { view, parts = [], isTruncated, nextPartNumberMarker, mayHaveMore } = record;
     const isPage = view === 'parts';
     if (isTruncated !== true) {
+      if (mayHaveMore) return undefined;
       return isPage ? undefined : nextOfUpload(record, isOffered('abort_multipart_upload'));
     }
 
@@ -281,7 +285,7 @@ export const listParts = defineOperation({
     if (isPage && maxParts !== undefined && parts.length >= maxParts) return undefined;
 
     // The view "parts" reads the parts that follow, also after an incomplete summary.
-    const marker = nextPartNumberMarker ?? numbersOf(record).at(-1) ?? 0;
+    const marker = Math.max(nextPartNumberMarker ?? 0, numbersOf(record).at(-1) ?? 0);
     const andView = words(isPage ? '' : 'view "parts" and ');
     return nextStep(
       'agent',
@@ -290,24 +294,6 @@ export const listParts = defineOperation({
     );
   },
 });
-
-/** The time of the first part that arrived, as text. Undefined if there are no parts. */
-function firstTimeOf({ parts }: PagesSoFar): string | undefined {
-  const times = parts.map(({ uploadedAt }) => uploadedAt);
-  return times.length === 0 ? undefined : String(times.reduce((first, time) => Math.min(first, time)));
-}
-
-/** The upload that the call is about, in a list of uploads. */
-const uploadIn = (uploads: unknown, { object, uploadId }: Pick<Input, 'object' | 'uploadId'>): unknown =>
-  Array.isArray(uploads)
-    ? uploads.find((upload) => textAt(upload, 'object') === object && textAt(upload, 'uploadId') === uploadId)
-    : undefined;
-
-/** The time at which the upload was started, in ISO 8601. Undefined if the list of uploads does not have it. */
-function startOf(input: Input, uploads: unknown): string | undefined {
-  const time = Date.parse(textAt(uploadIn(uploads, input), 'initiated') ?? '');
-  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
-}
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
@@ -321,18 +307,58 @@ const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber })
 
 /** The state while the pages are read. */
 interface PagesSoFar {
-  /** The next page starts after this part number. */
-  marker: number;
+  /** The page that is read next has the parts after this number. */
+  start: number;
   firstPage: PageRecord;
-  readonly parts: UploadPart[];
+  /** Parts by number. */
+  readonly parts: Map<number, UploadPart>;
   answeredAt?: string | undefined;
+  receivedAt: string;
+  /** True if the page before said that more follow. */
+  saidMore: boolean;
+  /** True if nothing shows that the list is complete. */
+  hasDoubt: boolean;
 }
 
+type ListedParts = NonNullable<PageRecord['parts']>;
+
 /** The parts of a page, without those that lack a number. */
-const partsOf = ({ parts = [] }: PageRecord): UploadPart[] =>
-  parts.flatMap(({ partNumber, size = Number.NaN, lastModified = '', etag }) =>
-    partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],
+const partsOf = (listed: ListedParts): UploadPart[] =>
+  listed.flatMap(({ partNumber, size = Number.NaN, lastModified, etag }) =>
+    partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: storeTime(lastModified) ?? Number.NaN, etag }],
   );
+
+/** The parts of a page as the service listed them, without those up to the marker of the call, which some services ignore. */
+const listedAfter = ({ parts = [] }: PageRecord, marker: number): ListedParts =>
+  marker === 0 ? parts : parts.filter(({ partNumber = Number.POSITIVE_INFINITY }) => partNumber > marker);
+
+/**
+ * The start of the next page: the service's marker or, if it does not move, the highest part of this page. Some services name no marker
+ * although more parts follow, or always 0. Undefined if there is no later place to go on.
+ */
+function nextMarker(record: PageRecord, start: number): number | undefined {
+  const { nextPartNumberMarker: named = 0, isTruncated } = record;
+  if (named > start) return named;
+  const highest = numbersOf(record).reduce((most, number) => Math.max(most, number), 0);
+  // If the answer does not say whether more follow, only a marker shows that they may.
+  return isTruncated === true && highest > start ? highest : undefined;
+}
+
+/** Takes the key from the call if the service could not write it in XML. */
+const withReadableKey = (record: PageRecord, object: string): PageRecord =>
+  hasReplacement(record.object) ? { ...record, object } : record;
+
+/** What a list of uploads says about an upload. Nothing, if the list is missing or incomplete. */
+function listedIn(list: Readonly<Record<string, unknown>> = { mayHaveMore: true }) {
+  const [upload]: readonly unknown[] = Array.isArray(list.uploads) ? list.uploads : [];
+  if (upload === undefined) return list.isTruncated === true || list.mayHaveMore === true ? {} : { isListed: false };
+  const ageHours = valueAt(upload, 'ageHours');
+  return {
+    isListed: true,
+    ...(typeof ageHours === 'number' && { ageHours }),
+    ...(list.timesContradict === true && { timesContradict: true }),
+  };
+}
 
 /** Cuts the parts of a page to `maximumPage` characters. If parts are cut off, the next page starts after the last part that is left. */
 function withFirstParts({ parts = [], ...rest }: PageRecord): PageRecord {

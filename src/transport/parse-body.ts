@@ -8,8 +8,13 @@ export type Body =
   | { readonly kind: 'xml'; readonly value: Readonly<Record<string, unknown>> }
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'html' | 'text'; readonly text: string }
-  /** A body that starts like XML or JSON but is malformed. */
-  | { readonly kind: 'malformed'; readonly format: 'XML' | 'JSON'; readonly problem: string };
+  /** A body that starts like XML or JSON but is malformed, or has more than this server reads. */
+  | {
+      readonly kind: 'malformed';
+      readonly format: 'XML' | 'JSON';
+      readonly problem: string;
+      readonly isTooLarge: boolean;
+    };
 
 /** Parses a body of at most a few megabytes. Truncates HTML and plain text. Never throws. */
 export function parseBody(body: string): Body {
@@ -18,14 +23,19 @@ export function parseBody(body: string): Body {
   if (text.startsWith('{') || text.startsWith('[')) return parseJson(text);
   if (!text.startsWith('<')) return { kind: 'text', text: text.slice(0, maximumText) };
   if (/^<(!doctype\s+html|html)\b/i.test(text)) return { kind: 'html', text: text.slice(0, maximumText) };
-  if (isTooMuch(text)) return malformed('XML', 'it has too many elements, attributes or references');
+  if (isTooMuch(text)) return malformed('XML', 'it has too many elements, attributes or references', true);
   return parsePlain(text) ?? parseXml(text);
 }
 
-const malformed = (format: 'XML' | 'JSON', problem: string): Body => ({ kind: 'malformed', format, problem });
+const malformed = (format: 'XML' | 'JSON', problem: string, isTooLarge = false): Body => ({
+  kind: 'malformed',
+  format,
+  problem,
+  isTooLarge,
+});
 
 function parseJson(text: string): Body {
-  if (text.length > maximumJson) return malformed('JSON', `it is longer than ${maximumJson} characters`);
+  if (text.length > maximumJson) return malformed('JSON', `it is longer than ${maximumJson} characters`, true);
   try {
     const value: unknown = JSON.parse(text);
     if (isDeeperThan(maximumDepth, value)) return malformed('JSON', `it is nested deeper than ${maximumDepth} levels`);

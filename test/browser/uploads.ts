@@ -50,7 +50,8 @@ export function uploadResult(
   idleSeconds = 3,
 ): CallToolResult {
   const last = Math.max(start, ...parts.map(({ uploadedAt }) => uploadedAt));
-  const figures = summarise(parts, expectation, { checkedAt: new Date(last + idleSeconds * 1000).toISOString() });
+  const answeredAt = new Date(last + idleSeconds * 1000).toISOString();
+  const figures = summarise(parts, expectation, { answeredAt, receivedAt: answeredAt });
   const summary = `The upload has ${parts.length} parts.`;
   return {
     content: [{ type: 'text', text: summary }],

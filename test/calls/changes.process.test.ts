@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RecordedChange } from '../../src/journal/entry.js';
+import type { JournalEntry } from '../../src/changes/change.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { printedChanges } from '../support/journal.js';
 import { startRaw, toolCall } from '../support/raw-client.js';
@@ -34,33 +34,32 @@ const settings = (changes: Record<string, string> = {}) => ({
   ...changes,
 });
 const restore = (instanceId: string) => toolCall(1, 'restore_instance', { backupId: 'a'.repeat(32), instanceId });
-const readJournal = async (): Promise<RecordedChange[]> =>
+const readJournal = async (): Promise<JournalEntry[]> =>
   printedChanges((await runServer(['journal', '--json'], { env: settings() })).stdout);
 const textOf = (response: Record<string, unknown> | undefined) => JSON.stringify(response ?? {});
 const arrived = (instanceId: string) =>
   cloud.requests.filter(({ body }) => JSON.parse(body).instanceId === instanceId).length;
 
-type Moment = 'before the intent' | 'after the intent' | 'after sending' | 'after the answer';
-const moments: readonly Moment[] = ['before the intent', 'after the intent', 'after sending', 'after the answer'];
+type Moment = 'before the intent' | 'at any time' | 'after sending' | 'after the answer';
+const moments: readonly Moment[] = ['before the intent', 'at any time', 'after sending', 'after the answer'];
 
 /** Starts a server, asks for changes at once, and kills it when the first `count` of them have come to a moment. */
 async function killAt(moment: Moment, instanceIds: readonly string[], journal: string, count = 1): Promise<void> {
-  writeFileSync(journal, '', { flag: 'a' });
   const server = startRaw(settings({ CLOUDOPS_JOURNAL: journal, CLOUDOPS_LOG_LEVEL: 'error' }));
   const kill = () => server.child.kill('SIGKILL');
-  const watcher = moment === 'after the intent' ? watch(journal, kill) : undefined;
   const poll = setInterval(() => {
     if (moment === 'after sending' && instanceIds.filter((instanceId) => arrived(instanceId) > 0).length >= count)
       kill();
   }, 1);
   if (moment === 'before the intent') setTimeout(kill, 100 + Math.random() * 60);
+  // Usually while the intents are written or sent.
+  if (moment === 'at any time') setTimeout(kill, 300 + Math.random() * 700);
   for (const [index, instanceId] of instanceIds.entries()) server.send({ ...restore(instanceId), id: index + 1 });
   if (moment === 'after the answer') {
     await Promise.all(instanceIds.slice(0, count).map((_, index) => server.response(index + 1)));
     kill();
   }
   await server.ended;
-  watcher?.close();
   clearInterval(poll);
 }
 
@@ -76,10 +75,10 @@ test('200 changes of 50 servers that are killed at every step: the journal tells
     for (let round = queue.pop(); round !== undefined; round = queue.pop())
       await killAt(round.moment, round.instanceIds, journal, round.count);
   };
-  const journals = [0, 1, 2].map((index) => join(folder, `journal-${index}.jsonl`));
+  const journals = [0, 1, 2].map((index) => join(folder, `journal-${index}.db`));
   await Promise.all(journals.map(worker));
 
-  const changes: RecordedChange[] = [];
+  const changes: JournalEntry[] = [];
   for (const journal of journals) {
     // The next server settles what the killed ones left open.
     const env = settings({ CLOUDOPS_JOURNAL: journal });
@@ -88,11 +87,11 @@ test('200 changes of 50 servers that are killed at every step: the journal tells
     changes.push(...printedChanges(stdout));
   }
   // Every intent has an outcome; what arrived is accepted or unknown; what is accepted arrived; nothing arrived twice.
-  expect(changes.filter(({ ending }) => ending === undefined)).toEqual([]);
+  expect(changes.filter(({ state }) => ['waiting', 'approved', 'begun'].includes(state))).toEqual([]);
   const counted = rounds.flatMap(({ instanceIds }) => instanceIds.map(arrived));
   expect(Math.max(...counted)).toBe(1);
   const acted = counted.filter((count) => count === 1).length;
-  const by = (outcome: string) => changes.filter(({ ending }) => ending?.outcome === outcome).length;
+  const by = (outcome: string) => changes.filter(({ state }) => state === outcome).length;
   expect(by('accepted') + by('unknown')).toBeGreaterThanOrEqual(acted);
   expect(by('accepted')).toBeLessThanOrEqual(acted);
   expect(acted).toBeGreaterThan(60);
@@ -129,7 +128,7 @@ test('a process that ends at the limit of its heap leaves the change under way a
   server.child.kill('SIGUSR2');
   await server.ended;
   expect(server.stderr()).toContain('heap');
-  expect((await readJournal()).map(({ ending }) => ending)).toEqual([undefined]);
+  expect((await readJournal()).map(({ state }) => state)).toEqual(['begun']);
 
   const next = startRaw(settings());
   next.send({ ...restore('next'), id: 1 });
@@ -138,8 +137,8 @@ test('a process that ends at the limit of its heap leaves the change under way a
   next.child.stdin.end();
   await next.ended;
   const [found] = (await readJournal()).filter(({ what }) => what.includes('at-the-limit'));
-  expect(found).toMatchObject({ ending: { outcome: 'unknown', code: 'ProcessEnded' } });
-  const sentAt = Date.parse(found?.time ?? '');
+  expect(found).toMatchObject({ state: 'unknown', ending: { code: 'ProcessEnded' } });
+  const sentAt = Date.parse(String(found?.begunAt));
   expect(sentAt).toBeGreaterThanOrEqual(before);
   expect(sentAt).toBeLessThanOrEqual(after);
 });
@@ -181,7 +180,7 @@ describe.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'end of stdin', 'stdout that break
         server.child.stdin.end();
       } else server.child.kill(how);
       await server.ended;
-      expect((await readJournal()).map(({ ending }) => ending?.outcome)).toEqual(['accepted']);
+      expect((await readJournal()).map(({ state }) => state)).toEqual(['accepted']);
     });
   },
 );

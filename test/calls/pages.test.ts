@@ -3,7 +3,7 @@ import { listParts } from '../../src/tools/list-parts.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
-/** The summary reads all pages: it goes on only while the service says so and its marker moves forward. */
+/** The summary reads all pages. No read is thrown away because pages repeat, contradict each other, or do not end. */
 
 interface FakePage {
   readonly parts?: readonly number[];
@@ -20,15 +20,21 @@ let server: CapturingServer | undefined;
 afterEach(() => server?.close());
 
 /** Serves the pages in turn, the last one for ever. */
-async function read(pages: readonly FakePage[], signal: AbortSignal = never, onPage?: (pages: number) => void) {
+async function read(
+  pages: readonly FakePage[],
+  signal: AbortSignal = never,
+  onPage?: (pages: number) => void,
+  more: object = {},
+) {
   server = await startServer((_request, response, count) =>
     response.end(xml(pages[Math.min(count, pages.length) - 1] ?? {})),
   );
   const caller = testCaller(server.origin);
   const options = onPage === undefined ? { signal } : { signal, onPage };
-  const result = await caller.call(listParts, { bucket: 'b', object: 'o', uploadId: 'u' }, options);
+  const result = await caller.call(listParts, { bucket: 'b', object: 'o', uploadId: 'u', ...more }, options);
   await caller.close();
-  const markers = server.requests.map(({ url }) => /part-number-marker=(\d+)/.exec(url)?.[1] ?? '-');
+  const lists = server.requests.filter(({ url }) => url?.includes('uploadId='));
+  const markers = lists.map(({ url }) => /part-number-marker=(\d+)/.exec(url)?.[1] ?? '-');
   return { result, markers };
 }
 
@@ -62,77 +68,119 @@ test('a page without parts whose marker moves on is followed', async () => {
   expect(markers).toEqual(['-', '5']);
 });
 
-describe('pages that would not end are an error that names what is wrong', () => {
-  const rows: readonly [string, readonly FakePage[], number, string][] = [
+describe('entries that were read already are dropped', () => {
+  const rows: readonly [string, readonly FakePage[], number, readonly string[]][] = [
     [
-      'a marker that does not move',
-      [
-        { parts: [1, 2], truncated: true, next: 2 },
-        { parts: [3], truncated: true, next: 2 },
-      ],
-      2,
-      'its marker (2) is not past 2',
+      'a marker that is ignored, so that the list begins again',
+      [{ parts: [1, 2], truncated: true, next: 2 }, { parts: [1, 2, 3] }],
+      3,
+      ['-', '2'],
     ],
     [
-      'a marker that goes back',
-      [
-        { parts: [4], truncated: true, next: 4 },
-        { parts: [5], truncated: true, next: 1 },
-      ],
-      2,
-      'its marker (1) is not past 4',
+      'pages that overlap',
+      [{ parts: [4, 5], truncated: true, next: 5 }, { parts: [5, 6], truncated: true, next: 6 }, { parts: [6, 7] }],
+      4,
+      ['-', '5', '6'],
     ],
-    ['marker 0 on the first page (max-parts=0)', [{ truncated: true, next: 0 }], 1, 'its marker (0) is not past 0'],
-    ['truncated, with neither marker nor parts', [{ truncated: true }], 1, 'its marker (none) is not past 0'],
+    ['a part that is listed twice on a page', [{ parts: [1, 2, 2] }], 2, ['-']],
     [
-      'a part that comes again',
+      'a marker of 0, which leads on from the last part',
       [
-        { parts: [1, 2], truncated: true, next: 2 },
-        { parts: [2, 3], truncated: true, next: 3 },
+        { parts: [1, 2], truncated: true, next: 0 },
+        { parts: [3], next: 0 },
       ],
-      2,
-      'part 2 came again on page 2',
+      3,
+      ['-', '2'],
     ],
     [
-      'a part that comes again on the last page',
+      'a flag in capitals',
       [
-        { parts: [1, 2], truncated: true, next: 2 },
-        { parts: [1], truncated: false },
+        { parts: [1], truncated: 'TRUE', next: 1 },
+        { parts: [2], truncated: ' False ' },
       ],
       2,
-      'part 1 came again on page 2',
+      ['-', '1'],
     ],
     [
-      'a marker too large to count',
-      [{ parts: [], truncated: true, next: '99999999999999999999' }],
-      1,
-      'its marker (none) is not past 0',
+      'no readable flag: the marker leads on until a page is empty',
+      [{ parts: [1], truncated: 'perhaps', next: 1 }, { parts: [2], truncated: '', next: 2 }, { truncated: '' }],
+      2,
+      ['-', '1', '2'],
     ],
   ];
-  test.each(rows)('%s', async (_what, pages, requests, problem) => {
+  test.each(rows)('%s', async (_what, pages, partCount, expected) => {
     const { result, markers } = await read(pages);
-    expect(result.ok).toBe(false);
-    expect(result.text).toContain(problem);
-    expect(result.text).toContain('code: InconsistentPages');
+    expect(result).toMatchObject(counted(partCount));
+    expect(result.text).not.toContain('may be incomplete');
+    expect(markers).toEqual(expected);
+  });
+});
+
+describe('a list that may be incomplete is given as far as it was read, and says so in its first sentence', () => {
+  const rows: readonly [string, readonly FakePage[], number, number][] = [
+    [
+      'a page that only repeats what was read',
+      [
+        { parts: [1, 2], truncated: true, next: 2 },
+        { parts: [1, 2], truncated: true, next: 2 },
+      ],
+      2,
+      2,
+    ],
+    [
+      'a page that repeats what was read, and ends',
+      [{ parts: [1, 2], truncated: true, next: 2 }, { parts: [1, 2] }],
+      2,
+      2,
+    ],
+    ['more that does not come', [{ parts: [1, 2], truncated: true, next: 2 }, {}], 2, 2],
+    ['neither marker nor parts', [{ truncated: true }], 0, 1],
+    ['marker 0 and no parts (max-parts=0)', [{ truncated: true, next: 0 }], 0, 1],
+    ['a marker that is no number', [{ truncated: true, next: '99999999999999999999' }], 0, 1],
+    ['an unreadable flag without a marker', [{ parts: [1], truncated: 'maybe' }], 1, 1],
+  ];
+  test.each(rows)('%s', async (_what, pages, partCount, requests) => {
+    const { result, markers } = await read(pages, never, undefined, { expectedParts: 9 });
+    expect(result).toMatchObject({ ok: true, structured: { answer: { partCount, mayHaveMore: true } } });
+    expect(result.text).toMatch(/^The upload of "o" may have more parts than were read: /);
+    expect(result.text).toContain('warning: The list may be incomplete, because ');
+    expect(result.text).not.toMatch(/%|to come|No gaps/);
     expect(markers).toHaveLength(requests);
   });
 });
 
 test.each([
-  ['no marker and no parts', { truncated: true }, 'none'],
-  ['the marker that was given', { parts: [4], truncated: true, next: 3 }, '3'],
-] as const)(
-  'a single page that would send the agent round in a circle is an error: %s',
-  async (_what, page, marker) => {
-    server = await startServer((_request, response) => response.end(xml(page)));
-    const caller = testCaller(server.origin);
-    const args = { bucket: 'b', object: 'o', uploadId: 'u', partNumberMarker: 3 };
-    const { ok, text } = await caller.call(listParts, args, { signal: never });
-    expect(ok).toBe(false);
-    expect(text).toContain(`its marker (${marker}) is not past 3`);
-    await caller.close();
-  },
-);
+  ['the marker that was given is ignored', { parts: [2, 3, 4], truncated: false }, [4], 'No more follow.'],
+  ['more follow', { parts: [4], truncated: true, next: 3 }, [4], 'More follow.'],
+  ['nothing is said', { parts: [4], truncated: 'who knows' }, [4], 'More may follow.'],
+] as const)('a single page has only parts after its marker: %s', async (_what, page, numbers, more) => {
+  server = await startServer((_request, response) => response.end(xml(page)));
+  const caller = testCaller(server.origin);
+  const args = { bucket: 'b', object: 'o', uploadId: 'u', partNumberMarker: 3 };
+  const { text, ...result } = await caller.call(listParts, args, { signal: never });
+  await caller.close();
+  const parts = numbers.map((partNumber) => expect.objectContaining({ partNumber }));
+  expect(result).toMatchObject({ ok: true, structured: { answer: { parts } } });
+  expect(text).toContain(more);
+});
+
+test('a page size is always asked for', async () => {
+  await read([{ parts: [1] }]);
+  expect(server?.requests[0]?.url).toContain('max-parts=1000');
+});
+
+test('a list that is too large to read says so, and does not speak of a sign-in page', async () => {
+  const element = '<Part><PartNumber>1</PartNumber></Part>';
+  server = await startServer((_request, response) =>
+    response.end(`<ListPartsResult>${element.repeat(60_000)}</ListPartsResult>`),
+  );
+  const caller = testCaller(server.origin);
+  const { text } = await caller.call(listParts, { bucket: 'b', object: 'o', uploadId: 'u' }, { signal: never });
+  await caller.close();
+  expect(text).toContain('code: ResponseTooLarge');
+  expect(text).toContain('too many elements');
+  expect(text).not.toContain('sign-in');
+});
 
 test('numbers outside what a whole number holds are reported, not wrapped', async () => {
   const { result } = await read([{ parts: [1], next: '9007199254740993' }]);
@@ -159,7 +207,7 @@ test.each([
     expect(text).not.toMatch(/\b0 bytes|NaN|too small|totalBytes/);
   }
   expect(summary.text).toMatch(/^The upload of "o" has 2 parts, an unknown size\./);
-  expect(page.text).toMatch(/^2 parts of "o" on this page: 1–2, an unknown size\./);
+  expect(page.text).toMatch(/^2 parts of "o" on this page, an unknown size\./);
 });
 
 test('a failure in the middle is the failure of the call', async () => {

@@ -41,8 +41,8 @@ describe('the summary', () => {
   );
 
   test.each<readonly [RefusalCode, string]>([
-    ['AlreadyDecided', 'restore_instance failed: its plan was decided before.'],
-    ['StateUnavailable', 'restore_instance failed: the state of its plan cannot be read or changed at the moment.'],
+    ['UnknownChange', 'restore_instance failed: there is no such change of this caller.'],
+    ['StateUnavailable', 'restore_instance failed: the state of the change cannot be read or written at the moment.'],
   ])('for %s does not say that nothing was sent, because an earlier call may have sent it', (code, text) => {
     expect(summary('restore_instance', new Refusal(code, [])).text).toBe(text);
   });
@@ -68,7 +68,7 @@ describe('the failure', () => {
 
   test('has the fields of the refusal in place of the usual ones', () => {
     const next = { who: 'operator', action: 'configure', text: say`Look.` } as const;
-    const more = { planId: 'p', defaults: [say`d`], warnings: [say`w`], next };
+    const more = { changeId: 'c', outcome: 'not sent', defaults: [say`d`], warnings: [say`w`], next } as const;
     expect(refusalFailure('restore_instance', new Refusal('PlanRefused', [], more), { isChange: true })).toMatchObject(
       more,
     );
@@ -81,7 +81,7 @@ describe('the failure', () => {
     );
   });
 
-  test.each<RefusalCode>(['AlreadyDecided', 'StateUnavailable'])(
+  test.each<RefusalCode>(['UnknownChange', 'StateUnavailable'])(
     'of a change does not say whether an earlier call made it: %s',
     (code) => {
       expect(refusalFailure('restore_instance', new Refusal(code, []), { isChange: true })).not.toHaveProperty(

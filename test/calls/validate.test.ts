@@ -48,12 +48,6 @@ test('an argument in the wrong place is answered with its places, and the argume
   ]);
 });
 
-test('a planId without the arguments of its plan is told apart', () => {
-  expect(problems(restoreInstance, { planId: 'p' }).at(-1)).toMatch(/^planId: /);
-  expect(problems(restoreInstance, { planId: 'p', backupId: 'a', instanceId: 's' })).toHaveLength(1);
-  expect(problems(restoreInstance, { planId: 'p', backupId: 'a'.repeat(32), instanceId: {} })).toHaveLength(1);
-});
-
 test('nothing is missed inside a value of another type', () => {
   const given = { resourceGroupName: 'g', networkConfig: { networkId: 'n' }, adminCluster: '{}' };
   expect(problems(provisionKubeResourceGroup, given)).toEqual(['adminCluster: "{}" must be an object, not a string']);
@@ -333,7 +327,7 @@ describe('the user is asked', () => {
     ['an argument that does not exist', restoreInstance, { ...restore, extra: 1 }, 'agent'],
     ['an argument that is missing', restoreInstance, { backupId: restore.backupId }, 'agent'],
     ['a value of the wrong type', restoreInstance, { ...restore, instanceId: {} }, 'agent'],
-    ['a planId', restoreInstance, { ...restore, planId: 'p'.repeat(300) }, 'agent'],
+    ['the ID of a change', restoreInstance, { ...restore, replaces: 'p'.repeat(300) }, 'agent'],
     ['the shape of an answer', listParts, { ...upload, view: 'sumary' }, 'agent'],
     ['a mistake in JSON', encoded, { Item: '{id: 1}', Cover: 'QUJD' }, 'agent'],
     ['a mistake in base64', encoded, { Item: '{}', Cover: '***' }, 'agent'],

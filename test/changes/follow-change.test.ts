@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { plainResult } from '../../src/calls/result-text.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -40,7 +41,7 @@ const toldBy = (told: object) => Object('failure' in told ? told.failure : Objec
 async function nextOf(operation: Operation, answered: number, tools?: readonly string[]) {
   status = answered;
   const { call, close } = testCaller(server.origin, {
-    operations: [restore, namesake, getInstance],
+    operations: [operation, namesake, getInstance],
     policy: { readOnly: false, tools, extensions: ['s3'] },
   });
   const told = await call(operation, { ...args, allowRepeat: true }, { signal: never });
@@ -65,43 +66,23 @@ test.each([
   expect(String(step.text)).toMatch(more);
 });
 
-describe.each([
+test.each([
   ['accepted', 200],
   ['unknown', 500],
-])('after a restart, an %s change', (_outcome, answered) => {
-  /** Carries out a plan, and asks for its state in a server that has only the journal. */
-  async function stepAfterRestart(operation: Operation, again: (planId: string) => object) {
-    status = answered;
-    const options = { operations: [restore, getInstance], confirm: 'plan', store: memoryStore() } as const;
-    const before = testCaller(server.origin, options);
-    const { planId } = toldBy(await before.call(operation, args, { signal: never }));
-    await before.call(operation, { ...args, planId }, { signal: never });
-    await before.close();
-    const after = testCaller(server.origin, options);
-    const sent = server.requests.length;
-    const told = toldBy(await after.call(operation, { ...args, ...again(planId) }, { signal: never }));
-    expect(server.requests).toHaveLength(sent);
-    await after.close();
-    return told;
-  }
-
-  test('points to the read if it is asked for by its planId', async () => {
-    const { next, sentAt } = await stepAfterRestart(restore, (planId) => ({ planId }));
-    expect(next).toMatchObject({ who: 'agent', action: 'call' });
-    expect(String(next.text)).toMatch(namesRead);
-    if (answered === 200) expect(sentAt).toEqual(expect.any(String));
-    else
-      expect(String(next.text)).toMatch(
-        /^Do not repeat it\. It was sent at 2.*Only if it is still not there after that/s,
-      );
-  });
-
-  test('points to the console if the read needs the answer, which is not kept', async () => {
-    const withAnswer = { ...restore, follow: { ...follow, arguments: { InstanceId: 'answer.instance.instanceId' } } };
-    const { next } = await stepAfterRestart(withAnswer, (planId) => ({ planId }));
-    expect(next).toMatchObject({ who: 'user', action: 'check' });
-    expect(String(next.text)).toContain('console');
-  });
+])('another server points to the read too, after an %s change (status %i)', async (_outcome, answered) => {
+  status = answered;
+  const options = { operations: [restore, getInstance], confirm: 'plan', store: memoryStore() } as const;
+  const before = testCaller(server.origin, options);
+  const { changeId } = toldBy(await before.call(restore, args, { signal: never }));
+  const told = toldBy(await before.confirm(changeId, 'wiki'));
+  const sent = server.requests.length;
+  const after = testCaller(server.origin, options);
+  const again = toldBy(await after.get(changeId));
+  expect(server.requests).toHaveLength(sent);
+  expect(again.next).toMatchObject({ who: 'agent', action: 'call' });
+  expect(String(again.next.text)).toMatch(namesRead);
+  expect(plainResult(again)).toEqual(plainResult(told));
+  await after.close();
 });
 
 test('the refusal of a repetition points to the read if the outcome is unknown', async () => {

@@ -6,7 +6,7 @@ import type { Plan, Risk } from '../../src/calls/outcome.js';
 import { partsToShow } from '../../src/calls/resolve-call.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { acceptOf, makePlan, planParts, planText } from '../../src/changes/plan.js';
-import type { Change, Operation } from '../../src/tools/define-operation.js';
+import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
 import { form, json, plainText, type RequestBody, xml } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
@@ -42,7 +42,7 @@ test('where it goes is the receiver of the request, if the operation has no argu
   expect(where[0]?.text).toBe('request sent to jp-east-1 (given)');
 });
 
-test.each<readonly [Operation['effect'], Partial<Change>, readonly Risk[]]>([
+test.each<readonly [Operation['effect'], Partial<ChangeTexts>, readonly Risk[]]>([
   ['create', { costsMoney: false }, []],
   ['create', { costsMoney: true }, ['costs money']],
   ['alter', { costsMoney: false, irreversible: true }, ['no way back']],

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
-import type { CallContext, Click } from '../../src/calls/context.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
+import { describe, expect, test } from 'vitest';
+import type { CallOutcome } from '../../src/calls/outcome.js';
+import type { ChangeContext } from '../../src/changes/change-context.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
@@ -14,8 +14,8 @@ const args = { ...abortMultipartUpload.example };
 const part = { PartNumber: '1', LastModified: '2026-11-20T11:00:00.000Z', ETag: '"e"', Size: '5242880' };
 const parts = { ListPartsResult: { Key: args.object, IsTruncated: 'false', Part: part } };
 
-/** The account of each read that is made for a call. */
-async function readsOf(given: object, context: Partial<CallContext>, confirm: 'ask' | 'plan' | 'off') {
+/** A server whose cloud has one upload, and the account of each read that was made. */
+function setUp(confirm: 'ask' | 'plan' | 'off') {
   const { openClient, opened, requests } = scriptedClient(async ({ method }) =>
     method === 'GET' ? answeredBy(200, { kind: 'xml', value: parts }) : answeredBy(204, { kind: 'empty' }),
   );
@@ -23,51 +23,88 @@ async function readsOf(given: object, context: Partial<CallContext>, confirm: 'a
     { name: 'prod', confirm, policy: { readOnly: false, tools: ['abort_multipart_upload', 'list_parts'] } },
     { name: 'staging' },
   ]);
-  const caller = testCaller('http://127.0.0.1:1', { accounts, openClient });
-  const tokens = createConsentTokens(
-    () => ['k'.repeat(32)],
-    '',
-    () => new Date(),
-  );
-  await caller.carryOut(
-    abortMultipartUpload,
-    { ...args, account: 'prod', ...given },
-    { signal: never, client: 'test', tokens, ...context },
-  );
-  return requests.flatMap(({ method }, index) => (method === 'GET' ? [opened[index]?.[0].account] : []));
+  let time = Date.parse('2026-11-20T12:00:00Z');
+  const caller = testCaller('http://127.0.0.1:1', { accounts, openClient, now: () => new Date(time) });
+  const run = (given: object, context: Partial<ChangeContext>) =>
+    caller.carryOut(
+      abortMultipartUpload,
+      { ...args, account: 'prod', ...given },
+      { signal: never, client: 'test 1', ...context },
+    );
+  const reads = () => requests.flatMap(({ method }, index) => (method === 'GET' ? [opened[index]?.[0].account] : []));
+  const pass = () => {
+    time += 5_000;
+  };
+  return { ...caller, run, reads, requests, pass };
 }
 
-const claims: Click['claims'] = { digest: 'd', nonce: 'n', issuedAt: Date.now() };
 const elicitor = { ask: async () => ({ kind: 'agreed' as const }) };
-const resumedReply = { claims: { ...claims, use: 'question' as const }, read: () => ({ kind: 'agreed' as const }) };
 
 test.each<
-  [what: string, confirm: 'ask' | 'plan' | 'off', given: object, context: Partial<CallContext>, isRead: boolean]
+  [what: string, confirm: 'ask' | 'plan' | 'off', given: object, context: Partial<ChangeContext>, isRead: boolean]
 >([
-  ['a plan that is answered with its planId', 'plan', {}, {}, true],
+  ['a plan that the agent confirms', 'plan', {}, {}, true],
   ['a plan that a person is asked about', 'ask', {}, { elicitor }, true],
   ['a plan that is asked for', 'plan', { planOnly: true }, {}, true],
   ['a plan that is asked for where nobody has to agree', 'off', { planOnly: true }, {}, true],
   ['a plan that is asked for by somebody who agreed beforehand', 'ask', { planOnly: true }, { agreed: true }, true],
   ['a change where nobody has to agree', 'off', {}, {}, false],
   ['a change of somebody who agreed beforehand', 'ask', {}, { agreed: true }, false],
-  ['a planId', 'plan', { planId: 'p' }, {}, false],
-  ['an answer that the client brings', 'ask', {}, { elicitor: { ...elicitor, resumedReply } }, false],
-  ['a click', 'ask', {}, { click: { decision: 'accept', claims } }, false],
-  ['a question of a view, what became of its plan', 'ask', { planOnly: true }, { lookAt: claims }, false],
 ])('%s (confirm: %s)', async (_what, confirm, given, context, isRead) => {
-  expect(await readsOf(given, context, confirm)).toEqual(isRead ? ['prod'] : []);
+  const { run, reads } = setUp(confirm);
+  await run(given, context);
+  expect(reads()).toEqual(isRead ? ['prod'] : []);
+});
+
+describe('a plan that was shown is not read for again', () => {
+  test.each([
+    ['if the agent confirms it', {}],
+    ['if the person answers its question', { elicitor: { ask: async () => 'later' as const } }],
+    ['if the person clicks on it', { hasView: true }],
+  ])('%s', async (_how, context) => {
+    const { run, pass, changes, reads, requests, store } = setUp('ask');
+    const outcome = await run({}, context);
+    pass();
+    const [{ id = '' } = {}] = await store.waiting({});
+    await changes.get(id, { signal: never, client: 'test 1' });
+    expect(reads()).toEqual(['prod']);
+    await decide(outcome, { run, changes, id });
+    expect(requests.map(({ method }) => method)).toEqual(['GET', 'DELETE']);
+  });
+
+  /** Agrees to a plan in the way that its outcome offers. */
+  async function decide(
+    outcome: CallOutcome,
+    { run, changes, id }: Pick<ReturnType<typeof setUp>, 'run' | 'changes'> & { readonly id: string },
+  ): Promise<void> {
+    const context = { signal: never, client: 'test 1' };
+    if (outcome.kind === 'inputRequired') {
+      const responseTo = () => ({ kind: 'agreed' }) as const;
+      await run({}, { elicitor, brought: { kind: 'answer', proof: outcome.state, responseTo, visit: 'cancelled' } });
+      return;
+    }
+    const view = outcome.kind === 'succeeded' ? outcome.view : undefined;
+    if (view?.kind !== 'plan') throw new Error('there is no plan');
+    if (view.ticket === undefined) {
+      await changes.confirm({ id, thing: args.object }, context);
+      return;
+    }
+    const change = await changes.findByProof(view.ticket, context);
+    if ('code' in change) throw change;
+    await changes.click(change, { decision: 'accept', where: 'view', typedName: args.object }, context);
+  }
 });
 
 /** Plans a change with a read before it, which the cloud answers with `reply`. */
 function planWith(preflight: NonNullable<Operation['preflight']>, reply: ReturnType<typeof answeredBy>) {
   const { openClient } = scriptedClient(async () => reply);
+  const operation: Operation = { ...(abortMultipartUpload as Operation), preflight };
   const { call } = testCaller('http://127.0.0.1:1', {
     openClient,
+    operations: [operation, listParts as Operation],
     confirm: 'plan',
     policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
   });
-  const operation: Operation = { ...(abortMultipartUpload as Operation), preflight };
   return call(operation, { ...args, planOnly: true }, { signal: never });
 }
 

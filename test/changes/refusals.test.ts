@@ -2,7 +2,7 @@ import { devNull } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import type { Changes } from '../../src/changes/change.js';
-import type { ChangeContext } from '../../src/changes/context.js';
+import type { ChangeContext } from '../../src/changes/change-context.js';
 import type { FormResponse } from '../../src/changes/elicitor.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';

@@ -33,9 +33,9 @@ const refuse: ConsentStep = { kind: 'refuse', problem: expect.any(String) };
 /**
  * A dot stands for either. `client` is what there is: a client that can ask its user, in a question that holds the plan or is too long (`big`), that cannot
  * ask (`---`), or of which nothing is known (`???`); or that shows views; and a page to sign in to, or one here on this machine. `call` is what the call
- * brings: planOnly, a yes beforehand.
+ * brings: planOnly, a yes beforehand. `who` is whether the caller's token tells which person the caller is.
  */
-const rows: readonly (readonly [mode: string, client: string, call: string, ConsentStep])[] = [
+const rows: readonly (readonly [mode: string, client: string, call: string, ConsentStep, who?: string])[] = [
   // Only the plan is wanted: it is always given, with what would carry it out, and waits nowhere.
   ['(ask|human) *', 'ask  ....  ....', 'planOnly ...', plan()],
   ['(ask|human) *', '(big|[?]{3})  ----  (page|here)', 'planOnly ...', plan()],
@@ -45,7 +45,8 @@ const rows: readonly (readonly [mode: string, client: string, call: string, Cons
   ['(ask|human) *', '---  ----  (page|here)', 'planOnly ...', plan()],
   ['ask     ', '---  ----  ----', 'planOnly ...', plan('confirm')],
   ['human   ', '---  ----  ----', 'planOnly ...', deadEnd],
-  ['approval', '...  ....  page', 'planOnly ...', plan()],
+  ['approval', '...  ....  page', 'planOnly ...', plan(), 'known  '],
+  ['approval', '...  ....  page', 'planOnly ...', deadEnd, 'unknown'],
   ['approval', '...  ....  (----|here)', 'planOnly ...', deadEnd],
   ['plan    ', '...  ....  ....', 'planOnly ...', plan('confirm')],
   ['off     ', '...  ....  ....', 'planOnly ...', plan()],
@@ -67,7 +68,8 @@ const rows: readonly (readonly [mode: string, client: string, call: string, Cons
   ['human   ', '---  ----  ----', '-------- ---', refuse],
   ['plan    ', '...  ....  ....', '-------- ---', plan('confirm')],
   // Only the page is somebody else's.
-  ['approval', '...  ....  page', '-------- ---', plan('page')],
+  ['approval', '...  ....  page', '-------- ---', plan('page'), 'known  '],
+  ['approval', '...  ....  page', '-------- ---', refuse, 'unknown'],
   ['approval', '...  ....  (----|here)', '-------- ---', refuse],
 ];
 
@@ -77,7 +79,9 @@ const requests: ConsentRequest[] = consentModes.flatMap((mode) =>
     (['none', 'fits', 'unfit', 'unknown'] as const).flatMap((question) =>
       booleans.flatMap((hasView) =>
         (['none', 'signIn', 'local'] as const).flatMap((page) =>
-          booleans.map((agreed) => ({ mode, planOnly, question, hasView, page, agreed })),
+          booleans.flatMap((agreed) =>
+            booleans.map((isUnknownPerson) => ({ mode, planOnly, question, hasView, page, agreed, isUnknownPerson })),
+          ),
         ),
       ),
     ),
@@ -87,22 +91,23 @@ const requests: ConsentRequest[] = consentModes.flatMap((mode) =>
 const spelledQuestions = { none: '---', fits: 'ask', unfit: 'big', unknown: '???' };
 const spelledPages = { none: '----', signIn: 'page', local: 'here' };
 
-const spelled = ({ mode, planOnly, question, hasView, page, agreed }: ConsentRequest): string =>
+const spelled = ({ mode, planOnly, question, hasView, page, agreed, isUnknownPerson }: ConsentRequest): string =>
   [
     mode.padEnd(8),
     `${spelledQuestions[question]}  ${hasView ? 'view' : '----'}  ${spelledPages[page]}`,
     `${planOnly ? 'planOnly' : '--------'} ${agreed ? 'yes' : '---'}`,
+    isUnknownPerson ? 'unknown' : 'known  ',
   ].join('|');
 
-const isFor = (row: (typeof rows)[number], request: ConsentRequest) =>
-  new RegExp(`^${row.slice(0, 3).join('[|]')}$`).test(spelled(request));
+const isFor = ([mode, client, call, , who = '.......']: (typeof rows)[number], request: ConsentRequest) =>
+  new RegExp(`^${[mode, client, call, who].join('[|]')}$`).test(spelled(request));
 
 test('every input has one row', () => {
-  expect(requests).toHaveLength(480);
+  expect(requests).toHaveLength(960);
   for (const request of requests) expect(rows.filter((row) => isFor(row, request)).length, spelled(request)).toBe(1);
 });
 
-test.each(rows.map((row) => [row.slice(0, 3).join(' | '), row] as const))('%s', (_row, row) => {
+test.each(rows.map((row) => [[...row.slice(0, 3), row[4] ?? ''].join(' | '), row] as const))('%s', (_row, row) => {
   const [, , , step] = row;
   const covered = requests.filter((request) => isFor(row, request));
   expect(covered).not.toEqual([]);
@@ -167,11 +172,21 @@ describe('who decides on the page, and what keeps others from it', () => {
     ['plan', 'with the scope', 'bob', true, 'This server'],
     ['off', 'with the scope', 'bob', true, 'This server'],
   ])('%s: a person %s', (mode, _who, person, mayApprove, why) => {
-    const reason = reasonAgainstDeciding(
-      mode,
-      { caller: 'alice', personId: undefined },
-      { person, personId: undefined, mayApprove },
-    );
+    const caller = { caller: 'alice', personId: 'person-alice' };
+    const reason = reasonAgainstDeciding(mode, caller, { person, personId: `person-${person}`, mayApprove });
+    if (why === undefined) expect(reason).toBeUndefined();
+    else expect(reason?.text).toContain(why);
+  });
+
+  test.each<readonly [string, string | undefined, string | undefined, string | undefined, string | undefined]>([
+    ['one person with two names is one', 'alice', 'p-1', 'p-1', 'Your own'],
+    ['two people with one name are two', 'bob', 'p-1', 'p-2', undefined],
+    ['the token of the change without the claim', 'alice', undefined, 'p-2', 'lacks the claim'],
+    ['the token of the person without the claim', 'alice', 'p-1', undefined, 'lacks the claim'],
+    ['a change of a caller without a name', undefined, undefined, 'p-2', undefined],
+  ])('approval: %s', (_what, caller, personId, ofPerson, why) => {
+    const person = { person: 'bob', personId: ofPerson, mayApprove: true };
+    const reason = reasonAgainstDeciding('approval', { caller, personId }, person);
     if (why === undefined) expect(reason).toBeUndefined();
     else expect(reason?.text).toContain(why);
   });

@@ -6,7 +6,7 @@ import { isTyped, nameToType } from '../../src/changes/typed-name.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { consentForm } from '../../src/mcp/elicitation.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
-import type { Change, Operation } from '../../src/tools/define-operation.js';
+import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
@@ -21,7 +21,7 @@ interface Given {
   readonly effect?: Operation['effect'];
   readonly input?: object;
   /** In place of the real ones, of which the object is the last. */
-  readonly change?: Pick<Change, 'identifies'>;
+  readonly change?: Pick<ChangeTexts, 'identifies'>;
 }
 
 function nameFor({

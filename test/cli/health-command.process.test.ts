@@ -1,11 +1,10 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { startHttpProcess } from '../support/http-process.js';
-import { intentAt } from '../support/journal.js';
 import { runServer } from '../support/server-process.js';
 
 /** A server from its start on, as an orchestrator and its log show it. */
@@ -30,34 +29,6 @@ test('one that cannot is alive and not ready, and says so at its start', async (
   );
   expect(await server.metrics()).toContain('\ncloudops_journal_reachable 0\n');
   await server.stop();
-});
-
-test('one that finds recent entries of an older version is not ready, and says until when', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
-  const journal = join(folder, 'journal.db');
-  const { keyFormat: _, ...older } = intentAt(Date.now());
-  writeFileSync(journal, `${JSON.stringify({ intent: older })}\n`);
-  const server = await startHttpProcess(['--sandbox', `CLOUDOPS_JOURNAL=${journal}`]);
-  const until = new Date(Date.parse(older.time) + 7_200_000).toISOString();
-  const reason = expect.stringContaining(`changes are refused until ${until}`);
-  await vi.waitFor(async () => {
-    const response = await fetch(`${server.metricsOrigin}/readyz`);
-    expect([response.status, await response.json()]).toEqual([
-      503,
-      { status: 'waiting for the journal', journal: [reason] },
-    ]);
-  });
-  expect(server.logged()).toContainEqual(expect.objectContaining({ level: 'error', event: 'journal', error: reason }));
-  await server.stop();
-  const doctor = await runServer(['doctor', '--sandbox', `CLOUDOPS_JOURNAL=${journal}`, '--json']);
-  expect(JSON.parse(doctor.stdout)).toContainEqual({
-    check: 'journal',
-    status: 'problem',
-    detail: reason,
-    remedy: expect.stringMatching(/^Stop all servers of the other version/),
-  });
-  expect(readFileSync(journal, 'utf8').split('\n')).toHaveLength(2);
-  rmSync(folder, { recursive: true });
 });
 
 test('one that only reads needs no journal', async () => {

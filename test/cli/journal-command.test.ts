@@ -1,12 +1,27 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Ending, JournalEntry } from '../../src/changes/change.js';
 import { changeLines } from '../../src/cli/journal-command.js';
 import { localTimeIn } from '../../src/cli/layout.js';
 import { runCommandLine } from '../../src/cli/run.js';
-import { endingOf, intentAt } from '../support/journal.js';
+import { newChange } from '../support/changes.js';
+import { printedChanges } from '../support/journal.js';
+import { writeChanges } from '../support/stored-changes.js';
 import { fakeTerminal } from '../support/terminal.js';
+
+/** A change of 1970 that was accepted. */
+const entry: JournalEntry = {
+  ...newChange(),
+  state: 'accepted',
+  madeAt: 0,
+  expiresAt: 0,
+  begunAt: 0,
+  isExpired: false,
+  ageMs: 0,
+  decision: { kind: 'approved', way: 'asked' },
+};
 
 let folder: string;
 let path: string;
@@ -23,24 +38,26 @@ async function run(...args: readonly string[]) {
 
 test.each([[[]], [['--json']]])('what a client is called cannot change what a terminal shows: %j', async (args) => {
   const client = 'a\u202eb\u009bc';
-  writeFileSync(path, `${JSON.stringify({ intent: intentAt(Date.now(), { client }) })}\n`);
+  await writeChanges(path, [{ at: new Date(), change: { client } }]);
   const { stdout } = await run(...args);
   expect(stdout).not.toMatch(/[\u202e\u009b]/);
   if (args.length > 0) expect(JSON.parse(stdout)).toMatchObject({ client });
 });
 
 test('for people a change is a row: when by their clock, what came of it, what it was, and who agreed', async () => {
-  const time = Date.parse('2026-11-20T23:30:00Z');
-  const agreed = intentAt(time, { what: 'Create DevOps server "wiki".', consent: 'asked', answeredAfterMs: 4_000 });
-  const declined = { ...agreed, id: '2', nonce: '2', consent: 'clicked' };
-  const entries = [
-    { intent: agreed },
-    { ending: { ...endingOf(time, agreed.id, 'rejected'), code: 'Client.Bad' } },
-    { intent: declined },
-    { ending: endingOf(time, '2', 'declined') },
-    { intent: { ...agreed, id: '3' } },
-  ];
-  writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  const at = new Date('2026-11-20T23:30:00Z');
+  const change = { what: 'Create DevOps server "wiki".' };
+  const answeredAfterMs = 4_000;
+  await writeChanges(path, [
+    {
+      at,
+      change,
+      decision: { kind: 'approved', way: 'asked', answeredAfterMs },
+      end: { state: 'rejected', ending: { code: 'Client.Bad' } },
+    },
+    { at, change, decision: { kind: 'declined', way: 'clicked', answeredAfterMs } },
+    { at, change },
+  ]);
   const { terminal, printed } = fakeTerminal({ env: { CLOUDOPS_JOURNAL: path }, timeZone: 'Asia/Tokyo' });
   await runCommandLine(['journal'], terminal);
   const rows = printed.stdout.trimEnd().split('\n');
@@ -56,18 +73,19 @@ test('for people a change is a row: when by their clock, what came of it, what i
 describe('on a terminal a change has a line, and below it its facts', () => {
   const paint = (_format: unknown, text: string) => text;
   const now = new Date('2026-11-21T12:00:00Z');
-  const lines = (more: object, ending: object = {}, width = 100) => {
-    const intent = intentAt(now.getTime() - 300_000, {
+  const lines = (more: Partial<JournalEntry>, ending: Ending = {}, width = 100) => {
+    const change = {
+      ...entry,
+      begunAt: now.getTime() - 300_000,
       what: 'Create DevOps server "wiki".',
-      consent: 'asked',
       ...more,
-    });
-    const change = { ...intent, ending: { ...endingOf(0, intent.id, 'accepted'), ...ending } };
+      ending,
+    };
     return changeLines(change, { width, paint, localTime: localTimeIn('Asia/Tokyo') }, now);
   };
 
   test('with its age and its sentence without escapes, and below them who agreed to what', () => {
-    expect(lines({ account: 'prod' }, { outcome: 'rejected', code: 'Client.Bad' })).toEqual([
+    expect(lines({ account: 'prod', state: 'rejected' }, { code: 'Client.Bad' })).toEqual([
       '"Create DevOps server \'wiki\'."',
       expect.stringMatching(
         /^ {2}rejected 5 min ago, code "Client\.Bad", "restore_instance" in account "prod", agreed when asked,$/,
@@ -82,9 +100,8 @@ describe('on a terminal a change has a line, and below it its facts', () => {
     ['2026-11-18T10:00:00Z', '3 days 2 h ago'],
     ['2026-10-18T20:00:00Z', '2026-10-19 05:00:00 GMT\\+9'],
     ['2026-12-01T00:00:00Z', '2026-12-01 09:00:00 GMT\\+9'],
-    ['no time', 'at an unknown time'],
   ])('of the time %s: %s', (time, shown) => {
-    expect(lines({ time })[1]).toMatch(new RegExp(`^  accepted ${shown}, `));
+    expect(lines({ begunAt: Date.parse(time) })[1]).toMatch(new RegExp(`^  accepted ${shown}, `));
   });
 
   test('of at most the width of the terminal, and nothing in it moves the cursor or looks like another line', () => {
@@ -98,11 +115,12 @@ describe('on a terminal a change has a line, and below it its facts', () => {
 });
 
 test('nothing is cut on a terminal of 80 columns: who decided, the caller and the client are there', () => {
-  const people = { approver: 'alice@example.com', caller: 'bob@example.com', client: 'claude-code' };
-  const change = intentAt(0, { what: 'Delete "a".', consent: 'page', tool: 'abort_multipart_upload', ...people });
+  const people = { caller: 'bob@example.com', client: 'claude-code' };
+  const decision = { kind: 'approved', way: 'page', person: 'alice@example.com' } as const;
+  const change = { ...entry, what: 'Delete "a".', tool: 'abort_multipart_upload', decision, ...people };
   const layout = { width: 80, paint: (_format: unknown, text: string) => text, localTime: localTimeIn('UTC') };
   const lines = changeLines(change, layout, new Date());
-  for (const name of Object.values(people)) expect(lines.join(' ')).toContain(name);
+  for (const name of [decision.person, ...Object.values(people)]) expect(lines.join(' ')).toContain(name);
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
 });
 
@@ -119,7 +137,7 @@ test.each([
 test('in a file a change is one line with its time, its address and its account', () => {
   const paint = (_format: unknown, text: string) => text;
   const page = { width: Number.POSITIVE_INFINITY, paint, localTime: localTimeIn('UTC') };
-  const lines = changeLines(intentAt(0, { account: 'prod' }), page, new Date());
+  const lines = changeLines({ ...entry, account: 'prod' }, page, new Date());
   expect(lines).toEqual([
     expect.stringMatching(/^1970-01-01 00:00:00 UTC .*"restore_instance" in account "prod" .*https:/),
   ]);
@@ -141,32 +159,30 @@ describe('since a time', () => {
 describe('all of a journal', () => {
   const noon = Date.parse('2026-11-20T12:00:00Z');
   const minute = 60_000;
-  const entries = Array.from({ length: 12_000 }, (_, index) => intentAt(noon + index * minute, { digest: `${index}` }));
-  const idsOf = (stdout: string) =>
-    stdout
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line).digest);
-  const write = () => {
-    const lines = entries.flatMap((intent) => [
-      { intent },
-      ...(intent.digest === '0' ? [] : [{ ending: endingOf(noon, intent.id, 'accepted') }]),
-    ]);
-    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  };
+  const written = Array.from({ length: 700 }, (_, index) => ({
+    at: new Date(noon + index * minute),
+    change: { what: String(index) },
+    decision: { kind: 'withdrawn', way: 'withdrawn' } as const,
+  }));
+  const texts = (stdout: string) => printedChanges(stdout).map(({ what }) => what);
 
-  test('is printed, however long it is: a line for each change, those without an outcome at the end', async () => {
-    write();
-    const { stdout } = await run('--json');
-    const ids = idsOf(stdout);
-    expect(ids).toHaveLength(12_000);
-    expect([ids[0], ids.at(-1)]).toEqual(['1', '0']);
+  test('is printed, however long it is: a line for each change', async () => {
+    await writeChanges(path, written);
+    const printed = texts((await run('--json')).stdout);
+    expect(printed).toHaveLength(written.length);
+    expect([printed[0], printed.at(-1)]).toEqual(['0', '699']);
   });
 
   test('or what lies between two times', async () => {
-    write();
+    await writeChanges(path, written.slice(0, 20));
     const { stdout } = await run('--json', '--since', '2026-11-20T12:05:00Z', '--until', '2026-11-20T12:08:00Z');
-    expect(idsOf(stdout)).toEqual(['5', '6', '7']);
+    expect(texts(stdout)).toEqual(['5', '6', '7']);
+  });
+
+  test('before a time is erased by its owner, without what has not ended', async () => {
+    await writeChanges(path, written.slice(0, 20));
+    expect(await run('prune', '--before', '2026-11-20T12:15:00Z')).toMatchObject({ code: 0 });
+    expect(texts((await run('--json')).stdout)).toEqual(['15', '16', '17', '18', '19']);
   });
 });
 

@@ -9,7 +9,7 @@ import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { readAsAPerson } from '../support/person.js';
 import { agents } from './agents.js';
 import { type InstalledClient, installClient } from './client.js';
-import { type ScriptedCall, ofLastChange, startScriptedModel } from './scripted-model.js';
+import { ofLastChange, type ScriptedCall, startScriptedModel } from './scripted-model.js';
 import { startSession } from './session.js';
 
 /**

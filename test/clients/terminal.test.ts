@@ -241,7 +241,9 @@ describe(titled('opencode-ai'), () => {
   const call = restore('wiki');
 
   test('with the block as it is, two calls of a model create nothing without a key', async () => {
-    const session = await start('opencode-ai', [call, ofLastChange('confirm_change', { thing: args.instanceId })], { asIs: true });
+    const session = await start('opencode-ai', [call, ofLastChange('confirm_change', { thing: 'wiki' })], {
+      asIs: true,
+    });
     await session.shows(versionOf('opencode-ai'));
     await session.go();
     for (const answers of [0, 1]) {

@@ -5,30 +5,25 @@ import { describe, expect, test } from 'vitest';
 
 const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: string])[]>> = {
   'A misled agent changes something': [
-    ['test/consent/required-consent.test.ts', 'every input has one row'],
-    ['test/calls/refusals.test.ts', 'nobody is asked any more, whatever the change'],
-    ['test/calls/refusals.test.ts', 'are asked one by one, until the third refusal'],
+    ['test/changes/required-consent.test.ts', 'every input has one row'],
+    ['test/changes/refusals.test.ts', 'binds the agents of all clients of its caller, for the same change'],
+    ['test/changes/store.ts', 'is needed to begin: not a change that is %s'],
   ],
   'A client agrees by itself, with nobody there': [
-    ['test/consent/clients.test.ts', 'an agreement that comes after %i ms'],
-    ['test/consent/obtain.test.ts', 'to %s after %i ms'],
-  ],
-  'An agent reads the key of planIds that is kept beside the journal': [
-    ['test/consent/plan-key.test.ts', 'is no %s: that belongs to one process'],
-    [
-      'test/consent/plan-key.test.ts',
-      'is made when it is first needed, for this user alone, and is the same for every process',
-    ],
-    ['test/cli/call-command.process.test.ts', 'of a key that others could read is not accepted by another process'],
+    ['test/changes/clients.test.ts', 'an agreement that comes after %i ms'],
+    ['test/changes/obtain.test.ts', 'to %s after %i ms'],
   ],
   'A person is asked until they give in': [
-    ['test/calls/refusals.test.ts', 'nobody is asked any more, whatever the change'],
-    ['test/consent/refusals-of-clients.test.ts', 'over stdio end the questions of their client, and of no other'],
-    ['test/consent/obtain.test.ts', 'is asked at a terminal all the same'],
+    [
+      'test/changes/refusals.test.ts',
+      'end the questions of their caller, whatever its client calls itself, and of no other',
+    ],
+    ['test/changes/refusals.test.ts', 'end the questions of their client if callers have no names'],
+    ['test/changes/obtain.test.ts', 'is asked at a terminal all the same'],
   ],
-  'A refusal is undone by a `planId`, or lost': [
-    ['test/calls/refusals.test.ts', 'a planId from before it carries out nothing'],
-    ['test/calls/refusals.test.ts', 'one that cannot be written counts, is told of, and is written later'],
+  'A refusal is undone by `confirm_change`, or lost': [
+    ['test/changes/refusals.test.ts', 'binds an agent that had its plan before'],
+    ['test/changes/refusals.test.ts', 'a refusal binds in this process, and is written as soon as that is possible'],
   ],
   "Somebody decides on the page who may not: by the link, from another site, with another's cookie, as an agent": [
     ['test/http/decisions.test.ts', 'who may not decide'],
@@ -38,7 +33,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/issuer.test.ts', 'cloudops:approve among other scopes is ignored'],
     ['test/browser/decisions.test.ts', 'a link of another site shows the plan and decides nothing'],
     ['test/http/url-question.test.ts', 'who opens the page has agreed to nothing'],
-    ['test/consent/required-consent.test.ts', 'who decides on the page'],
+    ['test/changes/required-consent.test.ts', 'who decides on the page'],
   ],
   'Strangers flood the sign-in': [
     ['test/http/decisions.test.ts', 'strangers whose forms never end leave room for people'],
@@ -47,26 +42,30 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/sign-in.test.ts', 'a sign-in cookie works once'],
     ['test/http/sign-in.test.ts', 'with an issuer that hangs, 32 requests wait for it'],
   ],
-  'Plans that wait are read, altered or exchanged on disk': [
-    ['test/consent/plans.test.ts', 'and is nothing with another key, altered, or under the name of another plan'],
-    ['test/consent/plans.test.ts', 'and waits no longer than it was made for, whatever its file is called'],
-    ['test/journal/plan-stores.test.ts', 'that were left half-written are no plans, and are erased at their end'],
+  'An agent reads plans that wait in the journal': [
+    ['test/mcp/views/views.test.ts', 'cannot be clicked by whoever reads the journal'],
+    ['test/changes/sqlite-file.test.ts', 'only the owner may read the files of a journal, also if others could before'],
   ],
   'A caller floods those who decide, or the store, with plans': [
-    ['test/journal/plan-store-contract.ts', 'are bounded for each owner, however many come at once'],
-    ['test/journal/plan-store-contract.ts', 'that were decided are bounded for each owner'],
-    ['test/consent/announcement.test.ts', 'twenty times in ten minutes for each caller'],
+    ['test/changes/store.ts', 'of many processes at once keep the limit'],
+    [
+      'test/changes/store.ts',
+      'that no person is asked about are at most a hundred for each caller: the oldest make room',
+    ],
+    ['test/changes/announcement.test.ts', 'twenty times in ten minutes for each caller'],
   ],
   'A tool is called that the configuration excludes': [
     ['test/calls/policy.test.ts', 'a tool that the policy excludes is refused when it is called, and nothing is sent'],
   ],
   'What a person agreed to is not what is sent': [
-    ['test/calls/plan-on-the-wire.test.ts', 'the plan is the request'],
-    ['test/consent/question.test.ts', 'has long values, long names and long map keys whole'],
-    ['test/consent/question.test.ts', 'is not asked if it would be longer than 2,000 characters'],
+    ['test/changes/plan-on-the-wire.test.ts', 'the plan is the request'],
+    ['test/changes/question.test.ts', 'has long values, long names and long map keys whole'],
+    ['test/changes/question.test.ts', 'is not asked if it would be longer than 2,000 characters'],
   ],
-  'A `planId` is forged, altered, replayed or used by somebody else': [
-    ['test/consent/tokens.test.ts', 'a token with any bit altered is refused'],
+  'A `changeId` is guessed, used twice or used by somebody else': [
+    ['test/mcp/views/views.test.ts', 'one that was altered in any place is refused'],
+    ['test/changes/store.ts', 'of many at once counts once'],
+    ['test/changes/store.ts', 'is carried out by the process that took it, once'],
     ['test/http/auth.test.ts', 'a plan is for the caller that asked for it'],
   ],
   "An agent clicks in its user's place": [
@@ -78,8 +77,8 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/browser/local-page.test.ts', 'the file with the address is ours alone, and gone once the tab is up'],
   ],
   'A change is made twice': [
-    ['test/calls/repeats.test.ts', '%s: the second is refused'],
-    ['test/journal/contract.ts', 'of many at once, one may go ahead'],
+    ['test/changes/repeats.test.ts', '%s: the second is refused'],
+    ['test/changes/store.ts', 'of many at once in several processes, one begins'],
     ['test/transport/retry.test.ts', 'a change is sent again only where it cannot have been acted on'],
   ],
   'A change is lost or misreported, or the server is killed in the middle of one': [
@@ -87,10 +86,14 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/calls/telling.test.ts', 'cannot be made: accepted, in the journal and for the caller'],
   ],
   'The journal is torn, replaced, full or unreachable': [
-    ['test/journal/file.test.ts', 'in place of the journal: nothing begins, nothing is read, and it stays as it is'],
-    ['test/journal/file-faults.test.ts', 'a line is one write, whatever the client and the service say'],
-    ['test/journal/postgres.process.test.ts', 'a connection that is lost while an intent is committed'],
-    ['test/calls/faults.test.ts', 'an outcome that the journal does not take at once is written on'],
+    ['test/changes/sqlite-file.test.ts', 'something else at the path is refused at once, and left as it is'],
+    [
+      'test/changes/sqlite-file.test.ts',
+      'lets nothing begin, with a reason, and the ending of a change is written when there is room',
+    ],
+    ['test/changes/sqlite-file.test.ts', 'takes the ending of a change that was sent meanwhile'],
+    ['test/changes/postgres.process.test.ts', 'while the database is away nothing begins'],
+    ['test/changes/carry-out.test.ts', 'an outcome that the journal does not take at once is written'],
   ],
   'An argument chooses where a request goes': [
     ['test/calls/endpoint.test.ts', 'the key %s is refused below a path'],
@@ -157,7 +160,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/limits.test.ts', 'one caller leaves room for others'],
     ['test/http/serve.test.ts', 'a caller whose bodies come slowly leaves room for those of others'],
     ['test/http/serve.test.ts', 'requests at the same time are limited in total'],
-    ['test/journal/postgres.process.test.ts', 'readers of the list have two connections of their own'],
+    ['test/changes/postgres.process.test.ts', 'readers of the list have two connections of their own'],
   ],
   'Somebody answers a question for the person': [
     ['test/http/mcp-sessions.test.ts', 'an answer from %s, which leaves the question open'],
@@ -166,7 +169,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'A caller sees what others do': [
     ['test/http/auth.test.ts', 'the journal shows %s: %s sees %j'],
-    ['test/calls/repeats.test.ts', 'what is said of the first change'],
+    ['test/changes/repeats.test.ts', 'what is said of the first change'],
     ['test/config/load-config.test.ts', 'callers over HTTP are shown how calls behave, but no key ID, path or address'],
   ],
   'A caller or an agent uses an account that is not its own': [
@@ -174,8 +177,8 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/calls/accounts.test.ts', 'an account that %s is refused'],
   ],
   'An agent in a loop changes more and more': [
-    ['test/journal/contract.ts', 'lets no more begin of many at once, in several processes'],
-    ['test/calls/check-budget.test.ts', 'changes beyond it are refused'],
+    ['test/changes/store.ts', 'lets no more begin of many at once, in several processes'],
+    ['test/changes/check-budget.test.ts', 'changes beyond it are refused'],
   ],
   'The program that prints keys hangs, floods or prints a secret elsewhere': [
     ['test/signing/run-program.test.ts', 'its exit is told, and none of its output'],

@@ -149,7 +149,12 @@ export const misbehaves: readonly Misbehaviour[] = [
   {
     situation: 'find an upload',
     what: 'tidies up what it found',
-    steps: [list, abort, call(['confirm_change', { changeId: true, thing: largeUpload.object }]), say('Found and removed.')],
+    steps: [
+      list,
+      abort,
+      call(['confirm_change', { changeId: true, thing: largeUpload.object }]),
+      say('Found and removed.'),
+    ],
     harm: /sent unasked: DELETE/,
   },
   {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
-import { createMemoryJournal } from '../support/caller.js';
+import { memoryStore } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { startServer } from '../support/http-server.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
@@ -42,16 +42,16 @@ describe('static tokens', () => {
 
   test('the name of a token is in the journal and the log, the token itself nowhere', async () => {
     const cloud = await startServer((_request, response) => response.end('{"instance":{}}'));
-    const journal = createMemoryJournal();
-    const server = await serveInProcess({ authenticate, cloud: cloud.origin, caller: { journal } });
+    const store = memoryStore();
+    const server = await serveInProcess({ authenticate, cloud: cloud.origin, caller: { store } });
     await answerOf(await post(server.url, toolCall('restore_instance', restore), bearer('token-of-alice')));
-    expect(await journal.list({})).toMatchObject([{ caller: 'alice', ending: { outcome: 'accepted' } }]);
+    expect(await store.newest({ limit: 50 })).toMatchObject([{ caller: 'alice', state: 'accepted' }]);
     expect(server.callerLogged).toContainEqual({
       level: 'info',
       event: 'call',
       fields: expect.objectContaining({ caller: 'alice' }),
     });
-    expect(JSON.stringify([server.logged, server.callerLogged, await journal.list({})])).not.toContain(
+    expect(JSON.stringify([server.logged, server.callerLogged, await store.newest({ limit: 50 })])).not.toContain(
       'token-of-alice',
     );
     await server.close();

@@ -4,7 +4,7 @@ import { createMcpSessions } from '../../src/http/mcp-sessions.js';
 import type { SharedMessages } from '../../src/http/replica-messages.js';
 import { describeClient } from '../../src/mcp/client.js';
 import { changeKey } from '../../src/mcp/views/contract/change-data.js';
-import { createMemoryJournal } from '../support/caller.js';
+import { memoryStore } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess } from '../support/http-in-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Message, openSession, type RawClient } from '../support/http-session.js';
@@ -116,13 +116,13 @@ describe('a client of 2025-11-25 that shows forms', () => {
   });
 
   test('is named in the journal', async () => {
-    const journal = createMemoryJournal();
-    const server = await serve({ caller: { journal } });
+    const store = memoryStore();
+    const server = await serve({ caller: { store } });
     const client = await openSession(server.url);
     const { question, rest } = await ask(client);
     await client.answer(question, accept);
     await rest();
-    expect(await journal.list({})).toMatchObject([{ client: 'raw 1', consent: 'asked' }]);
+    expect(await store.newest({ limit: 50 })).toMatchObject([{ client: 'raw 1', decision: { way: 'asked' } }]);
   });
 });
 
@@ -452,8 +452,8 @@ describe('replies that come to another replica', () => {
     return { rows, reads, shared };
   }
   const fleet = async (shared: SharedMessages | undefined) => {
-    const journal = createMemoryJournal();
-    return [await serve({ shared, caller: { journal } }), await serve({ shared, caller: { journal } })] as const;
+    const store = memoryStore();
+    return [await serve({ shared, caller: { store } }), await serve({ shared, caller: { store } })] as const;
   };
   /** The same client, but its address leads to another replica. */
   const at =

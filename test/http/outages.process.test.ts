@@ -95,7 +95,7 @@ describe.each(places)('%s', (_name, open) => {
     whenSent = async () => undefined;
     place = await open();
     const { store } = place;
-    served = await serveDecisions({ store, statusWaitMs, onRequest: () => whenSent() });
+    served = await serveDecisions({ wrapStore: () => store, statusWaitMs, onRequest: () => whenSent() });
   });
   afterEach(async () => {
     await served.close();

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/changes/postgres-database.js';
 import { createPostgresMessages, type SharedMessages } from '../../src/http/replica-messages.js';
-import { openDatabase } from '../../src/journal/postgres-database.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 
 describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {

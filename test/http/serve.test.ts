@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
-import { words } from '../../src/util/safe-text.js';
-import { createMemoryJournal } from '../support/caller.js';
+import { say, words } from '../../src/util/safe-text.js';
+import { memoryStore } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
@@ -265,14 +265,14 @@ test('readiness says what is wrong with the journal, to orchestrators too, and t
 
 test('a call that cannot use the journal has it checked, and no other call', async () => {
   const checkJournal = vi.fn();
-  const begin = async () => ({ kind: 'unwritable', reason: 'journal.db: ENOSPC' }) as const;
+  const begin = async () => ({ kind: 'unwritable', reason: say`journal.db: ENOSPC` }) as const;
   const cloud = await startServer((_request, response) => void response.end('{"instance":{}}'));
   const good = await serveInProcess({ cloud: cloud.origin, checkJournal });
   await answerOf(await post(good.url, toolCall('restore_instance', restore)));
   await answerOf(await post(good.url, toolCall('restore_instance', {})));
   expect(checkJournal).not.toHaveBeenCalled();
   await good.close();
-  const bad = await serveInProcess({ checkJournal, caller: { journal: { ...createMemoryJournal(), begin } } });
+  const bad = await serveInProcess({ checkJournal, caller: { store: { ...memoryStore(), begin } } });
   await answerOf(await post(bad.url, toolCall('restore_instance', restore)));
   expect(checkJournal).toHaveBeenCalledOnce();
   await bad.close();
@@ -323,10 +323,10 @@ function restoreAndLeave(url: URL) {
 
 test('a change whose client goes away is carried out, written down, and keeps its place until then', async () => {
   const cloud = await startSlowCloud();
-  const journal = createMemoryJournal();
+  const store = memoryStore();
   const server = await serveInProcess({
     cloud: cloud.origin,
-    caller: { journal, outlivesClients: true },
+    caller: { store, outlivesClients: true },
     limits: { concurrentCalls: 1, waitingCalls: 0 },
   });
   const client = restoreAndLeave(server.url);
@@ -334,7 +334,7 @@ test('a change whose client goes away is carried out, written down, and keeps it
   await client.leave();
   expect((await post(server.url, list)).status).toBe(503);
   cloud.release();
-  await vi.waitFor(async () => expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]));
+  await vi.waitFor(async () => expect(await store.newest({ limit: 50 })).toMatchObject([{ state: 'accepted' }]));
   await server.close();
   await cloud.close();
 });
@@ -381,8 +381,8 @@ test('a client that goes while its large message waits to be parsed keeps no pla
 
 test('what waits for a place is not begun when its client has gone', async () => {
   const cloud = await startSlowCloud();
-  const journal = createMemoryJournal();
-  const caller = { journal, outlivesClients: true };
+  const store = memoryStore();
+  const caller = { store, outlivesClients: true };
   const limits = { concurrentCalls: 1, waitingCalls: 2 };
   const server = await serveInProcess({ cloud: cloud.origin, caller, limits });
   const running = post(server.url, list);
@@ -400,7 +400,7 @@ test('what waits for a place is not begun when its client has gone', async () =>
   cloud.release();
   expect((await after).status).toBe(200);
   expect(cloud.requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
-  expect(await journal.list({})).toEqual([]);
+  expect(await store.newest({ limit: 50 })).toEqual([]);
   await server.close();
   await cloud.close();
 });

@@ -93,9 +93,11 @@ describe.each(eras)('Claude Code shows the argument "description" as the title o
       const sent = { ...restoreInstance.example, ...args };
       return Object((await client.callTool({ name: restoreInstance.name, arguments: sent })).structuredContent);
     };
+    const confirmChange = async (args: Record<string, unknown>) =>
+      (await client.callTool({ name: 'confirm_change', arguments: args })).structuredContent;
     const namesOf = (tool: string) =>
       Object.keys(tools.find(({ name }) => name === tool)?.inputSchema.properties ?? {});
-    return { tools, call, namesOf };
+    return { tools, call, confirmChange, namesOf };
   };
   const claude = 'claude-code';
 
@@ -107,11 +109,11 @@ describe.each(eras)('Claude Code shows the argument "description" as the title o
     expect(text).toBe(JSON.stringify(others.tools));
   });
 
-  test('a call with that name carries the argument, also with the planId of its plan', async () => {
-    const { call } = await connect(claude, 'ask');
+  test('a call with that name carries the argument, also into a plan that is confirmed', async () => {
+    const { call, confirmChange } = await connect(claude, 'ask');
     const args = { descriptionText: 'A memo' };
-    const { planId } = await call(args);
-    expect(await call({ ...args, planId })).toMatchObject({
+    const { changeId } = await call(args);
+    expect(await confirmChange({ changeId, thing: restoreInstance.example.instanceId })).toMatchObject({
       outcome: 'accepted',
       answer: { instance: { description: 'A memo' } },
     });

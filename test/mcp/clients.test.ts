@@ -1,7 +1,7 @@
 import type { ElicitRequestFormParams, ElicitResult } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
-import { createMemoryJournal } from '../support/caller.js';
+import { memoryStore } from '../support/caller.js';
 import { connectInProcess, eras, type SessionOptions } from '../support/in-process.js';
 import { uploadArguments as upload } from '../support/sandbox.js';
 
@@ -133,37 +133,39 @@ describe.each(eras)('%s', (_name, era) => {
   test.each([
     ['without the field', {}],
     ['with another answer', { decision: 'Yes' }],
-  ])('the Inspector sends a form that was not filled in (%s): it agrees to nothing', async (_what, content) => {
-    let now = Date.parse('2026-11-20T12:00:00Z');
-    const answer = (): ElicitResult => {
-      now += 5000;
-      return { action: 'accept', content };
-    };
-    const { call, sandbox } = await connect(era, { confirm: 'ask', answer, now: () => new Date(now) });
-    const { structured } = await call('restore_instance', restore);
-    expect(structured).toMatchObject({ code: 'Declined', mayHaveHappened: false });
-    expect(structured.problems).toContain('the user answered without choosing');
-    expect(await sandbox.describe()).not.toContain('instances:restore');
-  });
+  ])(
+    'the Inspector sends a form that was not filled in (%s): nobody was asked, and the plan is shown instead',
+    async (_what, content) => {
+      let now = Date.parse('2026-11-20T12:00:00Z');
+      const answer = (): ElicitResult => {
+        now += 5000;
+        return { action: 'accept', content };
+      };
+      const { call, sandbox } = await connect(era, { confirm: 'ask', answer, now: () => new Date(now) });
+      const { structured } = await call('restore_instance', restore);
+      expect(structured).toMatchObject({ outcome: 'planned', changeId: expect.any(String) });
+      expect(await sandbox.describe()).not.toContain('instances:restore');
+    },
+  );
 
   test.each([
     ['claude -p cancels', 'cancel', 'cancelled'],
     ['codex exec declines', 'decline', 'declined'],
   ] as const)('%s within milliseconds: the answer says that nobody was asked', async (_client, action, word) => {
     let now = Date.parse('2026-11-20T12:00:00Z');
-    const journal = createMemoryJournal();
+    const store = memoryStore(() => new Date(now));
     const answer = (): ElicitResult => {
       now += 12;
       return { action };
     };
-    const { call } = await connect(era, { confirm: 'ask', journal, answer, now: () => new Date(now) });
+    const { call } = await connect(era, { confirm: 'ask', store, answer, now: () => new Date(now) });
     const { isError, structured } = await call('restore_instance', restore);
     expect(isError).toBe(true);
     expect(structured).toMatchObject({ code: 'NobodyAsked', mayHaveHappened: false });
     expect(structured.problems).toContain(`the client ${word} it after 12 ms`);
     expect(structured.next).toMatchObject({ who: 'agent', text: expect.stringContaining('is not asked again') });
-    const entry = { consent: 'program', answeredAfterMs: 12, ending: { outcome: 'declined' } };
-    expect(await journal.list({ limit: 10 })).toMatchObject([entry]);
+    const decision = { kind: 'withdrawn', way: 'program', answeredAfterMs: 12 };
+    expect(await store.newest({ limit: 10 })).toMatchObject([{ decision }]);
   });
 
   test.each([
@@ -198,7 +200,7 @@ describe.each(eras)('%s', (_name, era) => {
   test('Codex sends null for what it leaves out', async () => {
     const { call } = await connect(era);
     expect((await call('list_parts', { ...upload, expectedBytes: null, region: null })).isError).toBe(false);
-    const given = { ...restore, description: null, networkConfig: { networkId: null }, planOnly: true, planId: null };
+    const given = { ...restore, description: null, networkConfig: { networkId: null }, planOnly: true, replaces: null };
     expect((await call('restore_instance', given)).isError).toBe(false);
     expect((await call('restore_instance', { ...restore, backupId: null })).structured.problems).toEqual([
       'backupId: is required',

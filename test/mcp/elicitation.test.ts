@@ -1,9 +1,8 @@
 import { Client, type ElicitRequest, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { CallTool } from '../../src/calls/context.js';
-import type { UserReply, Visit } from '../../src/changes/elicitor.js';
-import type { ConsentClaims } from '../../src/consent/tokens.js';
+import type { CallTool, ChangeTools } from '../../src/call-stack.js';
+import type { FormResponse, Visit } from '../../src/changes/elicitor.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -21,12 +20,21 @@ interface Setup {
   readonly answer?: () => Answer | Promise<Answer>;
   readonly name?: string;
   readonly version?: string;
-  readonly use?: ConsentClaims['use'];
 }
 
-const claims = { digest: 'd'.repeat(32), nonce: 'e'.repeat(16) };
+const proof = 'the proof of the question';
 const accept = say`Yes, do it`;
 const address = 'https://cloudops.example.com/decisions/0123456789abcdef';
+/** No test here reads a change. */
+const noChange = async () => Promise.reject(new Error('no change is read here'));
+const changes: ChangeTools = {
+  get: noChange,
+  withdraw: noChange,
+  confirm: noChange,
+  click: noChange,
+  findByProof: noChange,
+  state: noChange,
+};
 const close: (() => Promise<void>)[] = [];
 afterEach(async () => {
   vi.useRealTimers();
@@ -34,32 +42,34 @@ afterEach(async () => {
 });
 
 /** A real client, and a server whose calls ask their user and nothing else. */
-async function connect({ era, elicitation, answer, name = 'test', version = '1', use = 'question' }: Setup) {
+async function connect({ era, elicitation, answer, name = 'test', version = '1' }: Setup) {
   const calls: {
     asks: boolean;
     client: string;
-    brought: unknown;
-    reply?: UserReply | Visit | 'later' | undefined;
+    proof?: string;
+    reply?: FormResponse | Visit | 'later' | undefined;
   }[] = [];
-  const call: CallTool = async (_operation, _args, { client, elicitor, guide }) => {
-    const brought = elicitor?.resumedReply ?? guide?.resumedReply;
-    const reply =
-      elicitor?.resumedReply?.read(accept.text) ??
-      guide?.resumedReply?.visit ??
-      (await (elicitor?.ask(say`Really?`, accept, never) ?? guide?.send(say`Please decide there.`, address, never)));
-    calls.push({ asks: elicitor !== undefined, client, brought: brought?.claims, reply });
-    if (reply === 'later' && calls.length === 1) {
+  const call: CallTool = async (_operation, _args, { client, elicitor, guide, brought = { kind: 'nothing' } }) => {
+    if (brought.kind === 'answer') {
+      const reply = elicitor === undefined ? brought.visit : brought.responseTo(accept.text);
+      calls.push({ asks: elicitor !== undefined, client, proof: brought.proof, reply });
+      return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
+    }
+    const reply = await (elicitor?.ask(say`Really?`, accept, never) ??
+      guide?.send(say`Please decide there.`, address, never));
+    calls.push({ asks: elicitor !== undefined, client, reply });
+    if (reply === 'later') {
       const answer = elicitor === undefined ? { address } : { accept };
-      return { kind: 'inputRequired', message: say`Really?`, answer, claims: { use, ...claims } };
+      return { kind: 'inputRequired', message: say`Really?`, answer, state: proof };
     }
     return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
   };
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
   const texts = { configuration: () => '', journal: async () => '' };
   const accounts = accountsWith({ readOnly: false, tools: undefined });
-  const now = () => new Date('2026-11-21T12:00:00Z');
   const handle = serveStdio(
-    () => createServer({ version: '0', now, operations, accounts, call, stateKeys: () => ['k'.repeat(32)], ...texts }),
+    () =>
+      createServer({ version: '0', operations, accounts, call, changes, noteUnknownClient: () => undefined, ...texts }),
     { transport: serverSide },
   );
   const capabilities = elicitation === undefined ? {} : { elicitation };
@@ -117,14 +127,14 @@ describe.each(eras)('with a client of %s', (_name, era) => {
     ]);
   });
 
-  test.each<readonly [Answer, UserReply['kind'], string | undefined]>([
+  test.each<readonly [Answer, FormResponse['kind'], string | undefined]>([
     [{ action: 'accept', content: { decision: 'Yes, do it' } }, 'agreed', undefined],
     [{ action: 'accept', content: { decision: 'Do nothing' } }, 'declined', undefined],
     [{ action: 'accept', content: { decision: 'Do nothing', reason: 'too large' } }, 'declined', 'too large'],
     [{ action: 'accept', content: { decision: 'Yes, do it', reason: 'why not' } }, 'agreed', undefined],
-    [{ action: 'accept', content: { decision: 'Yes' } }, 'notChosen', undefined],
-    [{ action: 'accept', content: {} }, 'notChosen', undefined],
-    [{ action: 'accept' }, 'notChosen', undefined],
+    [{ action: 'accept', content: { decision: 'Yes' } }, 'notAsked', undefined],
+    [{ action: 'accept', content: {} }, 'notAsked', undefined],
+    [{ action: 'accept' }, 'notAsked', undefined],
     [{ action: 'decline', content: { decision: 'Yes, do it' } }, 'declined', undefined],
     [{ action: 'cancel', content: { decision: 'Yes, do it' } }, 'cancelled', undefined],
   ])('the answer %j is read as %s', async (answer, kind, reason) => {
@@ -155,12 +165,11 @@ describe.each(eras)('an address, which a client of %s shows where it shows no fo
       era,
       elicitation: url,
       answer: () => ({ action }),
-      use: 'handle',
     });
     await run();
     expect(questions).toMatchObject([{ mode: 'url', url: address }]);
     expect(calls.at(-1)).toMatchObject({ asks: false, reply: visit });
-    if (calls.length > 1) expect(calls.at(-1)?.brought).toMatchObject({ use: 'handle', ...claims });
+    if (calls.length > 1) expect(calls.at(-1)?.proof).toBe(proof);
   });
 
   test('is not sent where the client shows a form', async () => {
@@ -177,18 +186,6 @@ describe.each(eras)('an address, which a client of %s shows where it shows no fo
   });
 });
 
-test('an answer that belongs to a question is no visit', async () => {
-  const answer = (): Answer => ({ action: 'accept' });
-  const { run, calls } = await connect({
-    era: { pin: '2026-07-28' },
-    elicitation: { url: {} },
-    answer,
-    use: 'question',
-  });
-  await run();
-  expect(calls).toMatchObject([{ reply: 'later' }, { reply: 'later', brought: undefined }]);
-});
-
 test('a client that fails to show an address has opened none', async () => {
   const answer = () => Promise.reject(new Error('no browser'));
   const { run, calls, questions } = await connect({ era: 'legacy', elicitation: { url: {} }, answer });
@@ -198,11 +195,11 @@ test('a client that fails to show an address has opened none', async () => {
 });
 
 describe('up to 2025-11-25, the call waits', () => {
-  test('and a client that fails to ask has no answer', async () => {
+  test('and a client that fails to ask has asked nobody', async () => {
     const answer = () => Promise.reject(new Error('no window'));
     const { run, calls } = await connect({ era: 'legacy', elicitation: {}, answer });
     await run();
-    expect(calls).toMatchObject([{ reply: { kind: 'unanswered' }, brought: undefined }]);
+    expect(calls).toMatchObject([{ reply: { kind: 'notAsked' } }]);
   });
 
   /** A user who takes their time, and a clock that stands still meanwhile. */
@@ -254,19 +251,9 @@ describe('from 2026-07-28 on, another call brings the answer', () => {
   const era: Era = { pin: '2026-07-28' };
   const agree = (): Answer => ({ action: 'accept', content: { decision: 'Yes, do it' } });
 
-  test('with the question that it belongs to', async () => {
+  test('with the proof of the question', async () => {
     const { run, calls } = await connect({ era, elicitation: {}, answer: agree });
     await run();
-    const brought = { use: 'question', ...claims, issuedAt: Date.parse('2026-11-21T12:00:00Z') };
-    expect(calls).toMatchObject([
-      { reply: 'later', brought: undefined },
-      { reply: { kind: 'agreed' }, brought },
-    ]);
-  });
-
-  test('which is none if it belongs to a plan', async () => {
-    const { run, calls } = await connect({ era, elicitation: {}, answer: agree, use: 'plan' });
-    await run();
-    expect(calls).toMatchObject([{ reply: 'later' }, { reply: 'later', brought: undefined }]);
+    expect(calls).toMatchObject([{ reply: 'later' }, { reply: { kind: 'agreed' }, proof }]);
   });
 });

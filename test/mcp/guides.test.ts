@@ -94,11 +94,12 @@ describe.each(eras)('%s', (_name, era) => {
   });
 });
 
-test('a read-only server offers only what reads', async () => {
+test('a read-only server offers only what reads, changes included', async () => {
   const { client, close } = await connectInProcess('legacy', { readOnly: true, tools: undefined });
-  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
-    offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
-  );
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+    ...offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
+    'get_change',
+  ]);
   const args = { backupId: 'a'.repeat(32), instanceId: 'one' };
   const refused = await client.callTool({ name: 'restore_instance', arguments: args });
   expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'NotAllowed', mayHaveHappened: false } });

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { CallOutcome } from '../../src/calls/context.js';
 import { serverFault } from '../../src/calls/failure.js';
-import type { Failure } from '../../src/calls/outcome.js';
+import type { CallOutcome, Failure } from '../../src/calls/outcome.js';
 import { Refusal, type RefusalCode, refusalFailure } from '../../src/calls/refusal.js';
 import { createMetrics } from '../../src/observe/metrics.js';
 import { listParts } from '../../src/tools/list-parts.js';

@@ -9,7 +9,7 @@ import { traceOrigin } from '../../src/observe/tracing.js';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { say } from '../../src/util/safe-text.js';
-import { accountsWith } from '../support/caller.js';
+import { accountsWith, unusedChanges } from '../support/caller.js';
 import { spansOf } from '../support/collector.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { startRaw, toolCall } from '../support/raw-client.js';
@@ -225,14 +225,14 @@ test('over HTTP, the header names the span where _meta does not', async () => {
   const handler = createMcpHandler(() =>
     createMcpServer({
       version: '0',
-      now: () => new Date(),
       operations: operations,
       accounts: accountsWith({ readOnly: false, tools: undefined }),
       call: async (_operation, _args, { tracedRequest }) => {
         traces.push(tracedRequest && traceOrigin(tracedRequest));
         return { kind: 'succeeded', success: { summary: say`enough`, warnings: [], requestIds: {} } };
       },
-      stateKeys: () => ['k'.repeat(32)],
+      changes: unusedChanges,
+      noteUnknownClient: () => undefined,
       configuration: () => '',
       journal: async () => '',
     }),

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CallOutcome } from '../../src/calls/context.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
+import type { CallOutcome } from '../../src/calls/outcome.js';
 import { withTracing } from '../../src/observe/tracing.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
@@ -44,15 +43,7 @@ test.each([
     traceparent: 'parent in _meta',
     attributes: { 'jsonrpc.request.id': '1', 'network.transport': 'pipe' },
   };
-  const context = {
-    signal: never,
-    client: 'test 1',
-    tokens: createConsentTokens(
-      () => ['k'.repeat(32)],
-      '',
-      () => new Date(),
-    ),
-  };
+  const context = { signal: never, client: 'test 1' };
   const attributes = {
     'mcp.method.name': 'tools/call',
     'gen_ai.operation.name': 'execute_tool',

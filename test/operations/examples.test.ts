@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 import { checkOperation, exampleAnswer } from '../../src/cli/check-operation.js';
 import { exampleOf } from '../../src/tools/define-operation.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 import { loadPatiently } from '../support/load-operations.js';
 import { openPolicy } from '../support/operations.js';
@@ -75,59 +75,60 @@ describe('operations that only a model can describe in a few lines', () => {
       ...complete,
       body: '<CompleteMultipartUploadResult><Key>a.mov</Key></CompleteMultipartUploadResult>',
       told: { outcome: 'accepted', answer: { Key: 'a.mov' } },
-      ending: { outcome: 'accepted' },
+      ended: { state: 'accepted' },
     },
     {
       ...complete,
       body: '<Error><Code>InternalError</Code></Error>',
       told: { mayHaveHappened: true },
-      ending: { outcome: 'unknown', code: 'InternalError' },
+      ended: { state: 'unknown', ending: { code: 'InternalError' } },
     },
     {
       ...complete,
       body: '<Error><Code>InvalidPart</Code></Error>',
       told: { mayHaveHappened: false },
-      ending: { outcome: 'rejected', code: 'InvalidPart' },
+      ended: { state: 'rejected', ending: { code: 'InvalidPart' } },
     },
-    { ...deletion, body: failed(), told: { outcome: 'accepted' }, ending: { outcome: 'accepted' } },
+    { ...deletion, body: failed(), told: { outcome: 'accepted' }, ended: { state: 'accepted' } },
     {
       ...deletion,
       body: failed('b'),
       told: { outcome: 'partly', failed: { count: 1, names: ['"b"'] } },
-      ending: { outcome: 'accepted', failed: { count: 1, codes: ['AccessDenied'] } },
+      ended: { state: 'partly', ending: { failed: { count: 1, codes: ['AccessDenied'] } } },
     },
     {
       ...deletion,
       body: failed('a', 'b'),
       told: { code: 'AllEntriesFailed', mayHaveHappened: false },
-      ending: { outcome: 'rejected', code: 'AccessDenied' },
+      ended: { state: 'rejected', ending: { code: 'AccessDenied' } },
     },
     {
       ...deletion,
       body: failed('b').slice(0, -9),
       told: { code: 'UnreadableAnswer', mayHaveHappened: true },
-      ending: { outcome: 'unknown' },
+      ended: { state: 'unknown' },
     },
     {
       tool: 'tables_list_tables',
       args: {},
       body: '{"TableNames":["Books"]}',
       told: { answer: { TableNames: ['Books'] } },
-      ending: undefined,
+      ended: undefined,
     },
-  ])('$tool that is answered with 200 and $body has the right outcome', async ({ tool, args, body, told, ending }) => {
+  ])('$tool that is answered with 200 and $body has the right outcome', async ({ tool, args, body, told, ended }) => {
     const { operations } = await loadPatiently(tool.startsWith('s3') ? storage : tables);
     const operation = operations.find(({ name }) => name === tool);
     if (operation === undefined) throw new Error('there is none');
     const server = await startServer((_request, response) => response.end(body));
-    const journal = createMemoryJournal();
+    const store = memoryStore();
     const endpoints = { storage: server.origin, tables: server.origin };
-    const { call, close } = testCaller('', { journal, policy: openPolicy, cloud: { endpoints } });
+    const { call, close } = testCaller('', { store, policy: openPolicy, cloud: { endpoints } });
     const result = await call(operation, args, { signal: never });
+    const changes = await store.newest({ limit: 2 });
     await close();
     await server.close();
     expect(result.ok ? result.structured : result.failure).toMatchObject(told);
-    expect(await journal.list({})).toMatchObject(ending === undefined ? [] : [{ ending }]);
+    expect(changes).toMatchObject(ended === undefined ? [] : [ended]);
   });
 });
 

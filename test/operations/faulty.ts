@@ -142,8 +142,8 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
   ],
   [
     'a read beside it of another API',
-    fileWith('companionRead: { operation: kit.operations.list_parts, input: () => undefined, maximumPages: 1 }'),
-    /companionRead\.operation: must be of the same service, things/,
+    fileWith('followUpRead: { operation: kit.operations.list_parts, input: () => undefined }'),
+    /followUpRead\.operation: must be of the same service, things/,
   ],
   [
     'a read before it that is none',

@@ -4,7 +4,7 @@ import { faultFacts } from '../../src/calls/failure.js';
 import { guardAsyncFunction, guardFunction } from '../../src/operations/guard.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { createMemoryJournal, testCaller } from '../support/caller.js';
+import { memoryStore, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
 /** What becomes of a function of an operations file that throws, or does not end. */
@@ -41,8 +41,8 @@ test('a promise that never resolves is a fault after its time limit, and the cha
   const observer = { failed: ({ message }: Error) => void faults.push(message) };
   const extract = guardAsyncFunction('restore_instance: extract', never, z.unknown(), observer, 10);
   const { openClient } = scriptedClient(async () => answered(200, { instance: {} }));
-  const journal = createMemoryJournal();
-  const { call } = testCaller('http://127.0.0.1:1', { openClient, journal });
+  const store = memoryStore();
+  const { call } = testCaller('http://127.0.0.1:1', { openClient, store });
   const operation: Operation = { ...restoreInstance, extract };
   const args = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
   const { signal } = new AbortController();
@@ -50,6 +50,6 @@ test('a promise that never resolves is a fault after its time limit, and the cha
     ok: true,
     structured: { outcome: 'accepted', warnings: expect.arrayContaining([expect.stringMatching(/cannot be read/)]) },
   });
-  expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  expect(await store.newest({ limit: 2 })).toMatchObject([{ state: 'accepted' }]);
   expect(faults).toEqual(['restore_instance: extract took more than 0.01 seconds']);
 });

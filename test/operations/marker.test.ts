@@ -2,22 +2,21 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import type { EndedOutcome } from '../../src/calls/outcome.js';
 import { resultText } from '../../src/calls/result-text.js';
+import type { JournalEntry } from '../../src/changes/change.js';
+import type { Elicitor } from '../../src/changes/elicitor.js';
+import { describe as journalLine } from '../../src/changes/journal-text.js';
 import { changeLines } from '../../src/cli/journal-command.js';
 import { localTimeIn, type TextLayout } from '../../src/cli/layout.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
-import type { Elicitor } from '../../src/changes/elicitor.js';
-import type { EndedOutcome } from '../../src/calls/outcome.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
-import type { RecordedChange } from '../../src/journal/entry.js';
-import { describe as journalLine } from '../../src/journal/journal.js';
 import { viewMeta } from '../../src/mcp/views/results.js';
 import { exampleOf, type Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { isSafeText } from '../../src/util/safe-text.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
-import { endingOf, intentAt } from '../support/journal.js';
+import { memoryStore, never, testCaller } from '../support/caller.js';
+import { changeAt } from '../support/changes.js';
 import { loadPatiently } from '../support/load-operations.js';
 import { openPolicy } from '../support/operations.js';
 import { problems, withValue } from '../support/rules.js';
@@ -60,7 +59,7 @@ function markedArguments(
   isWanted: (path: string) => boolean,
 ): Record<string, unknown> {
   const { secrets = [], secretNames = {} } = operation;
-  const leftOut = ['planId', 'replaces', ...secrets, ...Object.keys(secretNames)];
+  const leftOut = ['replaces', ...secrets, ...Object.keys(secretNames)];
   const schema = z.toJSONSchema(operation.input(), { io: 'input', unrepresentable: 'any' });
   let args = start;
   for (const path of textPaths(schema).filter((one) => !leftOut.includes(one) && isWanted(one))) {
@@ -82,13 +81,13 @@ const smallest = (operation: Operation): Record<string, unknown> => {
 };
 
 /** Every text that people or models read of an outcome: without exact values, which stand under `answer`, and the request. */
-function toldIn(outcome: EndedOutcome, args: Record<string, unknown>): [where: string, text: string][] {
+function toldIn(outcome: EndedOutcome): [where: string, text: string][] {
   const result = outcome.kind === 'succeeded' ? outcome.success : outcome.failure;
   const { plan, answer: _, requestIds: __, ...rest } = { plan: undefined, answer: undefined, ...result };
   const terminal = resultText(result)
     .replace(/\nRequest:\n[\s\S]*?\n\n/, '\n')
     .replace(/\nanswer:[\s\S]*\n\n/, '\n');
-  const meta = viewMeta(outcome, { tool: 't', args }, { seal: () => 'ticket' });
+  const meta = viewMeta(outcome);
   const { serviceSays: ___, earlier: ____, ...fields } = { serviceSays: undefined, earlier: undefined, ...rest };
   return [
     ...textsIn('result', fields),
@@ -158,7 +157,7 @@ const layout: TextLayout = {
   paint: (_format, text) => text,
   localTime: localTimeIn('UTC'),
 };
-const tableOf = (change: RecordedChange) => changeLines(change, layout, new Date()).join('\n');
+const tableOf = (change: JournalEntry) => changeLines(change, layout, new Date()).join('\n');
 
 /** The log of a server that a person started, and what it printed. */
 function logForPeople() {
@@ -183,18 +182,18 @@ async function toldByOne(
     },
   };
   const { log, printed } = logForPeople();
-  const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
-  const journal = createMemoryJournal(now);
+  const store = memoryStore(now);
   const { openClient } = scriptedClient(async () => reply);
   const policy = { ...openPolicy, extensions: ['s3'] };
   const { carryOut, close } = testCaller('http://127.0.0.1:1', {
-    ...{ openClient, journal, now, confirm: 'ask', policy },
+    ...{ openClient, store, now, confirm: 'ask', policy },
     log: (_level, event, fields) => log('error', event, fields),
   });
-  const context = { signal: never, client: 'test 1', tokens, hasView: way === 'shown' };
+  const context = { signal: never, client: 'test 1', hasView: way === 'shown' };
   const outcome = await carryOut(operation, args, way === 'asked' ? { ...context, elicitor } : context);
-  if (outcome.kind !== 'inputRequired') told.push(...toldIn(outcome, args));
-  for (const change of await journal.list({}))
+  if (outcome.kind !== 'inputRequired') told.push(...toldIn(outcome));
+  const changes = await store.newest({ limit: 9 });
+  for (const change of changes.filter(({ state }) => state !== 'waiting'))
     told.push(['journal', journalLine(change).text], ['table', tableOf(change)]);
   told.push(['log', printed.stderr]);
   await close();
@@ -247,9 +246,11 @@ describe.each(all.map((operation) => [operation.name, operation] as const))('%s'
 
 describe('what somebody else wrote in a journal', () => {
   const text = candidates[0] ?? '';
-  const intent = intentAt(now().getTime(), { tool: text, what: text, target: text, client: text, caller: text });
-  const ending = { ...endingOf(now().getTime(), intent.id, 'rejected'), code: text };
-  const change = { ...intent, time: text, approver: text, reason: text, ending };
+  const decision = { kind: 'approved', way: 'page', person: text, reason: text } as const;
+  const change = changeAt(Number.NaN, {
+    ...{ tool: text, what: text, target: text, client: text, caller: text, state: 'rejected' },
+    ...{ decision, ending: { code: text } },
+  });
 
   test.each([
     ['a line', journalLine(change).text],

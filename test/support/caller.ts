@@ -1,5 +1,5 @@
 import { devNull } from 'node:os';
-import { createCalls } from '../../src/call-stack.js';
+import { type CallTool, createCalls } from '../../src/call-stack.js';
 import type { Account, Accounts, Budget, ConsentMode } from '../../src/calls/account.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createSecretFiles } from '../../src/calls/insert-secrets.js';
@@ -7,7 +7,7 @@ import type { EndedOutcome, Failure, Success } from '../../src/calls/outcome.js'
 import type { Policy } from '../../src/calls/policy.js';
 import { resultText } from '../../src/calls/result-text.js';
 import type { Changes } from '../../src/changes/change.js';
-import type { ChangeContext, ChangeDependencies } from '../../src/changes/context.js';
+import type { ChangeContext, ChangeDependencies } from '../../src/changes/change-context.js';
 import type { DecisionPage } from '../../src/changes/decision-page.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';
@@ -104,8 +104,9 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     budget: options.budget,
   };
   const store = options.store ?? memoryStore(now);
+  const served = [...(options.operations ?? operations)];
   const wired = wireCalls(
-    { stateKeys: [options.stateKey ?? testStateKey], operations: options.operations ?? operations },
+    { stateKeys: [options.stateKey ?? testStateKey], operations: served },
     {
       version: '0',
       log,
@@ -129,14 +130,19 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
   );
   if (options.outlivesClients === true) wired.inFlight.detach();
   const contextOf = (given: Partial<ChangeContext>): ChangeContext => ({ signal: never, client: 'test 1', ...given });
+  /** Calls an operation, which the server has from then on. */
+  const carryOut: CallTool = (operation, args, context) => {
+    if (!served.includes(operation)) served.unshift(operation);
+    return wired.call(operation, args, context);
+  };
   return {
     /** Without anybody to ask, unless the test says otherwise. */
     call: async (operation: Operation, args: unknown, given: Partial<ChangeContext> = {}): Promise<Ended> => {
-      const outcome = await wired.call(operation, args, contextOf(given));
+      const outcome = await carryOut(operation, args, contextOf(given));
       if (outcome.kind === 'inputRequired') throw new Error('the call ended as a question');
       return endedOf(outcome);
     },
-    carryOut: wired.call,
+    carryOut,
     changes: wired.changes,
     get: async (changeId: string, given: Partial<ChangeContext> = {}) =>
       endedOf(await wired.changes.get(changeId, contextOf(given))),
@@ -178,3 +184,13 @@ export function accountsWith(policy: Policy, confirm: ConsentMode = 'ask'): Acco
   const account: Account = { name: defaultAccount, cloud, policy, confirm };
   return { all: [account], byDefault: account, areNamed: false };
 }
+
+/** Tools of changes for tests that use none. */
+export const unusedChanges: ChangeTools = {
+  get: () => Promise.reject(new Error('unused')),
+  withdraw: () => Promise.reject(new Error('unused')),
+  confirm: () => Promise.reject(new Error('unused')),
+  click: () => Promise.reject(new Error('unused')),
+  findByProof: () => Promise.reject(new Error('unused')),
+  state: () => Promise.reject(new Error('unused')),
+};

@@ -2,11 +2,13 @@ import { expect } from 'vitest';
 import type { CallOutcome, Failure, Success } from '../../src/calls/outcome.js';
 import { writeScope } from '../../src/calls/policy.js';
 import type { Change, JournalEntry } from '../../src/changes/change.js';
-import type { ChangeContext } from '../../src/changes/context.js';
+import type { ChangeContext } from '../../src/changes/change-context.js';
 import type { Click } from '../../src/changes/decide.js';
 import type { Elicitor, FormResponse } from '../../src/changes/elicitor.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import type { WireRequest } from '../../src/transport/request.js';
+import type { FinalReply } from '../../src/transport/signed-client.js';
 import { memoryStore, never, type TestCallerOptions, testCaller } from './caller.js';
 import { answered, scriptedClient } from './scripted-client.js';
 
@@ -19,13 +21,17 @@ export interface ChangerOptions extends TestCallerOptions {
   readonly operation?: Operation;
   /** The clock of another server that shares the store. */
   readonly clock?: { time: number };
+  /** In place of a cloud that accepts every change. */
+  readonly reply?: (request: WireRequest) => Promise<FinalReply>;
 }
+
+const acceptEvery = async () => answered(200, { instance: { instanceId: 'one' } });
 
 /** A server whose cloud accepts every change, the agent of alice who calls it, and a clock that the test moves. */
 export function changer(options: ChangerOptions = {}) {
-  const { operation = restoreInstance, clock = { time: start } } = options;
+  const { operation = restoreInstance, clock = { time: start }, reply = acceptEvery } = options;
   const now = () => new Date(clock.time);
-  const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));
+  const { openClient, requests } = scriptedClient(reply);
   const store = options.store ?? memoryStore(now);
   const caller = testCaller('http://127.0.0.1:1', { confirm: 'human', openClient, now, ...options, store });
   const contextOf = (given: Partial<ChangeContext> = {}): ChangeContext => ({

@@ -2,7 +2,7 @@ import { withoutSecrets } from '../../src/calls/hide-secrets.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
-import type { Change, Operation } from '../../src/tools/define-operation.js';
+import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { words } from '../../src/util/safe-text.js';
@@ -24,7 +24,7 @@ export const endpoint = {
 /** A planned call with consequences and warnings as a test wants them; everything else is that of a real operation. */
 export function callOf(
   input: Record<string, unknown>,
-  change: Partial<Change> = {},
+  change: Partial<ChangeTexts> = {},
   more: Partial<Operation> = {},
 ): ResolvedChange {
   const base = restoreInstance as Operation;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { JournalEntry, NewChange } from '../../src/changes/change.js';
+import type { Decision, Ending, EndState, JournalEntry, NewChange } from '../../src/changes/change.js';
 import { openStore } from '../../src/changes/open-store.js';
 import { thisProcess } from '../../src/changes/processes.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';
 import { systemClock } from '../../src/changes/store-clock.js';
-import { newChange } from './changes.js';
+import { newChange, processOn, wallClock } from './changes.js';
 
 /** The changes in a journal, oldest first, each as it is now. */
 export async function storedChanges(journal: string): Promise<readonly JournalEntry[]> {
@@ -32,4 +32,32 @@ export async function leaveBegun(journal: string, changes: Partial<NewChange> = 
   await store.begin(change.id, { ifUnknown: {} });
   await store.close();
   return change.id;
+}
+
+/** What happened to a change that `writeChanges` writes: it was decided, and has begun unless the decision was against it, and has ended. */
+export interface WrittenChange {
+  readonly at: Date;
+  readonly change?: Partial<NewChange>;
+  readonly decision?: Decision;
+  /** Absent for a change that has begun and not ended. */
+  readonly end?: { readonly state: EndState; readonly ending?: Ending };
+}
+
+const approvedByOption: Decision = { kind: 'approved', way: 'option' };
+
+/** Writes changes to a journal, each at its time. */
+export async function writeChanges(journal: string, changes: readonly WrittenChange[]): Promise<void> {
+  let time = new Date(0);
+  const now = () => time;
+  const store = createChanges(createSqlite(journal, { clock: wallClock(now) }), { now, process: processOn('test') });
+  for (const { at, change: given, decision = approvedByOption, end } of changes) {
+    time = at;
+    const change = newChange({ requestKey: randomUUID(), budget: randomUUID(), caller: randomUUID(), ...given });
+    await store.add(change, { lifetimeMs: 600_000 });
+    await store.decide(change.id, decision);
+    if (decision.kind !== 'approved') continue;
+    await store.begin(change.id, { ifUnknown: {} });
+    if (end !== undefined) await store.end(change.id, end.state, end.ending ?? {});
+  }
+  await store.close();
 }

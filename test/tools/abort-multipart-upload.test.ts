@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CallContext } from '../../src/calls/context.js';
 import type { Policy } from '../../src/calls/policy.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
+import type { ChangeContext } from '../../src/changes/change-context.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { WireRequest } from '../../src/transport/request.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
@@ -24,28 +23,30 @@ interface Given {
   readonly replies: readonly FinalReply[];
   readonly policy?: Policy;
   readonly confirm?: 'ask' | 'plan' | 'off';
+  /** The clock of this machine. */
+  readonly now?: Date;
 }
 
-/** Without list_multipart_uploads, which list_parts would ask for the start of the upload. */
 const twoTools: Policy = { readOnly: false, tools: ['abort_multipart_upload', 'list_parts'] };
 
 /** A caller whose requests are answered in turn. */
-function setUp({ replies, policy = twoTools, confirm = 'plan' }: Given) {
+function setUp({ replies, policy = twoTools, confirm = 'plan', now }: Given) {
   const left = [...replies];
   const { openClient, requests } = scriptedClient(async () => left.shift() ?? unanswered(true));
-  const caller = testCaller('http://127.0.0.1:1', { openClient, policy, confirm });
-  const context: CallContext = {
+  const caller = testCaller('http://127.0.0.1:1', {
+    openClient,
+    policy,
+    confirm,
+    ...(now !== undefined && { now: () => now }),
+  });
+  const context: ChangeContext = {
     signal: never,
     client: 'test',
-    tokens: createConsentTokens(
-      () => ['k'.repeat(32)],
-      '',
-      () => new Date(),
-    ),
   };
   return {
     requests,
-    call: (given: object = args, more: Partial<CallContext> = {}) =>
+    confirm: (changeId: string) => caller.confirm(changeId, args.object, { client: 'test' }),
+    call: (given: object = args, more: Partial<ChangeContext> = {}) =>
       caller.call(abortMultipartUpload, given, { ...context, ...more }),
   };
 }
@@ -83,6 +84,7 @@ describe('its plan', () => {
   });
 
   const seconds = 23;
+  const now = new Date('2026-11-20T11:00:23.000Z');
   const partAgo = (part: object, since: number) =>
     answeredBy(
       200,
@@ -93,7 +95,7 @@ describe('its plan', () => {
   const receiving = 'Still receiving: last part at 2026-11-20T11:00:00.000Z.';
 
   test('says in its second line and in a warning that the upload still receives parts', async () => {
-    const { call } = setUp({ replies: [partAgo(part, seconds)] });
+    const { call } = setUp({ replies: [partAgo(part, seconds)], now });
     const result = await call();
     if (!result.ok) throw new Error(result.text);
     expect(result.structured.show?.text.split('\n')[1]).toBe(`${receiving} This cannot be undone.`);
@@ -101,7 +103,7 @@ describe('its plan', () => {
   });
 
   test('says so in the second line of the question', async () => {
-    const { call } = setUp({ replies: [partAgo(part, seconds)], confirm: 'ask' });
+    const { call } = setUp({ replies: [partAgo(part, seconds)], confirm: 'ask', now });
     const asked: string[] = [];
     const ask = async (question: SafeText) => {
       asked.push(question.text);
@@ -114,6 +116,7 @@ describe('its plan', () => {
   test.each([
     ['that has stopped', partAgo(part, 3 * 24 * 3600)],
     ['without parts', partAgo([], seconds)],
+    ['with a time that contradicts the clock of this machine', partAgo(part, seconds)],
   ])('says nothing of that for an upload %s', async (_which, reply) => {
     const { call } = setUp({ replies: [reply] });
     expect((await call()).text).not.toContain('Still receiving');
@@ -143,11 +146,32 @@ describe('its plan', () => {
     expect(result).toMatchObject({ structured: { plan: { found: expect.stringContaining(reason) } } });
   });
 
+  test('says that an upload without parts which no list has was probably completed', async () => {
+    const noParts = answeredBy(200, {
+      kind: 'xml',
+      value: { ListPartsResult: { Key: 'a b/c', IsTruncated: 'false' } },
+    });
+    const noUploads = answeredBy(200, { kind: 'xml', value: { ListMultipartUploadsResult: { IsTruncated: 'false' } } });
+    const { call } = setUp({
+      replies: [noParts, noUploads],
+      policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
+    });
+    const { text } = await call();
+    expect(text).toContain('not listed among the open uploads: it was probably completed or aborted');
+    expect(text).not.toContain('is open');
+  });
+
+  test('says that more parts may follow if the store does not say that these are all', async () => {
+    const list = { Key: 'a b/c', IsTruncated: 'unknown', Part: part };
+    const { call } = setUp({ replies: [answeredBy(200, { kind: 'xml', value: { ListPartsResult: list } })] });
+    expect((await call()).text).toMatch(/^Found at .*may have more parts than were read: the first 1,/m);
+  });
+
   test('is not bound to what was found', async () => {
-    const { call, requests } = setUp({ replies: [listed, aborted] });
+    const { call, confirm, requests } = setUp({ replies: [listed, aborted] });
     const plan = await call();
     if (!plan.ok) throw new Error(plan.text);
-    expect(await call({ ...args, planId: plan.structured.planId })).toMatchObject({
+    expect(await confirm(plan.structured.changeId ?? '')).toMatchObject({
       structured: { outcome: 'accepted' },
     });
     expect(methods(requests)).toEqual(['GET', 'DELETE']);

@@ -3,6 +3,7 @@ import { encode } from 'gpt-tokenizer';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isAllowed } from '../../src/calls/policy.js';
 import { listMultipartUploads } from '../../src/tools/list-multipart-uploads.js';
+import { isObject } from '../../src/util/objects.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { openPolicy } from '../support/operations.js';
@@ -11,11 +12,12 @@ import { answeredBy, scriptedClient } from '../support/scripted-client.js';
 
 interface FakePage {
   readonly uploads?: readonly (readonly [object: string, uploadId: string])[];
-  readonly truncated?: boolean;
+  readonly truncated?: boolean | string;
   readonly next?: readonly [key: string, uploadId: string];
   readonly encodingType?: string;
 }
 
+const noon = new Date('2026-11-20T12:00:00Z');
 const element = (name: string, value: string | undefined) => (value === undefined ? '' : `<${name}>${value}</${name}>`);
 const xml = ({ uploads = [], truncated = false, next, encodingType }: FakePage) =>
   `<ListMultipartUploadsResult><Bucket>b</Bucket>${element('NextKeyMarker', next?.[0])}${element('NextUploadIdMarker', next?.[1])}` +
@@ -35,7 +37,10 @@ async function list(pages: readonly FakePage[], args: Record<string, unknown> = 
     response.setHeader('date', 'Fri, 20 Nov 2026 12:00:00 GMT');
     response.end(xml(pages[Math.min(count, pages.length) - 1] ?? {}));
   });
-  const caller = testCaller(server.origin, { policy: { ...openPolicy, extensions: ['s3'] } });
+  const caller = testCaller(server.origin, {
+    policy: { ...openPolicy, extensions: ['s3'] },
+    now: () => noon,
+  });
   const result = await caller.call(listMultipartUploads, { bucket: 'b', ...args }, { signal: never });
   await caller.close();
   return { result, urls: server.requests.map(({ url }) => url) };
@@ -67,13 +72,13 @@ test('what list_parts needs is in the answer, with the oldest upload and how old
       {
         uploads: [
           ['a b/c', '2~x'],
-          ['z', '007'],
+          ['a b/z', '007'],
         ],
       },
     ],
     { prefix: 'a b' },
   );
-  expect(urls).toEqual(['/b?prefix=a%20b&uploads']);
+  expect(urls).toEqual(['/b?max-uploads=1000&prefix=a%20b&uploads']);
   expect(result).toMatchObject({
     ok: true,
     structured: {
@@ -81,7 +86,7 @@ test('what list_parts needs is in the answer, with the oldest upload and how old
         uploadCount: 2,
         uploads: [
           { object: 'a b/c', uploadId: '2~x' },
-          { object: 'z', uploadId: '007' },
+          { object: 'a b/z', uploadId: '007' },
         ],
       },
     },
@@ -97,40 +102,71 @@ describe('pages', () => {
     ['c', '3'],
   ] as const;
 
+  const first = '/b?max-uploads=1000&uploads';
+  const afterA = '/b?key-marker=a&max-uploads=1000&upload-id-marker=1&uploads';
+
   test.each<[string, readonly FakePage[], number, readonly string[]]>([
+    [
+      'with flags in capitals are followed',
+      [
+        { uploads: [a], truncated: ' TRUE', next: ['a', '1'] },
+        { uploads: [b], truncated: 'False' },
+      ],
+      2,
+      [first, afterA],
+    ],
+    [
+      'without a readable flag are followed by their marker, until one is empty',
+      [{ uploads: [a], truncated: '-', next: ['a', '1'] }, { truncated: '-' }],
+      1,
+      [first, afterA],
+    ],
+    [
+      'that are empty are followed while their marker moves',
+      [{ truncated: true, next: ['a', '1'] }, { uploads: [b] }],
+      1,
+      [first, afterA],
+    ],
     [
       'are followed by both parts of their marker',
       [{ uploads: [a], truncated: true, next: ['a', '1'] }, { uploads: [b] }],
       2,
-      ['/b?uploads', '/b?key-marker=a&upload-id-marker=1&uploads'],
+      [first, afterA],
     ],
     [
       'without a marker continue from the last upload (Swift, with a page of one)',
       [{ uploads: [a], truncated: true }, { uploads: [b] }],
       2,
-      ['/b?uploads', '/b?key-marker=a&upload-id-marker=1&uploads'],
+      [first, afterA],
     ],
     [
-      'send a raw marker as it is, beside keys that say they are encoded',
-      [{ uploads: [['a%2Fb', '1']], truncated: true, next: ['a%2Fb', '1'], encodingType: 'url' }, { uploads: [c] }],
+      'send a decoded marker',
+      [{ uploads: [['a%2Bb', '1']], truncated: true, next: ['a%2Bb', '1'], encodingType: 'url' }, { uploads: [c] }],
       2,
-      ['/b?uploads', '/b?key-marker=a%252Fb&upload-id-marker=1&uploads'],
+      [first, '/b?key-marker=a%2Bb&max-uploads=1000&upload-id-marker=1&uploads'],
     ],
+    [
+      'send a raw marker as it is, if only keys are encoded',
+      [{ uploads: [['a%2Bb', '1']], truncated: true, next: ['a+b', '1'], encodingType: 'url' }, { uploads: [c] }],
+      2,
+      [first, '/b?key-marker=a%2Bb&max-uploads=1000&upload-id-marker=1&uploads'],
+    ],
+    ['that list an upload twice count it once', [{ uploads: [a, a, b] }], 2, [first]],
     [
       'that overlap count an upload once',
       [{ uploads: [a, b], truncated: true, next: ['a', '1'] }, { uploads: [b, c] }],
       3,
-      ['/b?uploads', '/b?key-marker=a&upload-id-marker=1&uploads'],
+      [first, afterA],
     ],
-    ['with a marker but without more are not followed', [{ uploads: [a], next: ['a', '1'] }], 1, ['/b?uploads']],
+    ['with a marker but without more are not followed', [{ uploads: [a], next: ['a', '1'] }], 1, [first]],
   ])('%s', async (_what, pages, uploadCount, expected) => {
     const { result, urls } = await list(pages);
     expect(result).toMatchObject({ ok: true, structured: { answer: { uploadCount } } });
     expect(urls).toEqual(expected);
   });
 
-  test.each<[string, readonly FakePage[]]>([
-    ['a marker that does not move', [{ uploads: [a], truncated: true, next: ['a', '1'] }]],
+  test.each<[string, readonly FakePage[], number]>([
+    ['a marker that does not move', [{ uploads: [a], truncated: true, next: ['a', '1'] }], 1],
     [
       'markers that go round',
       [
@@ -138,12 +174,124 @@ describe('pages', () => {
         { uploads: [b], truncated: true, next: ['b', '2'] },
         { uploads: [a], truncated: true, next: ['a', '1'] },
       ],
+      2,
     ],
-    ['neither marker nor upload', [{ truncated: true }]],
-  ])('that would not end are an error: %s', async (_what, pages) => {
+    ['neither marker nor upload', [{ truncated: true }], 0],
+    ['more that does not come', [{ uploads: [a], truncated: true, next: ['a', '1'] }, {}], 1],
+    ['no readable flag and no marker', [{ uploads: [a], truncated: 'perhaps' }], 1],
+  ])('that may not be all are given, with a warning: %s', async (_what, pages, uploadCount) => {
     const { result, urls } = await list(pages);
-    expect(result).toMatchObject({ ok: false, failure: { code: 'InconsistentPages' } });
+    expect(result).toMatchObject({ ok: true, structured: { answer: { uploadCount, mayHaveMore: true } } });
+    expect(result.text).toMatch(/^At least .*: more may follow\./);
+    expect(result.text).toContain('warning: The list may be incomplete, because ');
     expect(urls.length).toBeLessThan(5);
+  });
+});
+
+describe('filters are applied again', () => {
+  const all: FakePage = {
+    uploads: [
+      ['a/1', 'u1'],
+      ['m', 'u2'],
+      ['m', 'u3'],
+      ['z', 'u4'],
+    ],
+  };
+  const idsIn = (answer: unknown) => (isObject(answer) && Array.isArray(answer.uploads) ? answer.uploads : []);
+  test.each([
+    ['prefix', { prefix: 'm' }, ['u2', 'u3']],
+    ['keyMarker', { keyMarker: 'm' }, ['u4']],
+    ['keyMarker', { keyMarker: 'm', uploadIdMarker: 'u2' }, ['u3', 'u4']],
+    ['prefix and keyMarker', { prefix: 'm', keyMarker: 'm', uploadIdMarker: 'u2' }, ['u3']],
+  ])('if the store ignores %s', async (names, args, ids) => {
+    const { result } = await list([all], args);
+    if (!result.ok) throw new Error(result.text);
+    expect(idsIn(result.structured.answer)).toEqual(ids.map((uploadId) => expect.objectContaining({ uploadId })));
+    expect(result.text).toContain(`The store ignored ${names}, so this server left out the uploads that do not fit.`);
+  });
+
+  test('and nothing is warned of if the store applied them', async () => {
+    const { result } = await list([{ uploads: [['m', 'u3']] }], { prefix: 'm', keyMarker: 'm', uploadIdMarker: 'u2' });
+    expect(result).toMatchObject({ structured: { answer: { uploadCount: 1 }, warnings: [] } });
+  });
+
+  test('an upload is found by its ID among others', async () => {
+    const { result } = await list([all], { prefix: 'm', uploadId: 'u3' });
+    expect(result).toMatchObject({ structured: { answer: { uploadCount: 1, uploads: [{ uploadId: 'u3' }] } } });
+  });
+
+  test('a prefix that matches nothing is looked for in the list without a prefix, because some stores match whole keys only', async () => {
+    const { result, urls } = await list([{}, all], { prefix: 'a/' });
+    expect(urls).toEqual(['/b?max-uploads=1000&prefix=a%2F&uploads', '/b?max-uploads=1000&prefix=&uploads']);
+    expect(result).toMatchObject({ structured: { answer: { uploadCount: 1, uploads: [{ object: 'a/1' }] } } });
+    expect(result.text).toContain('warning: ');
+  });
+
+  test('a prefix that nothing has matches nothing', async () => {
+    const { result, urls } = await list([{}, all], { prefix: 'q' });
+    expect(urls).toHaveLength(2);
+    expect(result).toMatchObject({ structured: { answer: { uploadCount: 0 }, warnings: [] } });
+  });
+});
+
+describe('keys that XML cannot hold', () => {
+  const plain: FakePage = { uploads: [['x\uFFFDy', '1']] };
+  test('are asked for encoded, from the same place, and decoded', async () => {
+    const { result, urls } = await list([plain, { uploads: [['x%07y+z', '1']], encodingType: 'url' }]);
+    expect(urls).toEqual(['/b?max-uploads=1000&uploads', '/b?encoding-type=url&max-uploads=1000&uploads']);
+    expect(result).toMatchObject({ structured: { answer: { uploadCount: 1, uploads: [{ object: 'x\u0007y z' }] } } });
+  });
+
+  test('stay as they are, and are found, if the store encodes nothing', async () => {
+    const { result, urls } = await list([plain, plain], { prefix: 'x\u0007' });
+    expect(urls).toHaveLength(2);
+    expect(result).toMatchObject({ structured: { answer: { uploadCount: 1 } } });
+  });
+});
+
+describe('ages', () => {
+  const started = (time: string | undefined) =>
+    `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated><Upload><Key>k</Key><UploadId>u</UploadId>${element('Initiated', time)}</Upload></ListMultipartUploadsResult>`;
+  async function listStarted(time: string | undefined, date = noon.toUTCString(), now = noon) {
+    server = await startServer((_request, response) => {
+      response.setHeader('date', date);
+      response.end(started(time));
+    });
+    const caller = testCaller(server.origin, { policy: { ...openPolicy, extensions: ['s3'] }, now: () => now });
+    const result = await caller.call(listMultipartUploads, { bucket: 'b', olderThanHours: 24 }, { signal: never });
+    await caller.close();
+    return result;
+  }
+  const old = { structured: { answer: { uploadCount: 1, countOfAnyAge: 1 } } };
+  const unknown = {
+    structured: { answer: { uploadCount: 0, countOfAnyAge: 1, unknownAgeCount: 1, unknownAge: [{ uploadId: 'u' }] } },
+  };
+
+  test.each(['2026-11-18T12:00:00Z', '2026-11-18T12:00:00', '2026-11-18 12:00:00', 'Wed, 18 Nov 2026 12:00:00 GMT'])(
+    'are counted from %s',
+    async (time) => {
+      expect(await listStarted(time)).toMatchObject(old);
+    },
+  );
+
+  test.each([undefined, '', '1970-01-01T00:00:00.000Z', '0001-01-01T00:00:00Z', 'long ago'])(
+    'are unknown with the start %j, and the upload is shown apart',
+    async (time) => {
+      const result = await listStarted(time);
+      expect(result).toMatchObject(unknown);
+      expect(result.text).toMatch(/^No multipart upload .*Age unknown: 1 upload, and not among the old ones\./);
+    },
+  );
+
+  test.each([
+    ['the answer is from 1970', '2026-11-18T12:00:00Z', 'Thu, 01 Jan 1970 00:00:00 GMT', noon],
+    ['this machine has another time', '2026-11-18T12:00:00Z', noon.toUTCString(), new Date('2026-11-20T13:00:00Z')],
+    ['the upload is from the future', '2026-11-20T21:00:00Z', noon.toUTCString(), noon],
+  ])('are unknown if %s', async (_what, time, date, now) => {
+    const result = await listStarted(time, date, now);
+    expect(result).toMatchObject(unknown);
+    expect(result.text).toContain('differ by more than 15 minutes, so no age is given.');
+    expect(result.text).not.toContain('ageHours');
   });
 });
 
@@ -179,6 +327,7 @@ test('by default, it is refused with what would allow it', async () => {
 
 test('a list that is longer than one call reads is told as far as it was read, with the place to go on', async () => {
   const caller = testCaller('http://127.0.0.1:1', {
+    now: () => noon,
     policy: { ...openPolicy, extensions: ['s3'] },
     openClient: scriptedClient(async ({ query }) => {
       const from = Number(query?.['key-marker'] ?? 0);

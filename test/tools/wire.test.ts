@@ -62,7 +62,7 @@ describe('list_parts', () => {
   test('sends a GET with the upload ID and no body', async () => {
     const request = await wire('list_parts', args);
     expect(request.method).toBe('GET');
-    expect(request.url).toBe('/my-bucket/a%20b/c%2Bd?uploadId=id~%2B%2F%3D');
+    expect(request.url).toBe('/my-bucket/a%20b/c%2Bd?max-parts=1000&uploadId=id~%2B%2F%3D');
     expect(request.body).toBe('');
   });
 

@@ -1,5 +1,5 @@
 import { longestReason } from '../../src/changes/decline-reason.js';
-import type { Decision, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import type { ProposedChange, ViewDecision } from '../../src/mcp/views/contract/change-data.js';
 import { humanDuration } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, setText, shownText } from '../shared/elements.js';
@@ -14,7 +14,7 @@ interface ChangePage {
   /** Updates the line that says for how long an open plan is valid. */
   showExpiry(stage: Stage, host: HostFacts): void;
   /** The arguments that the person typed for a decision: a reason for declining, or the name of what is deleted. */
-  typedArguments(change: ProposedChange, decision: Decision['decision']): Pick<Decision, 'reason' | 'name'>;
+  typedArguments(change: ProposedChange, decision: ViewDecision['decision']): Pick<ViewDecision, 'reason' | 'name'>;
 }
 
 export interface HostFacts {
@@ -123,7 +123,7 @@ function createInputs() {
       nameField.hidden = !canDecide || nameToType === undefined;
       if (nameToType !== undefined) setText(namePrompt, `Type ${nameToType} to agree`);
     },
-    typedArguments({ typedName: nameToType }: ProposedChange, decision: Decision['decision']) {
+    typedArguments({ typedName: nameToType }: ProposedChange, decision: ViewDecision['decision']) {
       // "Ask again" sends a lost `accept` once more. The name input is hidden by then, but keeps its text, so the name is the same.
       if (decision === 'accept' && nameToType !== undefined) return { name: nameInput.value };
       const reason = reasonInput.value.trim();

@@ -1,5 +1,5 @@
 import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import type { Decision, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import type { ProposedChange, ViewDecision } from '../../src/mcp/views/contract/change-data.js';
 import { methodNotFound, RequestFailed } from '../../src/mcp/views/contract/json-rpc.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { timeFormat } from '../shared/appearance.js';
@@ -140,7 +140,7 @@ class ChangeView {
     this.#enter(plannedAgain(this.#stage, result, Date.now()));
   }
 
-  async #call(change: ProposedChange, decision: Decision['decision'], timeoutMs: number): Promise<ToolResult> {
+  async #call(change: ProposedChange, decision: ViewDecision['decision'], timeoutMs: number): Promise<ToolResult> {
     if (this.#host === undefined) throw new Error('no host answered');
     const args = { ticket: change.ticket, decision, ...this.#page.typedArguments(change, decision) };
     return this.#host.callTool(decideTool, args, timeoutMs);

@@ -100,13 +100,6 @@ const partsOf = (parts: unknown): UploadPart[] =>
     ];
   });
 
-/** The end of the sentence "Part 7 … ." about a part that is not stored. */
-function absenceText(state: PartState | undefined): string {
-  if (state === 'sending') return 'is probably in flight';
-  if (state === 'passed') return 'was passed over: later ones have arrived';
-  return 'is still to come';
-}
-
 /** Describes a part, such as "Part 7 · about 8 MiB · arrived …". Sizes are rounded to `unit` bytes. `part` is undefined if it is not stored. */
 export function partText(
   number: number,
@@ -116,7 +109,8 @@ export function partText(
   formatTime: FormatTime,
 ): string {
   const name = `Part ${number.toLocaleString('en')}`;
-  if (part === undefined) return `${name} ${absenceText(state)}.`;
+  if (part === undefined)
+    return `${name} is ${state === 'missing' ? 'missing: in flight, failed, or left out by the client' : 'still to come'}.`;
 
   const { size, uploadedAt, etag } = part;
   const warning = state === 'small' ? ': too small, because parts but the last need 5 MiB' : '';

@@ -10,7 +10,7 @@ interface PartMapOptions {
 }
 
 /** The states in the order of urgency. A cell of several parts shows the first of these states that one of its parts has. */
-const precedence: readonly PartState[] = ['small', 'passed', 'new', 'sending', 'there', 'expected'];
+const precedence: readonly PartState[] = ['small', 'missing', 'new', 'there', 'expected'];
 
 /** A map of the parts: a grid of cells that the user can point at, or select with the arrow keys. */
 export class PartMap {
@@ -192,7 +192,7 @@ function nextGap(states: readonly PartState[], layout: MapLayout, selected: numb
 
 /** The cells that show each state. A cell of several parts shows the most urgent state, by `precedence`. */
 function cellsByState(states: readonly PartState[], { cells, partsPerCell }: MapLayout): Record<PartState, number[]> {
-  const byState: Record<PartState, number[]> = { there: [], new: [], small: [], sending: [], passed: [], expected: [] };
+  const byState: Record<PartState, number[]> = { there: [], new: [], small: [], missing: [], expected: [] };
   for (let cell = 0; cell < cells; cell += 1) {
     const statesOfCell = states.slice(cell * partsPerCell, (cell + 1) * partsPerCell);
     const state = precedence.find((candidate) => statesOfCell.includes(candidate));
@@ -242,7 +242,6 @@ function drawCell(context: CanvasRenderingContext2D, state: PartState, left: num
   const line = side >= 10 ? 2 : 1;
   if (side < 5 || state === 'there') context.fillRect(left, top, side, side);
   else if (state === 'small') context.fillRect(left, top + side / 2, side, side / 2);
-  else if (state === 'sending') context.fillRect(left, top, side / 2, side);
   else if (state === 'expected') context.fillRect(left + side / 2 - line, top + side / 2 - line, 2 * line, 2 * line);
   else {
     context.fillRect(left, top, side, line);

@@ -1,7 +1,6 @@
 import type { FormatTime } from '../shared/appearance.js';
 import { element, nameText, setText } from '../shared/elements.js';
 import { PartMap } from './part-map.js';
-import { RateChart, ratesOf } from './rate-chart.js';
 import { amountText, gapsText, type PartState, partStates, progressText, type Upload } from './upload.js';
 
 interface UploadPage {
@@ -33,8 +32,7 @@ export const stateNames: Readonly<Record<PartState, string>> = {
   there: 'there',
   new: 'new since the last look',
   small: 'too small',
-  sending: 'probably in flight',
-  passed: 'passed over',
+  missing: 'missing',
   expected: 'still to come',
 };
 
@@ -54,11 +52,9 @@ export function createUploadPage({ onPoint, onRefresh, onAutomaticChange }: Uplo
   const partsSection = element('div', { class: 'parts', hidden: '' });
   partsSection.append(...map.elements, selectedPart, legend.element, gapLine.element);
 
-  const rateChart = new RateChart();
-  const chart = element('figure', { hidden: '' }, element('figcaption', {}, 'Rate over time'), ...rateChart.elements);
   const controls = createControls(onRefresh, onAutomaticChange);
   const main = element('main', { class: 'upload' });
-  main.append(...heading.elements, amount, bar.element, status, problem, partsSection, chart, controls.element);
+  main.append(...heading.elements, amount, bar.element, status, problem, partsSection, controls.element);
 
   let hasShownUpload = false;
   return {
@@ -77,9 +73,6 @@ export function createUploadPage({ onPoint, onRefresh, onAutomaticChange }: Uplo
       if (hasPartsToShow) map.show(states);
       gapLine.show(states);
 
-      const rates = chartedRates(upload);
-      chart.hidden = rates === undefined;
-      if (rates !== undefined) rateChart.show(rates, formatTime, upload.rateSince);
       controls.showTime(upload.checkedAt, formatTime);
     },
     describePart(text) {
@@ -170,10 +163,6 @@ function createControls(onRefresh: () => void, onAutomaticChange: () => void) {
   };
 }
 
-/** The rates for the chart. Undefined as long as the progress text says that too few parts have arrived for a rate. */
-const chartedRates = ({ parts, checkedAt, hasEnoughParts }: Upload) =>
-  parts === undefined || !hasEnoughParts ? undefined : ratesOf(parts, checkedAt);
-
 /**
  * A progress bar for the share of bytes. If some parts are too small and `expectedParts` is known, the bar shows the shares of usable and of
  * small parts instead. Without `expectedParts`, `states` may lack parts that are still to come. Screen readers always get the share of bytes.
@@ -220,8 +209,7 @@ function createLegend() {
     there: swatchOf('there'),
     new: swatchOf('new'),
     small: swatchOf('small'),
-    sending: swatchOf('sending'),
-    passed: swatchOf('passed'),
+    missing: swatchOf('missing'),
     expected: swatchOf('expected'),
   };
   const entries = partStates.map((state) => {

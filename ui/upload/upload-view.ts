@@ -153,7 +153,7 @@ function errorText({ structured, text, meta }: ToolResult): string {
   return [summary, ...textsOf(structured.problems), advice].join(' ').trim();
 }
 
-/** Describes several parts by their states, such as "Parts 1 to 4: 3 there, 1 passed over". */
+/** Describes several parts by their states, such as "Parts 1 to 4: 3 there, 1 missing". */
 function textOfParts(first: number, last: number, states: readonly PartState[]): string {
   const shown = states.slice(first - 1, last);
   const counts = partStates.flatMap((state) => {

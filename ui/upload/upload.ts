@@ -3,7 +3,6 @@ import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../../src/mcp
 import { countOf, minimumPartSize, type Range, rangesOf, type UploadPart } from '../../src/tools/upload/part.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
-import { fromServer } from '../../src/util/safe-text.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
@@ -28,16 +27,8 @@ export interface Upload {
   /** The highest part number that is stored or expected, up to `highestDrawn`. */
   readonly highestNumber: number;
   readonly percent: number | undefined;
-  /** The percentage if all parts in flight count as stored. Undefined if it hardly differs from `percent`. */
-  readonly percentWithInFlight: number | undefined;
-  /** Speed and time left in the same sentences as in the tool's answer, with times in the zone of the host. */
-  pace(formatTime: FormatTime): string;
-  /** The time at which the speed last changed, if it changed. */
-  readonly rateSince: number | undefined;
-  /** False if too few parts have arrived to compute a rate. */
-  readonly hasEnoughParts: boolean;
-  readonly inFlight: readonly Range[];
-  readonly passedOver: readonly Range[];
+  /** Speed and time left in the same sentences as in the tool's answer. */
+  readonly pace: string;
   /** True if no part has arrived for a long time, so that no more parts are likely to come. */
   readonly stopped: boolean;
   readonly idleSeconds: number | undefined;
@@ -57,13 +48,6 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   // figures. The sizes in `parts` are rounded to multiples of `unit` bytes. With the unit 1, they are exact.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
 
-  // Missing part numbers that the client is probably sending now.
-  const inFlight = rangesIn(answer.inFlight);
-  // Missing part numbers that are not expected any more, because the client left them behind, or does not use them.
-  const passedOver = rangesIn(answer.passedOver);
-  // Missing part numbers that the client will probably send later.
-  const toCome = rangesIn(answer.toCome);
-
   return {
     account: readText(structured.account),
     bucket: readText(answer.bucket) ?? readText(args.bucket) ?? '',
@@ -76,15 +60,13 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     expectedBytes: numberOf(answer.expectedBytes),
     parts,
     unit,
-    highestNumber: highestNumberOf(parts, [...inFlight, ...toCome]),
+    highestNumber: Math.min(
+      highestDrawn,
+      Math.max(parts?.at(-1)?.partNumber ?? 0, numberOf(answer.expectedParts) ?? 0),
+    ),
     percent: numberOf(answer.percent),
-    percentWithInFlight: numberOf(answer.percentWithInFlight),
-    // A function, because only the caller knows the time zone of the times in the sentences.
-    pace: (formatTime) => paceIn(answer, formatTime),
-    rateSince: timeOf(answer.rateSince),
-    hasEnoughParts: !reasonsOfTooFewParts.includes(answer.noRate),
-    inFlight,
-    passedOver,
+    // A single page of parts has no pace.
+    pace: answer.view === 'parts' ? '' : paceIn(answer),
     stopped: answer.stopped === true,
     idleSeconds: numberOf(answer.idleSeconds),
     lastUploadedAt: timeOf(answer.lastUploadedAt),
@@ -92,66 +74,31 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   };
 }
 
-/**
- * Values of `noRate`, the tool's reason for giving no rate, that mean too few parts. With the only other value, 'late', enough parts have
- * arrived for a chart of the earlier rates.
- */
-const reasonsOfTooFewParts: readonly unknown[] = ['begun', 'one round'];
+/** The tool's sentences about speed and time left. */
+const paceIn = (answer: Fields): string =>
+  paceSentences({
+    partCount: numberOf(answer.partCount),
+    idleSeconds: numberOf(answer.idleSeconds),
+    sinceFirstSeconds: numberOf(answer.sinceFirstSeconds),
+    timesContradict: answer.timesContradict === true,
+    bytesPerSecond: numberOf(answer.bytesPerSecond),
+    bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
+    secondsLeft: rangeOfSeconds(answer.secondsLeft),
+  }).join(' ');
 
-/** The highest part number that is stored, in flight or still to come, up to `highestDrawn`. `parts` is sorted by number. */
-function highestNumberOf(parts: Upload['parts'], awaited: readonly Range[]): number {
-  const highestStored = parts?.at(-1)?.partNumber ?? 0;
-  const highest = awaited.reduce((highestSoFar, { to }) => Math.max(highestSoFar, to), highestStored);
-  return Math.min(highestDrawn, highest);
-}
-
-/** Parses a list of ranges of part numbers. Leaves out invalid ranges. */
-const rangesIn = (value: unknown): Range[] =>
-  (Array.isArray(value) ? value : []).map(fieldsOf).flatMap(({ from, to }) => {
-    const range = { from: numberOf(from) ?? 0, to: numberOf(to) ?? 0 };
-    return range.from >= 1 && range.to >= range.from ? [range] : [];
-  });
-
-/** The tool's sentences about speed and time left, with times in the zone of the host. */
-function paceIn(answer: Fields, formatTime: FormatTime): string {
-  // `paceSentences` takes only safe texts. `fromServer` marks a text as safe, and these times are, because the view itself formats them.
-  const formatSafely = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
-  // Undefined for an invalid time, which could not be formatted.
-  const validTime = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
-  return paceSentences(
-    {
-      partCount: numberOf(answer.partCount),
-      idleSeconds: numberOf(answer.idleSeconds),
-      bytesPerSecond: numberOf(answer.bytesPerSecond),
-      bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
-      rateSince: validTime(answer.rateSince),
-      noRate: readText(answer.noRate),
-      rateInSeconds: numberOf(answer.rateInSeconds),
-      estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
-      secondsLeft: rangeOfSeconds(answer.secondsLeft),
-      checkedAt: validTime(answer.checkedAt),
-    },
-    { timeOfDay: (time) => formatSafely(time, 'minute'), zoneAt: (time) => formatSafely(time, 'zone') },
-  ).join(' ');
-}
-
-const rangeOfSeconds = (value: unknown) => {
+function rangeOfSeconds(value: unknown) {
   const { from, to } = fieldsOf(value);
-  return { from: numberOf(from), to: numberOf(to) };
-};
+  return value === undefined ? undefined : { from: numberOf(from), to: numberOf(to) };
+}
 
-/** In this order: stored, stored since the last refresh, stored but too small, probably in flight, passed over by later parts, still to come. */
-export const partStates = ['there', 'new', 'small', 'sending', 'passed', 'expected'] as const;
+/** In this order: stored, stored since the last refresh, stored but too small, missing below a stored part, and still to come. */
+export const partStates = ['there', 'new', 'small', 'missing', 'expected'] as const;
 export type PartState = (typeof partStates)[number];
 
 /** The states of the part numbers from 1 to `highestNumber`. The state of number 1 is at index 0. */
-export function statesOf(
-  { parts = [], highestNumber, inFlight, passedOver }: Upload,
-  previous: Upload | undefined,
-): PartState[] {
+export function statesOf({ parts = [], highestNumber }: Upload, previous: Upload | undefined): PartState[] {
   const states = Array.from({ length: highestNumber }, (): PartState => 'expected');
-  for (const { from, to } of passedOver) states.fill('passed', from - 1, to);
-  for (const { from, to } of inFlight) states.fill('sending', from - 1, to);
+  states.fill('missing', 0, Math.min(highestNumber, parts.at(-1)?.partNumber ?? 0));
 
   // If the previous parts are not known, no part counts as new.
   const previousNumbers = previous?.parts && new Set(previous.parts.map(({ partNumber }) => partNumber));
@@ -180,18 +127,17 @@ export function amountText(upload: Upload): string {
   ].join(' · ');
 }
 
-/** The share of the bytes in percent, such as "75%", or a range if parts in flight may already be stored. Empty if there is none to show. */
-function shareTexts({ percent, percentWithInFlight: atMost, partCount, expectedParts }: Upload): string[] {
+/** The share of the bytes in percent, such as "75%". Empty if there is none to show. */
+function shareTexts({ percent, partCount, expectedParts }: Upload): string[] {
   if (percent === undefined) return [];
-  if (percent >= 1 || partCount === 0)
-    return [atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`];
+  if (percent >= 1 || partCount === 0) return [`${percent}%`];
   // `percent` leaves out parts that are too small. If the text shows at least 1% of the parts, "under 1%" would seem to contradict it.
   const showsMoreParts = expectedParts !== undefined && partCount >= 0.01 * expectedParts;
   return showsMoreParts ? [] : ['under 1%'];
 }
 
-/** States of part numbers that have to be sent: numbers that were passed over, and parts that are too small. */
-export const gapStates: readonly PartState[] = ['passed', 'small'];
+/** States of part numbers that have to be sent: numbers that are missing, and parts that are too small. */
+export const gapStates: readonly PartState[] = ['missing', 'small'];
 
 /** Names the part numbers that have to be sent, or sent again. Empty if there are none. */
 export function gapsText(states: readonly PartState[]): string {
@@ -199,7 +145,7 @@ export function gapsText(states: readonly PartState[]): string {
     const numbers = states.flatMap((state, index) => (state === gapState ? [index + 1] : []));
     return numbers.length === 0 ? '' : `${reason}: ${rangesText(rangesOf(numbers))}.`;
   };
-  const missing = sentenceAbout('passed', 'Missing');
+  const missing = sentenceAbout('missing', 'Missing');
   const tooSmall = sentenceAbout('small', 'To be sent again, because parts but the last need 5 MiB');
   return `${missing} ${tooSmall}`.trim();
 }
@@ -215,8 +161,7 @@ function rangesText(ranges: readonly Range[]): string {
 }
 
 export function progressText(upload: Upload, formatTime: FormatTime): string {
-  const { partCount, lastUploadedAt, idleSeconds, stopped } = upload;
-  const pace = upload.pace(formatTime);
+  const { partCount, lastUploadedAt, idleSeconds, stopped, pace } = upload;
   if (partCount === 0) return 'No part has arrived yet.';
   if (isComplete(upload)) return 'All of it is there. The upload still has to be completed by its client.';
   if (stopped && lastUploadedAt !== undefined)

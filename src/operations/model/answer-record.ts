@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { countText } from '../../util/human.js';
 import { isObject } from '../../util/objects.js';
+import { readBoolean, readTime } from '../../util/read-values.js';
 import { base64 } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';
@@ -67,7 +68,7 @@ function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
     case 'number':
       return typeof value === 'string' ? numberIn(value) : value;
     case 'boolean':
-      return value === 'true' || value === 'false' ? value === 'true' : value;
+      return readBoolean(String(value)) ?? value;
     default:
       return value;
   }
@@ -81,17 +82,13 @@ function numberIn(text: string): number | string {
   return /^[+-]?\d+$/.test(text.trim()) && !Number.isSafeInteger(number) ? text : number;
 }
 
-/** Matches the times of the protocols as text: in ISO 8601 with a time zone, and as in HTTP headers. */
-const timeFormats =
-  /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$|^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:.]+ GMT$/;
 /** Matches seconds since 1970 as text. Another number of digits could be a date, such as 20261130, or milliseconds. */
-const epochSeconds = /^\d{9,11}(?:\.\d+)?$/;
+const epochSeconds = /^\s*\d{9,11}(?:\.\d+)?\s*$/;
 
-/** Converts a time in any format of the protocols to ISO 8601. Returns undefined for another value. */
+/** Converts a time in any format of the protocols to ISO 8601. A time without a zone is in UTC. Returns undefined for another value. */
 function timeText(value: string | number): string | undefined {
-  const isText = typeof value === 'string' && timeFormats.test(value);
   const isSeconds = typeof value === 'number' || epochSeconds.test(value);
-  const time = new Date(isText ? value : isSeconds ? Number(value) * 1000 : Number.NaN);
+  const time = new Date(isSeconds ? Number(value) * 1000 : (readTime(value) ?? Number.NaN));
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 

@@ -1,4 +1,4 @@
-import { nameInWords, namesState } from '../../tools/schema/field-names.js';
+import { nameInWords, namesState } from '../../util/field-names.js';
 import { isObject, leavesOf, textAt, valueAt } from '../../util/objects.js';
 import { defined, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 import { masked } from './answer-record.js';

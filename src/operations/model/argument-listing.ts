@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../tools/define-operation.js';
-import { nameInWords } from '../../tools/schema/field-names.js';
+import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
 import { insideOf, isJsonText, type Nesting } from './argument-schema.js';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import * as z from 'zod';
-import { nameInWords } from '../../tools/schema/field-names.js';
 import { flag, notUnicode, oneOf, wholeNumber } from '../../tools/schema/fields.js';
+import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
 import { jsonFault } from '../json-fault.js';

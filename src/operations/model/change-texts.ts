@@ -1,5 +1,5 @@
-import type { Change } from '../../tools/define-operation.js';
-import { nameInWords } from '../../tools/schema/field-names.js';
+import type { ChangeTexts } from '../../tools/define-operation.js';
+import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { textsAt } from '../../util/objects.js';
 import { defined, detail, join, own, type SafeText, say } from '../../util/safe-text.js';
@@ -31,7 +31,7 @@ interface Identifier {
 export function changeTexts(
   { operation, toolArguments, settings, isSecret }: ChosenOperation,
   apiName: string,
-): Change {
+): ChangeTexts {
   const title = defined(sentenceCase(nameInWords(operation.name)));
   // Secrets are left out, because the texts of a change must not show them. A list in `visible` may still have a secret field.
   const visible = toolArguments.filter((argument) => !isSecret(argument));

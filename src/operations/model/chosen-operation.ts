@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { JsonSchema, Operation } from '../../tools/define-operation.js';
-import { nameInWords } from '../../tools/schema/field-names.js';
+import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { fieldsAtAnyDepth, isNamed, type Naming, unknownMember } from './argument-paths.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';

@@ -15,7 +15,7 @@ export interface Codec {
    */
   encode(operation: ModelOperation, values: Values, idempotencyToken?: string): Promise<ApiRequest>;
   /**
-   * Reads the answer to a request that succeeded. Numbers in XML and in headers, and integers that JavaScript would round, are text. If a value
+   * Reads the answer to a request that succeeded. Numbers and booleans in XML and in headers, and integers that JavaScript would round, are text. If a value
    * in it is in a wrong format, all simple values are returned as they came: texts, and the numbers and booleans of JSON. Returns undefined if
    * the answer cannot be read, or a trait of the operation is invalid.
    */

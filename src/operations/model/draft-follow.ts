@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Follow } from '../../tools/define-operation.js';
-import { nameInWords } from '../../tools/schema/field-names.js';
+import { nameInWords } from '../../util/field-names.js';
 import { hasTrait, type Member, type Model, type ModelOperation } from './model.js';
 
 /** The trait of a read that describes how to wait until a change is finished. */

@@ -23,7 +23,7 @@ function memberValue(rules: ValueRules, value: unknown): unknown {
     case 'list':
       return Array.isArray(value) ? value.map((element) => memberValue(rules.element(), element)) : value;
     case 'map':
-      return isObject(value) ? mapValues(value, (entry) => memberValue(rules.element(), entry)) : value;
+      return isObject(value) ? mapValues(sorted(value), (entry) => memberValue(rules.element(), entry)) : value;
     case 'blob':
       return bytesOfBlob(String(value));
     // In the request that a plan shows, a text such as `hidden secret` stands in for a secret, also for a secret time or number. The value is
@@ -37,6 +37,9 @@ function memberValue(rules: ValueRules, value: unknown): unknown {
       return value;
   }
 }
+
+/** The order of a map's entries means nothing, so that calls with the same entries make the same request, and count as one change. */
+const sorted = (map: Values): Values => Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** Decodes base64. A text that is not base64 stands in for a secret in a plan, and becomes bytes in UTF-8. */
 const bytesOfBlob = (value: string) => new Uint8Array(Buffer.from(value, base64.test(value) ? 'base64' : 'utf8'));

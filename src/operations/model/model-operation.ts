@@ -129,7 +129,7 @@ function fieldsAboutAnswer(
         page: output,
         ...pages.reducer,
         // A secret token is sent, but not shown, so a later call cannot read on.
-        result: (state: Readonly<Record<string, unknown>>, _input, _companionRead, unread) =>
+        result: (state: Readonly<Record<string, unknown>>, _input, { unread }) =>
           pages.reducer.result(state, areTokensShown() ? unread : undefined),
       },
     }),

@@ -84,9 +84,8 @@ const createReducer = (
 
     const nextTokens = tokensAfter(record, tokens);
     if (nextTokens !== undefined) return { kind: 'next', state: joined, after: nextTokens };
-    if (saysMore === true)
-      return { kind: 'inconsistent', problem: say`page ${pageNumber} says that more follow, but not where` };
-    return { kind: 'end', state: joined };
+    const doubt = saysMore === true ? say`page ${pageNumber} says that more follow, but not where` : undefined;
+    return { kind: 'end', state: joined, doubt };
   },
   // The tokens of pages that were read are removed. If a limit stopped the reading, the tokens of the first unread page take their place.
   result: (state, unread) =>

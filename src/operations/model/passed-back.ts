@@ -1,4 +1,4 @@
-import { nameInWords } from '../../tools/schema/field-names.js';
+import { nameInWords } from '../../util/field-names.js';
 import { lazy } from '../../util/objects.js';
 import { fieldsAtAnyDepth } from './argument-paths.js';
 import type { Argument, ValueRules } from './arguments.js';

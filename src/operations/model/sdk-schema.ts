@@ -42,10 +42,14 @@ const unconvertedTypeNumber = { json: typeNumbers.string, xml: typeNumbers.docum
 /** Numbers of timestamps that have a certain format. */
 const timestampNumbers: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
-/** In answers, numbers are read as text, because the protocols would round a large integer, and make NaN of a text that is no number. */
+/**
+ * In answers, numbers and booleans are read as text, because the protocols would round a large integer, make NaN of a text that is no number, and
+ * make false of any text but `true`.
+ */
 const asText = typeNumbers.string;
 const typeNumbersInAnswers = {
   ...typeNumbers,
+  boolean: asText,
   byte: asText,
   short: asText,
   integer: asText,
@@ -58,7 +62,7 @@ const typeNumbersInAnswers = {
  * Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them.
  * @param use the purpose of the schema:
  *   - `request`: to write requests.
- *   - `answer`: to read answers. Numbers in XML and in headers are read as text.
+ *   - `answer`: to read answers. Numbers and booleans in XML and in headers are read as text.
  *   - `json` or `xml`, the format of the answer: to read simple values in an answer as they came, so that a wrong format is no error.
  */
 export function operationSchemasOf(

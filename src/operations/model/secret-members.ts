@@ -1,4 +1,4 @@
-import { nameInWords } from '../../tools/schema/field-names.js';
+import { nameInWords } from '../../util/field-names.js';
 import { fieldsInside, isNamed } from './argument-paths.js';
 import { insideOf, isJsonText, type Nesting } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';

@@ -6,39 +6,35 @@ import type { Summary } from './sentences.js';
 const shortestWait = 30;
 const longestWait = 600;
 
+const findOutWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
 const abortAdvice = forReader({
   agent: 'if they want the upload gone, call abort_multipart_upload',
   person: 'abort_multipart_upload deletes the upload',
 });
 
-const findOutWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
-
 /**
- * Returns the step after the summary of an upload: who has to act, the kind of step, and a text. The step depends on whether all parts have
- * arrived, none has, no more come, or more still come. In the text, `forReader` has other words for an agent than for a person.
+ * Returns the step after the summary of an upload.
  * @param canAbort true if the caller may use the tool that aborts uploads
  */
-export function nextOfUpload(
-  { partCount = 0, percent, stopped, estimatedSecondsLeft }: Summary,
-  canAbort: boolean,
-): Next {
+export function nextOfUpload(summary: Summary, canAbort: boolean): Next {
+  const { partCount = 0, percent, stopped, secondsLeft, isListed } = summary;
+  // All parts have arrived. The client still has to send the request that makes them an object.
   if (percent === 100) {
-    // All parts have arrived. The client still has to send the request that makes them an object.
+    const tell = forReader({ agent: 'Tell the user that the', person: 'The' });
+    return nextStep('user', 'check', say`${tell} client that uploads has to complete it: no tool here does.`);
+  }
+  if (isListed === false)
     return nextStep(
       'user',
-      'check',
-      say`${forReader({ agent: 'Tell the user that the', person: 'The' })} client that uploads has to complete it: no tool here does.`,
+      'ask',
+      say`${findOutWhether} the upload was completed: then the object exists. Otherwise check bucket, object and uploadId.`,
     );
-  }
-
-  if (partCount === 0) {
+  if (partCount === 0)
     return nextStep(
       'user',
       'ask',
       say`${findOutWhether} the client that uploads has begun to send parts, and what its log says.`,
     );
-  }
-
   if (stopped === true) {
     const howToAbort = canAbort ? abortAdvice : words('the person who runs this server can abort the upload');
     return nextStep(
@@ -47,12 +43,12 @@ export function nextOfUpload(
       say`${findOutWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${howToAbort}.`,
     );
   }
-
-  // More parts still come. The next look is due after a tenth of the time left or, if that time is unknown, after the shortest wait.
-  const wait = Math.min(Math.max(Math.round((estimatedSecondsLeft ?? 0) / 10), shortestWait), longestWait);
+  // The next look is due after a tenth of the time left or, if that time is unknown, after the shortest wait.
+  const wait = Math.min(Math.max(Math.round((secondsLeft?.from ?? 0) / 10), shortestWait), longestWait);
+  const toFollow = forReader({ agent: 'If the user wants to', person: 'To' });
   return nextStep(
     'agent',
     'wait',
-    say`${forReader({ agent: 'If the user wants to', person: 'To' })} follow it, ${callAgain} with the same arguments in about ${wait} s.`,
+    say`${toFollow} follow it, ${callAgain} with the same arguments in about ${wait} s.`,
   );
 }

@@ -14,37 +14,29 @@ export const minimumPartSize = 5 * 1024 * 1024;
 /** Sum of the sizes of parts (bytes); NaN if a size is unknown. */
 export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);
 
-/** Part numbers from one to another, both included. */
+/** Numbers from one to another, both included. */
 export interface Range {
   readonly from: number;
   readonly to: number;
 }
 
 /** The ranges that sorted numbers form: 1, 2, 3 and 7 are the ranges 1 to 3 and 7 to 7. */
-export const rangesOf = (numbers: readonly number[]): Range[] =>
-  joinRanges(numbers.map((number) => ({ from: number, to: number })));
-
-/** Joins sorted ranges that touch or overlap: 1 to 3 and 4 to 6 become 1 to 6. */
-export function joinRanges(ranges: readonly Range[]): Range[] {
-  const result: { from: number; to: number }[] = [];
-  for (const { from, to } of ranges) {
-    const last = result.at(-1);
-    if (last !== undefined && from <= last.to + 1) last.to = Math.max(last.to, to);
-    else result.push({ from, to });
+export function rangesOf(numbers: readonly number[]): Range[] {
+  const ranges: { from: number; to: number }[] = [];
+  for (const number of numbers) {
+    const last = ranges.at(-1);
+    if (last !== undefined && number <= last.to + 1) last.to = number;
+    else ranges.push({ from: number, to: number });
   }
-  return result;
+  return ranges;
 }
 
-/** The ranges of numbers between `from` and `to` that are in none of the sorted `ranges`, of which none goes beyond `to`. */
-export function gapsBetween(ranges: readonly Range[], from: number, to: number): Range[] {
-  const gaps: Range[] = [];
-  let next = from;
-  for (const range of ranges) {
-    if (range.from > next) gaps.push({ from: next, to: range.from - 1 });
-    next = Math.max(next, range.to + 1);
-  }
-  if (next <= to) gaps.push({ from: next, to });
-  return gaps;
+/** The numbers from 1 to the highest of `ranges`, which are sorted, that are in none of them. */
+export function gapsBelow(ranges: readonly Range[]): Range[] {
+  return ranges.flatMap(({ from }, index) => {
+    const next = (ranges[index - 1]?.to ?? 0) + 1;
+    return from > next ? [{ from: next, to: from - 1 }] : [];
+  });
 }
 
 /** The total count of numbers in ranges that do not overlap. */

@@ -1,11 +1,13 @@
 import { isObject } from '../../util/objects.js';
+import { readBoolean, readWholeNumber } from '../../util/read-values.js';
 
 /** Rules by which the elements of an XML answer become the fields of a record. */
 interface XmlShape {
   /** Elements that may be repeated, at any depth, and the name of their list: `{ Upload: 'uploads' }`. One element makes a list of one. */
   readonly lists: Readonly<Record<string, string>>;
-  /** Names of elements whose text becomes a number, true or false. Other text stays as it is. */
-  readonly values: readonly string[];
+  /** Names of elements whose text becomes a number, and of those whose text becomes true or false. Unreadable text stays as it is. */
+  readonly numbers: readonly string[];
+  readonly booleans: readonly string[];
   /** Names of elements that have child elements. If such an element is empty, it becomes an empty object, not an empty text. */
   readonly structures: readonly string[];
   /** Names of fields that do not follow from the names of their elements: `{ ETag: 'etag' }`. */
@@ -19,7 +21,7 @@ interface XmlShape {
  */
 export function xmlRecord(
   element: unknown,
-  { lists, values, structures, names }: XmlShape,
+  { lists, numbers, booleans, structures, names }: XmlShape,
 ): Record<string, unknown> | undefined {
   // The given names, and a cache of derived names, because a page has thousands of elements with the same few names.
   const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
@@ -36,7 +38,8 @@ export function xmlRecord(
     if (typeof content !== 'string') return content;
     // The XML parser makes an empty text of an empty element, also if the element may have children.
     if (content === '' && structures.includes(elementName)) return {};
-    return values.includes(elementName) ? parseValue(content) : content;
+    if (numbers.includes(elementName)) return readWholeNumber(content) ?? content;
+    return booleans.includes(elementName) ? (readBoolean(content) ?? content) : content;
   };
 
   const convertElement = (children: Readonly<Record<string, unknown>>): Record<string, unknown> => {
@@ -55,12 +58,6 @@ export function xmlRecord(
 /** The capitals that become lower case: `L` of `LastModified`, or all of `ID`. */
 const leadingCapitals = /^[A-Z]+(?![a-z])|^[A-Z]/;
 
-/** Returns the boolean or whole number that a text is, or else the text. */
-function parseValue(text: string): unknown {
-  if (text === 'true' || text === 'false') return text === 'true';
-  return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
-}
-
 /** Returns a part whose ETag has no quotation marks around it. */
 export function withPlainEtag(part: unknown): unknown {
   if (!isObject(part) || typeof part.etag !== 'string') return part;
@@ -70,9 +67,12 @@ export function withPlainEtag(part: unknown): unknown {
 /** S3's length limit of an object key in bytes of UTF-8. A key has at most as many characters. */
 export const longestKey = 1024;
 
+/** In place of characters that XML cannot hold, some stores write this character. */
+export const hasReplacement = (text: unknown): boolean => typeof text === 'string' && text.includes('\uFFFD');
+
 /** Decodes an object key if the answer's `EncodingType` is `url`. In this encoding, a space is `+`, and a plus sign is `%2B`. */
 export function decodedKey(key: unknown, encodingType: unknown): unknown {
-  if (encodingType !== 'url' || typeof key !== 'string') return key;
+  if (!isUrlEncoding(encodingType) || typeof key !== 'string') return key;
   try {
     return decodeURIComponent(key.replaceAll('+', ' '));
   } catch {
@@ -80,3 +80,7 @@ export function decodedKey(key: unknown, encodingType: unknown): unknown {
     return key;
   }
 }
+
+/** True for the `EncodingType` of an answer with encoded keys. */
+export const isUrlEncoding = (encodingType: unknown): boolean =>
+  typeof encodingType === 'string' && encodingType.trim().toLowerCase() === 'url';

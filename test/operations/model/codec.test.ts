@@ -403,7 +403,14 @@ describe('an answer', () => {
       { Title: 'a' },
     ],
     ['text that is one member', 'restXml', { traits: { httpPayload: {} } }, '{"a":', '{"a":'],
-    ['XML', 'restXml', { target: 'Flag' }, '<LendResult><M>true</M></LendResult>', true],
+    ['XML', 'restXml', { target: 'Flag' }, '<LendResult><M>true</M></LendResult>', 'true'],
+    [
+      'XML with a flag that is none',
+      'restXml',
+      { target: 'Flag' },
+      '<LendResult><M>perhaps</M></LendResult>',
+      'perhaps',
+    ],
     [
       'XML with a flat list',
       'restXml',

@@ -47,9 +47,8 @@ function joined(paginated: object, records: readonly Record<string, unknown>[]) 
   const starts: unknown[] = [];
   for (const [index, record] of records.entries()) {
     const step = pages.reducer.add(state, { record, number: index + 1 });
-    if (step.kind === 'inconsistent') return { problem: step.problem.text, starts };
     state = step.state;
-    if (step.kind === 'end') break;
+    if (step.kind === 'end') return { record: pages.reducer.result(state), doubt: step.doubt?.text, starts };
     starts.push(step.after);
   }
   return { record: pages.reducer.result(state), starts };
@@ -120,7 +119,7 @@ describe('pages are joined', () => {
     const more = { ...books, moreResults: 'More' };
     expect(joined(more, [{ NextMarker: 'm', More: false }]).starts).toEqual([]);
     expect(joined(more, [{ NextMarker: 'm', More: true }]).starts).toEqual([{ Marker: 'm' }]);
-    expect(joined(more, [{ More: true }]).problem).toBe('page 1 says that more follow, but not where');
+    expect(joined(more, [{ More: true }]).doubt).toBe('page 1 says that more follow, but not where');
   });
 });
 

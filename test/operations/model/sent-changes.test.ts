@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Changes } from '../../../src/changes/change.js';
+import { thingOf } from '../../../src/changes/decide.js';
 import type { Elicitor } from '../../../src/changes/elicitor.js';
 import type { Operation } from '../../../src/tools/define-operation.js';
-import { createMemoryJournal, never, testCaller } from '../../support/caller.js';
+import { memoryStore, never, testCaller } from '../../support/caller.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../../support/http-server.js';
 import { loadPatiently } from '../../support/load-operations.js';
 import { http, member, smallModelJson } from './small-model.js';
@@ -72,20 +74,20 @@ test('EnableKey and DisableKey differ only in a header, and are two changes that
     {},
     'awsJson1_1',
   );
-  const journal = createMemoryJournal();
-  const { call, close } = caller({ journal });
+  const store = memoryStore();
+  const { call, close } = caller({ store });
   for (const operation of operations)
     expect(await call(operation, { KeyId: 'k-1' }, { signal: never })).toMatchObject({ ok: true });
   for (const operation of operations)
     expect(await call(operation, { KeyId: 'k-1' }, { signal: never })).toMatchObject({ failure: { code: 'Repeated' } });
+  const keys = (await store.newest({ limit: 9 })).map(({ requestKey }) => requestKey);
   await close();
   const wire = cloud.requests.map(({ method, url, headers, body }) => [method, url, headers['x-amz-target'], body]);
   expect(wire).toEqual([
     ['POST', '/', 'Service.EnableKey', '{"KeyId":"k-1"}'],
     ['POST', '/', 'Service.DisableKey', '{"KeyId":"k-1"}'],
   ]);
-  const digests = (await journal.list({})).map(({ digest }) => digest);
-  expect(new Set(digests).size).toBe(2);
+  expect(new Set(keys).size).toBe(2);
 });
 
 test('the answer to a change has the names exactly that it takes', async () => {
@@ -118,12 +120,13 @@ describe('the answer to a change may say with status 200 that it failed', () => 
   const outcomeOf = async (settings: object, body: object, headers = {}) => {
     const [operation] = await changesWith(settings, ['Write'], ...model);
     if (operation === undefined) throw new Error('there is none');
-    const journal = createMemoryJournal();
-    const { call, close } = caller({ journal });
+    const store = memoryStore();
+    const { call, close } = caller({ store });
     answers.push(() => ({ status: 200, body: JSON.stringify(body), headers }));
     const told = await call(operation, { Items: ['a', 'b'] }, { signal: never });
+    const [change] = await store.newest({ limit: 1 });
     await close();
-    return { told, ending: (await journal.list({}))[0]?.ending };
+    return { told, change };
   };
 
   test.each([
@@ -136,22 +139,22 @@ describe('the answer to a change may say with status 200 that it failed', () => 
       { code: 'Broken', message: 'It broke.' },
     ],
   ])('by a field %s', async (_where, settings, body, headers, serviceSays) => {
-    const { told, ending } = await outcomeOf(settings, body, headers);
+    const { told, change } = await outcomeOf(settings, body, headers);
     expect(told).toMatchObject({ failure: { code: 'ErrorInAnswer', mayHaveHappened: true, serviceSays } });
-    expect(ending).toMatchObject({ outcome: 'unknown', status: 200 });
+    expect(change).toMatchObject({ state: 'unknown', ending: { status: 200 } });
   });
 
   test('and has not failed without the field, or with an empty one', async () => {
     for (const body of [{}, { Failure: {} }, { Failure: { Code: '' } }]) {
-      const { ending } = await outcomeOf({ errorField: 'Failure.Code' }, body);
-      expect(ending).toMatchObject({ outcome: 'accepted' });
+      const { change } = await outcomeOf({ errorField: 'Failure.Code' }, body);
+      expect(change).toMatchObject({ state: 'accepted' });
     }
   });
 
   test('by a map with lists of entries', async () => {
-    const { told, ending } = await outcomeOf({ failures: 'Unprocessed' }, { Unprocessed: { orders: ['b'] } });
+    const { told, change } = await outcomeOf({ failures: 'Unprocessed' }, { Unprocessed: { orders: ['b'] } });
     expect(told).toMatchObject({ structured: { outcome: 'partly', failed: { count: 1 } } });
-    expect(ending).toMatchObject({ outcome: 'accepted', failed: { count: 1 } });
+    expect(change).toMatchObject({ state: 'partly', ending: { failed: { count: 1 } } });
   });
 });
 
@@ -191,8 +194,8 @@ describe.each([
 
   test('is the same in each attempt, and makes no repetition another change', async () => {
     const operation = await create();
-    const journal = createMemoryJournal();
-    const { call, close } = caller({ journal });
+    const store = memoryStore();
+    const { call, close } = caller({ store });
     answers.push(() => ({ status: 429, body: '' }));
     expect(await call(operation, { Alias: 'a' }, { signal: never })).toMatchObject({ ok: true });
     const [token, again, ...others] = cloud.requests.map(tokenIn);
@@ -201,21 +204,20 @@ describe.each([
     expect(await call(operation, { Alias: 'a' }, { signal: never })).toMatchObject({ failure: { code: 'Repeated' } });
     expect(cloud.requests).toHaveLength(2);
     await call(operation, { Alias: 'a', allowRepeat: true }, { signal: never });
+    const keys = (await store.newest({ limit: 9 })).map(({ requestKey }) => requestKey);
     await close();
     const [, , ofRepetition] = cloud.requests.map(tokenIn);
     expect(ofRepetition).toMatch(uuid);
     expect(ofRepetition).not.toBe(token);
-    const digests = (await journal.list({})).map(({ digest }) => digest);
-    expect(digests).toHaveLength(2);
-    expect(new Set(digests).size).toBe(1);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
   });
 
   test('belongs to the plan, which says that it is added, and is not what consent is bound to', async () => {
     const operation = await create();
-    const { call, close } = caller({ confirm: 'plan' });
+    const { call, confirm, store, close } = caller({ confirm: 'plan' });
     const planned = await call(operation, { Alias: 'a' }, { signal: never });
-    const { planId } = 'structured' in planned ? Object(planned.structured) : {};
-    expect(await call(operation, { Alias: 'a', planId }, { signal: never })).toMatchObject({ ok: true });
+    expect(await confirm(...(await waitingIn(store)))).toMatchObject({ ok: true });
     await close();
     const [token] = cloud.requests.map(tokenIn);
     expect(token).toMatch(uuid);
@@ -223,6 +225,13 @@ describe.each([
     expect(JSON.stringify(planned)).toMatch(/(?:"Token|x-client-token|token=)[^a-z]*added-when-sent/i);
   });
 });
+
+/** The ID and the thing of the change that waits, as `confirm_change` takes them. */
+async function waitingIn(store: Changes): Promise<[id: string, thing: string]> {
+  const [change] = await store.waiting({});
+  if (change === undefined) throw new Error('no change waits');
+  return [change.id, thingOf(change)];
+}
 
 const secret = 'MARKER+secret/of 1';
 const forms = [
@@ -272,18 +281,19 @@ describe.each<readonly [where: string, name: string, traits: object, sent: (requ
     [500, { ok: false, failure: { mayHaveHappened: true } }],
   ])('arrives, and is in no plan, journal, log or answer of status %i', async (status, expected) => {
     const operation = await unlock();
-    const journal = createMemoryJournal();
-    const { call, logged, close } = caller({ confirm: 'plan', journal });
+    const store = memoryStore();
+    const { call, confirm, get, logged, close } = caller({ confirm: 'plan', store });
     const planned = await call(operation, args, { signal: never });
-    const { planId } = 'structured' in planned ? Object(planned.structured) : {};
+    const [id, thing] = await waitingIn(store);
     answers.push(repeating(status));
-    const result = await call(operation, { ...args, planId }, { signal: never });
-    const repeated = await call(operation, { ...args, planId }, { signal: never });
+    const result = await confirm(id, thing);
+    const repeated = await get(id);
+    const changes = await store.newest({ limit: 9 });
     await close();
     expect(result).toMatchObject(expected);
     expect(cloud.requests.map(sent)).toEqual([secret]);
     expect(logged.map(({ event }) => event)).toContain('call');
-    for (const kept of [planned, result, repeated, await journal.list({}), logged])
+    for (const kept of [planned, result, repeated, changes, logged])
       expect(holdsSecret(JSON.stringify(kept)), JSON.stringify(kept)).toBe(false);
     // The plan says that there is a secret, and everything else.
     expect(JSON.stringify(planned)).toContain('k-1');

@@ -1,229 +1,163 @@
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { UploadPart } from '../../../src/tools/upload/part.js';
-import { summarise } from '../../../src/tools/upload/summary.js';
+import { summarySentences } from '../../../src/tools/upload/sentences.js';
+import { type Expectation, summarise } from '../../../src/tools/upload/summary.js';
+import { say } from '../../../src/util/safe-text.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');
 const at = (seconds: number) => new Date(start + seconds * 1000).toISOString();
+/** The times of an answer that came `seconds` after the start, by all clocks. */
+const cameAt = (seconds: number) => ({ answeredAt: at(seconds), receivedAt: at(seconds) });
 
-/** Parts by number; one a second, 8 MiB each, unless said otherwise. */
-const parts = (numbers: readonly number[], size = 8 * mebibyte, stepMs = 1000): UploadPart[] =>
-  numbers.map((partNumber, index) => ({ partNumber, size, uploadedAt: start + index * stepMs }));
-
+/** An 8 MiB part every ten seconds. */
+const parts = (numbers: readonly number[], size = 8 * mebibyte): UploadPart[] =>
+  numbers.map((partNumber) => ({ partNumber, size, uploadedAt: start + partNumber * 10_000 }));
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+const summaryOf = (there: readonly UploadPart[], expectation: Expectation = {}, seconds = 1000) =>
+  summarise(there, expectation, cameAt(seconds));
 
-test('an upload without parts', () => {
-  expect(summarise([], {})).toEqual({
-    partCount: 0,
-    totalBytes: 0,
-    runs: [],
-    tooSmallCount: 0,
-  });
-});
-
-test('consecutive parts of one size are one run; the numbers that are not there are passed over, also before the first', () => {
-  const summary = summarise([...parts([9, 3, 4, 5]), ...parts([10], 3)], {});
-  expect(summary.runs).toEqual([
-    { from: 3, to: 5, partSize: 8 * mebibyte, bytes: 24 * mebibyte },
-    { from: 9, to: 9, partSize: 8 * mebibyte, bytes: 8 * mebibyte },
-    { from: 10, to: 10, partSize: 3, bytes: 3 },
-  ]);
-  expect(summary).toMatchObject({
-    highestPart: 10,
-    passedOver: [
+test('the numbers below the highest part that are not there are missing', () => {
+  expect(summaryOf(parts([9, 3, 4, 5]))).toMatchObject({
+    highestPart: 9,
+    missing: [
       { from: 1, to: 2 },
       { from: 6, to: 8 },
     ],
+    missingCount: 5,
   });
 });
 
-describe('what is still to come after the highest part', () => {
-  test.each([
-    ['is known from the number of parts', { expectedParts: 16 }, { from: 11, to: 16 }],
-    ['is known from the bytes, if parts are even', { expectedBytes: 100 * mebibyte }, { from: 11, to: 13 }],
-    ['is nothing once the last part is there', { expectedBytes: 80 * mebibyte, expectedParts: 10 }, undefined],
-    ['is unknown without an expectation', {}, undefined],
-  ])('%s', (_, expectation, toCome) => {
-    expect(summarise(parts(upTo(10)), expectation)).toEqual(
-      toCome === undefined
-        ? expect.not.objectContaining({ toCome: expect.anything() })
-        : expect.objectContaining({ toCome: [toCome] }),
-    );
-  });
-
-  test('is unknown from the bytes if parts are uneven', () => {
-    const uneven = [...parts([1]), ...parts([2, 3], 6 * mebibyte)];
-    expect(summarise(uneven, { expectedBytes: 100 * mebibyte })).not.toHaveProperty('toCome');
-  });
-
-  test('is everything if there are no parts', () => {
-    expect(summarise([], { expectedParts: 3 })).toMatchObject({ toCome: [{ from: 1, to: 3 }], percent: 0 });
-  });
-});
-
-test('without the size of a part, nothing is said that depends on it', () => {
-  const known = [...parts([1]), ...parts([2], mebibyte), ...parts([4, 5])];
-  const listed = [...known, { partNumber: 6, size: Number.NaN, uploadedAt: start }];
-  const summary = summarise(listed, { expectedParts: 9, expectedBytes: 90 * mebibyte }, { checkedAt: at(60) });
-  expect(summary).toEqual({
-    partCount: 5,
-    highestPart: 6,
-    passedOver: [{ from: 3, to: 3 }],
-    toCome: [{ from: 7, to: 9 }],
-    tooSmallCount: 1,
-    tooSmall: [{ from: 2, to: 2, partSize: mebibyte, bytes: mebibyte }],
-    firstUploadedAt: expect.any(String),
-    lastUploadedAt: expect.any(String),
-    checkedAt: at(60),
-    idleSeconds: expect.any(Number),
-    expectedParts: 9,
-    expectedBytes: 90 * mebibyte,
-  });
-});
-
-test('a negative sum of sizes, of which one must be wrong, says as little as an unknown one', () => {
-  const listed = [...parts([1]), ...parts([2], -100 * mebibyte)];
-  const summary = summarise(listed, { expectedBytes: 16 * mebibyte }, { checkedAt: at(60) });
-  for (const field of ['totalBytes', 'percent', 'remainingBytes', 'bytesPerSecond'])
-    expect(summary).not.toHaveProperty(field);
-});
-
-describe('parts under 5 MiB', () => {
-  const small = [...parts([1, 2]), ...parts([3, 4], mebibyte), ...parts([5], 5 * mebibyte), ...parts([6], 1)];
-
-  test('are named with their sizes, but not the last part', () => {
-    expect(summarise(small, {})).toMatchObject({
-      tooSmallCount: 2,
-      tooSmall: [{ from: 3, to: 4, partSize: mebibyte }],
-    });
-  });
-
-  test('are too small also as the highest part, if more are expected', () => {
-    expect(summarise(small, { expectedParts: 7 })).toMatchObject({ tooSmallCount: 3 });
-  });
-
-  test.each<readonly [string, readonly number[], object, number]>([
-    ['parts below it are still missing', [1, 2, 3, 5], { expectedParts: 5 }, 0],
-    ['the bytes that are missing fit below it', [1, 2, 3, 5], { expectedBytes: 33 * mebibyte }, 0],
-    ['the client began with it', [5], { expectedParts: 5 }, 0],
-    ['the client counts in tens', [10, 20, 30, 50], { expectedParts: 5 }, 0],
-    ['the client counts unevenly, and nothing is missing', [1, 2, 4, 6], { expectedParts: 4 }, 0],
-    ['the client counts unevenly, and nothing is expected', [1, 4, 7, 10, 11, 12], {}, 0],
-    ['every other part is missing', [1, 3, 5, 6], { expectedParts: 6 }, 0],
-    ['half of a count in tens is missing', [10, 20, 40], { expectedParts: 4 }, 0],
-    ['more are missing than fit below it', [1, 2, 3, 5], { expectedParts: 6 }, 1],
-  ])('the highest part may be the last: %s', (_what, numbers, expectation, tooSmallCount) => {
-    const lastIsSmall = [...parts(numbers.slice(0, -1)), ...parts(numbers.slice(-1), mebibyte)];
-    expect(summarise(lastIsSmall, expectation)).toMatchObject({ tooSmallCount });
-  });
-
-  test('are left to do', () => {
-    expect(summarise(small, { expectedParts: 6 })).toMatchObject({ percent: 66.6, remainingParts: 2 });
-    expect(summarise(small, { expectedBytes: 23 * mebibyte + 1 })).toMatchObject({
-      remainingBytes: 2 * mebibyte,
-    });
-  });
-});
-
-test('a part number listed twice is a duplicate, and counts once towards what is done', () => {
-  const summary = summarise(parts([1, 2, 2, 3]), { expectedParts: 4 });
-  expect(summary).toMatchObject({ duplicates: [{ from: 2, to: 2 }], percent: 75 });
+test('a part number that is listed twice counts once', () => {
+  expect(summaryOf(parts([1, 2, 2, 3]), { expectedParts: 4 })).toMatchObject({ partCount: 3, percent: 75 });
 });
 
 describe('progress', () => {
   test.each([
-    [{ expectedBytes: 1600 * mebibyte }, { percent: 5, remainingBytes: 1520 * mebibyte, estimatedSecondsLeft: 190 }],
-    [{ expectedParts: 40 }, { percent: 25, remainingParts: 30, estimatedSecondsLeft: 30 }],
-    [
-      { expectedBytes: 80 * mebibyte, expectedParts: 10 },
-      { percent: 100, remainingBytes: 0, remainingParts: 0 },
-    ],
-  ])('measured against %j', (expectation, expected) => {
-    expect(summarise(parts(upTo(10)), expectation, { checkedAt: at(9) })).toMatchObject(expected);
-  });
-
-  test('without an expectation there is no percentage', () => {
-    expect(summarise(parts([1]), {})).not.toHaveProperty('percent');
+    [{ expectedBytes: 1600 * mebibyte }, { percent: 5, remainingBytes: 1520 * mebibyte }],
+    [{ expectedParts: 40 }, { percent: 25, remainingParts: 30 }],
+    [{ expectedBytes: 80 * mebibyte }, { percent: 100, remainingBytes: 0 }],
+  ])('is measured against %j', (expectation, progress) => {
+    expect(summaryOf(parts(upTo(10)), expectation)).toMatchObject(progress);
   });
 
   test.each([
-    ['more parts', { expectedParts: 9 }],
-    ['more bytes', { expectedBytes: 79 * mebibyte }],
-    ['one of the two', { expectedParts: 9, expectedBytes: 160 * mebibyte }],
-  ])('is not given where the upload has %s than expected', (_, expectation) => {
-    const summary = summarise(parts(upTo(10)), expectation, { checkedAt: at(9) });
-    expect(summary).toMatchObject(expectation);
-    for (const field of ['percent', 'remainingParts', 'remainingBytes', 'estimatedSecondsLeft', 'toCome'])
+    ['more parts than expected', parts(upTo(10)), { expectedParts: 9 }],
+    ['more bytes than expected', parts(upTo(10)), { expectedBytes: 79 * mebibyte }],
+    ['a part of unknown size', parts(upTo(10), Number.NaN), { expectedParts: 20 }],
+    ['no expectation', parts(upTo(10)), {}],
+  ])('is left out with %s', (_what, there, expectation) => {
+    const summary = summaryOf(there, expectation, 101);
+    for (const field of ['percent', 'remainingParts', 'remainingBytes', 'secondsLeft'])
       expect(summary).not.toHaveProperty(field);
   });
 });
 
-describe('time', () => {
-  test('of a live upload', () => {
-    expect(summarise(parts(upTo(30)), { expectedParts: 90 }, { checkedAt: at(31) })).toMatchObject({
-      firstUploadedAt: '2026-11-20T12:00:00.000Z',
-      lastUploadedAt: '2026-11-20T12:00:29.000Z',
-      checkedAt: '2026-11-20T12:00:31.000Z',
-      idleSeconds: 2,
-      bytesPerSecond: expect.any(Number),
-      estimatedSecondsLeft: expect.any(Number),
-    });
+test.each<readonly [string, readonly number[], Expectation, number]>([
+  ['it may be the last', [1, 2, 3], {}, 0],
+  ['it has the last expected number', [1, 2, 3, 5], { expectedParts: 5 }, 0],
+  ['the client counts in tens', [10, 20, 30, 50], { expectedParts: 5 }, 0],
+  ['higher numbers are expected', [1, 2, 3, 5], { expectedParts: 6 }, 1],
+])('the highest part may be under 5 MiB if %s', (_what, numbers, expectation, tooSmallCount) => {
+  const lastIsSmall = [...parts(numbers.slice(0, -1)), ...parts(numbers.slice(-1), mebibyte)];
+  expect(summaryOf(lastIsSmall, expectation)).toMatchObject({ tooSmallCount });
+});
+
+test('other parts under 5 MiB have to be sent again, and do not count as done', () => {
+  const small = [...parts([1, 2]), ...parts([3, 4], mebibyte), ...parts([5])];
+  expect(summaryOf(small, { expectedParts: 5 })).toMatchObject({ tooSmall: [{ from: 3, to: 4 }], percent: 60 });
+});
+
+describe('clocks that contradict each other', () => {
+  const hours = 3600;
+  test.each([
+    ['parts from the future', -hours, -hours],
+    ['an answer from another time than this machine', 2000, 2 * hours],
+    ['a Date of 1970', -start / 1000, 2000],
+  ])('leave neither age nor rate nor end: %s', (_what, answered, received) => {
+    const times = { answeredAt: at(answered), receivedAt: at(received) };
+    const summary = summarise(parts(upTo(30)), { expectedParts: 90 }, times);
+    expect(summary).toMatchObject({ timesContradict: true, partCount: 30 });
+    for (const field of ['idleSeconds', 'sinceFirstSeconds', 'bytesPerSecond', 'secondsLeft', 'stopped'])
+      expect(summary).not.toHaveProperty(field);
+    expect(summarySentences(summary, say`The upload`).text).not.toMatch(/ago|left/);
   });
 
-  test('a stopped upload has nothing that can be read as its present rate or as a promise', () => {
-    const summary = summarise(parts(upTo(30)), { expectedParts: 90 }, { checkedAt: at(29 + 27 * 60) });
-    expect(summary).toMatchObject({
-      stopped: true,
-      idleSeconds: 27 * 60,
-      bytesPerSecondBefore: 8 * mebibyte,
-      secondsLeftIfResumed: 60,
-    });
-    expect(summary).not.toHaveProperty('bytesPerSecond');
-    expect(summary).not.toHaveProperty('estimatedSecondsLeft');
-  });
-
-  test('an upload that has all its parts has not stopped', () => {
-    expect(summarise(parts(upTo(30)), { expectedParts: 30 }, { checkedAt: at(5000) })).not.toHaveProperty('stopped');
-  });
-
-  test('is not known from times that cannot be read', () => {
-    const unreadable = parts([1, 2]).map((part) => ({ ...part, uploadedAt: Number.NaN }));
-    expect(summarise(unreadable, {}, { checkedAt: at(0) })).not.toHaveProperty('firstUploadedAt');
+  test('may differ by less than fifteen minutes', () => {
+    const summary = summarise(parts([1]), {}, { answeredAt: at(0), receivedAt: at(14 * 60) });
+    expect(summary).toMatchObject({ idleSeconds: 0 });
+    expect(summary).not.toHaveProperty('timesContradict');
   });
 });
 
-test('however the parts lie, lists are bounded, what was cut is counted, and nothing is lost from the totals', () => {
-  const anyParts = fc.array(
+test('without a time of the answer, no age follows from the clock of this machine', () => {
+  const summary = summarise(parts([1]), {}, { receivedAt: at(60) });
+  expect(summary).not.toHaveProperty('idleSeconds');
+  expect(summarySentences(summary, say`The upload`).text).toContain('The answer has no usable times');
+});
+
+test('however the parts lie, lists are bounded, and nothing is lost from the totals', () => {
+  const anyParts = fc.uniqueArray(
     fc.record({
       partNumber: fc.integer({ min: 0, max: 12_000 }),
       size: fc.integer({ min: 0, max: 20 * mebibyte }),
-      uploadedAt: fc.integer({ min: 0, max: 1e12 }),
+      uploadedAt: fc.oneof(fc.integer({ min: start, max: start + 1e9 }), fc.constant(Number.NaN)),
     }),
-    { maxLength: 300 },
+    { maxLength: 300, selector: ({ partNumber }) => partNumber },
   );
   fc.assert(
     fc.property(anyParts, (some) => {
-      const summary = summarise(some, { expectedBytes: 1e9, expectedParts: 100 }, { checkedAt: at(0) });
+      const summary = summaryOf(some, { expectedBytes: 1e9, expectedParts: 100 }, 1e6);
       expect(summary.partCount).toBe(some.length);
       expect(summary.totalBytes).toBe(some.reduce((sum, { size }) => sum + size, 0));
       for (const value of Object.values(summary))
         if (Array.isArray(value)) expect(value.length).toBeLessThanOrEqual(12);
-      expect(JSON.stringify(summary).length).toBeLessThan(4000);
+      expect(JSON.stringify(summary).length).toBeLessThan(3000);
     }),
     { numRuns: 300 },
   );
 });
 
-test('no part is named as in flight if a client fills its memory before it sends', () => {
-  const summaryWithGaps = (gaps: readonly number[]) => {
-    let seconds = 0;
-    const buffered = Array.from({ length: 24 }, (_, index) => {
-      seconds += gaps[index % gaps.length] ?? 0;
-      return { partNumber: index + 1, size: 8 * mebibyte, uploadedAt: start + seconds * 1000 };
-    });
-    return summarise(buffered, { expectedParts: 100 }, { checkedAt: at(seconds + 1), startedAt: at(0) });
-  };
-  expect(summaryWithGaps([5, 5]).inFlight).toEqual([{ from: 25, to: 25 }]);
-  expect(summaryWithGaps([2, 9, 4, 14, 1, 6, 3, 12, 1, 8, 5]).inFlight).toBeUndefined();
+/** What is there, what is expected, and how many seconds after the start it is looked at. */
+const cases: Readonly<Record<string, readonly [readonly UploadPart[], Expectation, number, object?]>> = {
+  'no parts, and nobody could look': [[], {}, 0],
+  'no parts, listed': [[], {}, 0, { isListed: true, ageHours: 3 }],
+  'no parts, listed, just started': [[], {}, 0, { isListed: true, ageHours: 0 }],
+  'no parts, listed without a time': [[], { expectedParts: 3 }, 0, { isListed: true }],
+  'no parts, not listed': [[], {}, 0, { isListed: false }],
+  'one part': [parts([1]), {}, 20],
+  'live, with nothing expected': [parts(upTo(20)), {}, 203],
+  'live, of 1 GiB': [parts(upTo(20)), { expectedBytes: 1024 * mebibyte }, 203],
+  'gaps of a live upload': [parts([1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15]), { expectedParts: 16 }, 155],
+  'many gaps': [parts(upTo(20).map((number) => number * 2)), {}, 405],
+  stopped: [parts(upTo(20)), { expectedParts: 100 }, 200 + 27 * 60],
+  'stopped with a gap, nothing expected': [parts([...upTo(12), 14]), {}, 10_000],
+  'everything there': [parts(upTo(10)), { expectedBytes: 80 * mebibyte }, 5000],
+  'everything there, with unused numbers': [parts([1, 2, 5]), { expectedBytes: 24 * mebibyte }, 60],
+  'parts too small': [[...parts([1, 5]), ...parts([2], 1_234_567), ...parts([4], 4_000_000)], {}, 55],
+  'fewer parts expected than there are': [parts(upTo(15)), { expectedParts: 12 }, 155],
+  'fewer bytes expected than there are': [parts(upTo(15)), { expectedBytes: 1000 }, 155],
+  'slower lately': [
+    [
+      ...parts(upTo(11)),
+      ...upTo(12).map((index) => ({
+        partNumber: 11 + index,
+        size: 8 * mebibyte,
+        uploadedAt: start + 110_000 + index * 30_000,
+      })),
+    ],
+    { expectedParts: 100 },
+    475,
+  ],
+  'times from the future': [parts(upTo(5)), {}, -4000],
+};
+
+test('every sentence is as reviewed', async () => {
+  const lines = Object.entries(cases).map(([name, [there, expectation, seconds, more = {}]]) => {
+    const summary = { ...summaryOf(there, expectation, seconds), ...more };
+    return `# ${name}\n${summarySentences(summary, say`The upload of ${'o'}`)}\n`;
+  });
+  await expect(lines.join('\n')).toMatchFileSnapshot(fileURLToPath(new URL('golden/sentences.txt', import.meta.url)));
 });

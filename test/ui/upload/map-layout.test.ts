@@ -45,6 +45,6 @@ test.each([
 });
 
 test('a row is as full as its parts that are there, and the last row counts only its own', () => {
-  const states = ['there', 'new', 'small', 'expected', 'there', 'sending', 'there'] as const;
+  const states = ['there', 'new', 'small', 'expected', 'there', 'missing', 'there'] as const;
   expect(rowShares(states, 4, 2)).toEqual([0.5, 2 / 3]);
 });

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { partsKey } from '../../../src/mcp/views/contract/parts-data.js';
 import { packParts } from '../../../src/mcp/views/pack-parts.js';
 import type { ToolResult } from '../../../ui/host/host.js';
-import { timeFormat } from '../../../ui/shared/appearance.js';
 import {
   amountText,
   gapsText,
@@ -51,20 +50,18 @@ describe('what an upload is', () => {
 
   test.each([
     ['the highest part', {}, 3],
-    ['what is to come', { toCome: [{ from: 4, to: 5 }] }, 5],
-    ['no more than can be drawn', { toCome: [{ from: 4, to: 1e12 }] }, 100_000],
-    ['the highest part, whatever else the answer says', { toCome: 'many' }, 3],
+    ['the last part that is expected', { expectedParts: 5 }, 5],
+    ['no more than can be drawn', { expectedParts: 1e12 }, 100_000],
+    ['the highest part, whatever else the answer says', { expectedParts: 'many' }, 3],
   ])('it goes up to %s', async (_, answer, numbers) => {
     expect((await readUpload(result(answer), {})).highestNumber).toBe(numbers);
   });
 });
 
 describe('the state of a part', () => {
-  const one = (number: number) => ({ from: number, to: number });
-
-  test('is there, passed over, in flight or still to come', async () => {
-    const upload = await readUpload(result({ passedOver: [one(2)], inFlight: [one(4)], toCome: [one(5)] }, [1, 3]), {});
-    expect(statesOf(upload, undefined)).toEqual(['there', 'passed', 'there', 'sending', 'expected']);
+  test('is there, missing or still to come', async () => {
+    const upload = await readUpload(result({ expectedParts: 5 }, [1, 3]), {});
+    expect(statesOf(upload, undefined)).toEqual(['there', 'missing', 'there', 'expected', 'expected']);
   });
 
   test('is too small, unless it is the last', async () => {
@@ -78,15 +75,18 @@ describe('the state of a part', () => {
 });
 
 describe('how it goes', () => {
-  const at = { firstUploadedAt: iso(0), lastUploadedAt: iso(60) };
+  const at = { lastUploadedAt: iso(60) };
   const text = async (structured: Record<string, unknown>) =>
     progressText(await readUpload(result(structured), {}), (time) => new Date(time).toISOString());
 
   test.each([
-    [{ ...at, partCount: 3, checkedAt: iso(70), bytesPerSecond: mebibyte }, 'Rate 1.0 MiB/s.'],
     [
-      { ...at, partCount: 3, checkedAt: iso(70), bytesPerSecond: mebibyte, estimatedSecondsLeft: 60 },
-      'Rate 1.0 MiB/s. About 60 s left.',
+      { ...at, partCount: 3, idleSeconds: 10, bytesPerSecond: mebibyte },
+      'Rate 1.0 MiB/s over the last parts. The last part came 10 s ago.',
+    ],
+    [
+      { ...at, partCount: 3, idleSeconds: 10, bytesPerSecond: mebibyte, secondsLeft: { from: 480, to: 720 } },
+      'Rate 1.0 MiB/s over the last parts. The last part came 10 s ago. About 8 min to 12 min left.',
     ],
     [
       { ...at, partCount: 3, stopped: true, idleSeconds: 600 },
@@ -97,8 +97,9 @@ describe('how it goes', () => {
       'All of it is there. The upload still has to be completed by its client.',
     ],
     [{ partCount: 0 }, 'No part has arrived yet.'],
-    [{ ...at, partCount: 3, idleSeconds: 120 }, 'Last part 2 min ago.'],
-    [{ partCount: 3 }, 'Parts are there.'],
+    [{ ...at, partCount: 3, idleSeconds: 120 }, 'The last part came 2 min ago.'],
+    [{ partCount: 3 }, 'The answer has no usable times, so no age, rate or end is given.'],
+    [{ view: 'parts' }, 'Parts are there.'],
   ])('%j', async (structured, said) => {
     expect(await text(structured)).toBe(said);
   });
@@ -121,35 +122,19 @@ describe('how it goes', () => {
   });
 });
 
-test('a range of times has the zone of the reader once', async () => {
-  const left = { partCount: 3, checkedAt: iso(60), bytesPerSecond: mebibyte, secondsLeft: { from: 480, to: 720 } };
-  const upload = await readUpload(result(left), {});
-  const inTokyo = timeFormat({ locale: 'en-GB', timeZone: 'Asia/Tokyo' });
-  expect(progressText(upload, inTokyo)).toBe(
-    'Rate 1.0 MiB/s. About 8 to 12 min left, done about 21:09 to 21:13 GMT+9.',
-  );
-});
-
-test('a change of the rate has the time of the reader', async () => {
-  const rate = { partCount: 3, bytesPerSecond: mebibyte, bytesPerSecondBefore: 2 * mebibyte, rateSince: iso(60) };
-  const upload = await readUpload(result(rate), {});
-  const inTokyo = timeFormat({ locale: 'en-GB', timeZone: 'Asia/Tokyo' });
-  expect(progressText(upload, inTokyo)).toBe('Slower since 21:01 GMT+9: 1.0 MiB/s instead of 2.0 MiB/s.');
-});
-
 describe('gaps', () => {
   const statesWith = (marked: Readonly<Record<number, PartState>>, count = 30) =>
     Array.from({ length: count }, (_, index) => marked[index + 1] ?? 'there');
 
   test.each<[string, Readonly<Record<number, PartState>>]>([
-    ['', { 30: 'expected', 29: 'sending' }],
-    ['Missing: part 4.', { 4: 'passed' }],
-    ['Missing: parts 4–6 and 9.', { 4: 'passed', 5: 'passed', 6: 'passed', 9: 'passed' }],
-    ['Missing: part 4. To be sent again, because parts but the last need 5 MiB: part 9.', { 4: 'passed', 9: 'small' }],
+    ['', { 30: 'expected' }],
+    ['Missing: part 4.', { 4: 'missing' }],
+    ['Missing: parts 4–6 and 9.', { 4: 'missing', 5: 'missing', 6: 'missing', 9: 'missing' }],
+    ['Missing: part 4. To be sent again, because parts but the last need 5 MiB: part 9.', { 4: 'missing', 9: 'small' }],
   ])('%j', (text, marked) => expect(gapsText(statesWith(marked))).toBe(text));
 
   test('beyond a dozen are counted', () => {
-    const every = Array.from({ length: 60 }, (_, index): PartState => (index % 2 === 0 ? 'there' : 'passed'));
+    const every = Array.from({ length: 60 }, (_, index): PartState => (index % 2 === 0 ? 'there' : 'missing'));
     expect(gapsText(every)).toBe('Missing: parts 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24 and 18 more.');
   });
 });

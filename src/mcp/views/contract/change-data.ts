@@ -73,7 +73,7 @@ export interface ProposedChange {
 }
 
 /** The arguments of `decide_change`. `look` returns the state of the plan, and `again` makes a new plan. Neither sends the change. */
-export interface Decision {
+export interface ViewDecision {
   readonly ticket: string;
   readonly decision: (typeof decisions)[number];
   /** Why the person declines: one line of at most `longestReason` characters. */

@@ -2,7 +2,7 @@ import type { CallTool, ChangeTools } from '../../call-stack.js';
 import type { EndedOutcome } from '../../calls/outcome.js';
 import { Refusal, refusedChange } from '../../calls/refusal.js';
 import type { Change } from '../../changes/change.js';
-import type { ChangeContext } from '../../changes/context.js';
+import type { ChangeContext } from '../../changes/change-context.js';
 import type { Operation } from '../../tools/define-operation.js';
 import { type SafeText, words } from '../../util/safe-text.js';
 import { decideTool } from './contract/apps.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { provisionKubeResourceGroup } from '../../../src/tools/provision-kube-resource-group.js';
-import { fieldInWords, fieldUnit } from '../../../src/tools/schema/field-names.js';
+import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
+import { fieldInWords, fieldUnit } from '../../src/util/field-names.js';
 
 const provision = provisionKubeResourceGroup.input();
 

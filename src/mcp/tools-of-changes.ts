@@ -3,7 +3,7 @@ import type { ChangeTools } from '../call-stack.js';
 import type { Accounts } from '../calls/account.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
-import type { ChangeContext } from '../changes/context.js';
+import type { ChangeContext } from '../changes/change-context.js';
 import { mayConfirm } from '../changes/required-consent.js';
 import type { Operation } from '../tools/define-operation.js';
 import { lazy } from '../util/objects.js';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { stepsOf } from '../../util/objects.js';
+import { stepsOf } from './objects.js';
 
 /**
  * Returns the name of an argument in words: `control plane's disk type` for the path `adminCluster.controlPlane.volumeType`. A field is

@@ -1,0 +1,183 @@
+import { sentences } from '../../util/human.js';
+import { join, listed, say, words } from '../../util/safe-text.js';
+import type { Lenient, Page, PageStart, PageStep } from '../define-operation.js';
+import { doubtAbout, isLastPage, type PageFacts } from './list-end.js';
+import { addUpload, noUploads, type OpenUpload, type OpenUploadsSoFar } from './open-uploads.js';
+import { hasReplacement, isUrlEncoding } from './xml-record.js';
+
+/** This file reads the pages of a list of uploads from stores that ignore filters and markers, repeat uploads, or do not say where pages end. */
+
+/** The arguments of a call that say which uploads to list. */
+export interface UploadFilter {
+  readonly prefix?: string | undefined;
+  readonly uploadId?: string | undefined;
+  readonly keyMarker?: string | undefined;
+  readonly uploadIdMarker?: string | undefined;
+  readonly olderThanHours?: number | undefined;
+}
+
+/** A page of open uploads, as the service answers. */
+type PageRecord = Lenient<{
+  isTruncated: boolean;
+  encodingType: string;
+  nextKeyMarker: string;
+  nextUploadIdMarker: string;
+  uploads: OpenUpload[];
+}>;
+
+/** The query parameters of the first page, or of the first page without the prefix. */
+export const firstStart = ({
+  keyMarker,
+  uploadIdMarker,
+}: Pick<UploadFilter, 'keyMarker' | 'uploadIdMarker'>): PageStart => ({
+  ...(keyMarker !== undefined && { 'key-marker': keyMarker }),
+  ...(uploadIdMarker !== undefined && { 'upload-id-marker': uploadIdMarker }),
+});
+
+/** The state while the pages are read. */
+export interface UploadListing extends OpenUploadsSoFar {
+  /** Identities of the uploads that were read. Pages may overlap. */
+  readonly seen: Set<string>;
+  /** The query parameters of the page that is read next. */
+  start: PageStart;
+  /** True if the page before said that more follow. */
+  saidMore: boolean;
+}
+
+export const startListing = (filter: UploadFilter): UploadListing => ({
+  ...noUploads(),
+  seen: new Set(),
+  start: firstStart(filter),
+  saidMore: false,
+});
+
+/** Adds the uploads of a page that were not read before and fit the filter. */
+export function addPage(state: UploadListing, page: Page<PageRecord>, filter: UploadFilter): PageStep<UploadListing> {
+  const { record, number, ...times } = page;
+  // XML cannot hold control characters, so stores write U+FFFD instead, and different keys look alike. Encoded keys stay exact.
+  const isEncoded = isUrlEncoding(record.encodingType) || state.start['encoding-type'] !== undefined;
+  if (!isEncoded && keysOf(record).some(hasReplacement)) return next(state, { ...state.start, 'encoding-type': 'url' });
+
+  const onPage = uploadsOn(record);
+  const unread = onPage.filter((upload) => {
+    const known = state.seen.size;
+    return state.seen.add(identityOf(upload)).size > known;
+  });
+  const { matching, warning } = filterAgain(unread, onPage, state, filter);
+  for (const upload of matching) addUpload(state, upload, times, filter.olderThanHours);
+  state.times = times;
+  return { ...stepAfter(state, record, { onPage, hasNew: unread.length > 0, number }, filter), warning };
+}
+
+const identityOf = ({ object, uploadId }: OpenUpload) => JSON.stringify([object, uploadId]);
+
+const keysOf = ({ uploads = [], nextKeyMarker }: PageRecord) => [nextKeyMarker, ...uploads.map(({ object }) => object)];
+
+/** The uploads of a page, without entries that lack the object key or the upload ID. */
+const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
+  uploads.flatMap(({ object, uploadId, initiated }) =>
+    object === undefined || uploadId === undefined ? [] : [{ object, uploadId, initiated }],
+  );
+
+const next = (state: UploadListing, after: PageStart) => {
+  state.start = after;
+  return { kind: 'next', state, after } as const;
+};
+
+/** Applies the filters of the call again, because some stores ignore them. */
+function filterAgain(
+  unread: readonly OpenUpload[],
+  page: readonly OpenUpload[],
+  state: UploadListing,
+  filter: UploadFilter,
+) {
+  const { prefix = '', uploadId } = filter;
+  const withPrefix = unread.filter(({ object }) => startsWith(object, prefix));
+  const afterMarker = withPrefix.filter((upload) => isAfterMarker(upload, page, filter));
+  const isPrefixSent = state.start.prefix === undefined;
+  const ignored = sentences(
+    withPrefix.length < unread.length && isPrefixSent && words('prefix'),
+    afterMarker.length < withPrefix.length && words('keyMarker'),
+  );
+  const warnings = sentences(
+    ignored.length > 0 &&
+      say`The store ignored ${listed(ignored)}, so this server left out the uploads that do not fit.`,
+    withPrefix.length > 0 &&
+      !isPrefixSent &&
+      say`The store matches a prefix only against whole keys, so the whole list was read.`,
+  );
+  return {
+    matching: afterMarker.filter((upload) => uploadId === undefined || upload.uploadId === uploadId),
+    warning: warnings.length === 0 ? undefined : join(warnings, ' '),
+  };
+}
+
+/** True if a key begins with a prefix. U+FFFD in the key may stand for any character. */
+function startsWith(key: string, prefix: string): boolean {
+  if (key.startsWith(prefix)) return true;
+  if (!hasReplacement(key)) return false;
+  const characters = [...key];
+  return [...prefix].every((character, index) => ['\uFFFD', character].includes(characters[index] ?? ''));
+}
+
+/** True if an upload comes after the markers of the call, by the order of keys in S3 (bytes of UTF-8), and by the list's own order of IDs. */
+function isAfterMarker(
+  upload: OpenUpload,
+  listed: readonly OpenUpload[],
+  { keyMarker, uploadIdMarker }: UploadFilter,
+): boolean {
+  if (keyMarker === undefined) return true;
+  if (upload.object !== keyMarker) return Buffer.compare(Buffer.from(upload.object), Buffer.from(keyMarker)) > 0;
+  if (uploadIdMarker === undefined) return false;
+  const indexOfMarker = listed.findIndex(({ object, uploadId }) => object === keyMarker && uploadId === uploadIdMarker);
+  return listed.indexOf(upload) > indexOfMarker;
+}
+
+/** Finds the page after this one, or says how the list ends. */
+function stepAfter(
+  state: UploadListing,
+  record: PageRecord,
+  { onPage, hasNew, number }: Pick<PageFacts, 'hasNew' | 'number'> & { readonly onPage: readonly OpenUpload[] },
+  { prefix, uploadId, ...markers }: UploadFilter,
+): PageStep<UploadListing> {
+  const facts: PageFacts = {
+    isTruncated: record.isTruncated,
+    entries: onPage.length,
+    hasNew,
+    number,
+    saidMore: state.saidMore,
+  };
+  const marker = isLastPage(facts) ? undefined : nextMarker(record, state.start);
+  if (marker !== undefined) {
+    state.saidMore = record.isTruncated === true;
+    const { 'key-marker': _key, 'upload-id-marker': _id, ...otherParameters } = state.start;
+    return next(state, { ...otherParameters, ...marker });
+  }
+  const doubt = doubtAbout(facts);
+  // Some stores match a prefix only against whole keys. The list without a prefix shows whether nothing has it.
+  const isNarrow = prefix !== undefined && uploadId === undefined && state.seen.size === 0;
+  if (doubt === undefined && isNarrow && state.start.prefix === undefined) {
+    state.saidMore = false;
+    return next(state, { ...firstStart(markers), prefix: '' });
+  }
+  return { kind: 'end', state, doubt };
+}
+
+/** The start of the next page. Some stores name no marker although more uploads follow. The next page then starts after the last upload. */
+function nextMarker(
+  { nextKeyMarker, nextUploadIdMarker, uploads = [], isTruncated }: PageRecord,
+  start: PageStart,
+): PageStart | undefined {
+  const named = startAfter(nextKeyMarker, nextUploadIdMarker);
+  if (named !== undefined && !isSameStart(named, start)) return named;
+  // If the answer does not say whether more follow, only a marker shows that they may.
+  if (isTruncated === undefined) return undefined;
+  const last = startAfter(uploads.at(-1)?.object, uploads.at(-1)?.uploadId);
+  return last !== undefined && !isSameStart(last, start) ? last : undefined;
+}
+
+const startAfter = (object: string | undefined, uploadId: string | undefined): PageStart | undefined =>
+  object ? firstStart({ keyMarker: object, uploadIdMarker: uploadId || undefined }) : undefined;
+
+const isSameStart = (a: PageStart, b: PageStart): boolean =>
+  a['key-marker'] === b['key-marker'] && a['upload-id-marker'] === b['upload-id-marker'];

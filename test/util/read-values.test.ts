@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { readBoolean, readTime, readWholeNumber } from '../../src/util/read-values.js';
+
+test.each([
+  ['true', true],
+  ['TRUE', true],
+  ['\n True ', true],
+  ['1', true],
+  ['false', false],
+  [' fAlSe', false],
+  ['0', false],
+  ['', undefined],
+  ['yes', undefined],
+  ['truely', undefined],
+])('the boolean %j is read as %s', (text, value) => {
+  expect(readBoolean(text)).toBe(value);
+});
+
+test.each([
+  ['12', 12],
+  [' 12\n', 12],
+  ['-1', -1],
+  ['+7', 7],
+  ['999999999999999', 999_999_999_999_999],
+  ['9007199254740993', undefined],
+  ['1.5', undefined],
+  ['0x10', undefined],
+  ['', undefined],
+])('the number %j is read as %s', (text, value) => {
+  expect(readWholeNumber(text)).toBe(value);
+});
+
+describe('a time', () => {
+  const noon = Date.UTC(2027, 2, 5, 12, 30, 0);
+  test.each([
+    ['2027-03-05T12:30:00Z'],
+    ['2027-03-05T12:30:00.000z'],
+    ['2027-03-05T14:30:00+02:00'],
+    ['2027-03-05T04:30:00-0800'],
+    ['Fri, 05 Mar 2027 12:30:00 GMT'],
+    ['Friday, 05-Mar-27 12:30:00 GMT'],
+  ])('with a zone: %s', (text) => {
+    expect(readTime(text)).toBe(noon);
+  });
+
+  test.each([
+    ['2027-03-05T12:30:00'],
+    ['2027-03-05T12:30:00.0004'],
+    [' 2027-03-05 12:30:00 '],
+    ['Fri, 05 Mar 2027 12:30:00'],
+    ['Fri Mar  5 12:30:00 2027'],
+  ])('without a zone is in UTC, wherever this machine is: %s', (text) => {
+    expect(readTime(text)).toBe(noon);
+  });
+
+  test.each(['', 'soon', '12', 'part 7', '2027', '99:99'])('is not read from %j', (text) => {
+    expect(readTime(text)).toBeUndefined();
+  });
+
+  test('may be a date alone, which begins at midnight in UTC', () => {
+    expect(readTime('2027-03-05')).toBe(Date.UTC(2027, 2, 5));
+  });
+});
