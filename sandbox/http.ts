@@ -16,7 +16,10 @@ export type ApiRequest = Readonly<ReturnType<typeof requestOf>> & { readonly che
 export function requestOf(incoming: IncomingMessage, id: string) {
   const { method = 'GET', url = '/' } = incoming;
   const stream: Readable = incoming;
-  const [wholePath, search] = splitOnce(url, '?');
+  const [pathInHost, search] = splitOnce(url, '?');
+  // In the virtual-host style, the bucket is the first label of the host, and the path has only the key.
+  const bucket = bucketInHost(incoming.headers.host);
+  const wholePath = bucket === undefined ? pathInHost : `/${bucket}${pathInHost}`;
   const api = (['catalog', 'devops'] as const).find((name) => wholePath.startsWith(`${prefixes[name]}/`));
   // A slash after the name of a bucket is ignored.
   const path = api === undefined ? wholePath.replace(/^(\/[^/]+)\/$/, '$1') : wholePath.slice(prefixes[api].length);
@@ -56,6 +59,9 @@ export const documentAnswer = (status: number, type: string, body: string): Answ
 
 export const jsonAnswer = (status: number, value: unknown) =>
   documentAnswer(status, 'application/json', JSON.stringify(value));
+
+/** Returns the bucket in a Host header such as `demo-bucket.localhost:8080`. */
+export const bucketInHost = (host = '') => /^([a-z0-9][a-z0-9-]{1,61}[a-z0-9])\.localhost(:\d+)?$/.exec(host)?.[1];
 
 /** True for a Host header with `localhost` or a loopback address. */
 export const isLoopback = (host = '') => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host);

@@ -5,7 +5,8 @@ import Dispatcher from '../node_modules/undici/lib/dispatcher/dispatcher.js';
 
 Dispatcher.prototype.connect = connect;
 
+export { default as buildConnector } from '../node_modules/undici/lib/core/connect.js';
 export { default as errors } from '../node_modules/undici/lib/core/errors.js';
 export { default as Agent } from '../node_modules/undici/lib/dispatcher/agent.js';
-export { default as EnvHttpProxyAgent } from '../node_modules/undici/lib/dispatcher/env-http-proxy-agent.js';
 export { default as Pool } from '../node_modules/undici/lib/dispatcher/pool.js';
+export { default as ProxyAgent } from '../node_modules/undici/lib/dispatcher/proxy-agent.js';

@@ -1,4 +1,4 @@
-import { type ApiRequest, isLoopback, ServiceError } from '../http.js';
+import { type ApiRequest, bucketInHost, isLoopback, ServiceError } from '../http.js';
 import { checksumHeaders } from './checksums.js';
 
 const commonHeaders = [
@@ -19,12 +19,12 @@ export const isListed = (header: string, list: readonly string[]) =>
   list.some((name) => header === name || (name.endsWith('-') && header.startsWith(name)));
 
 /**
- * Throws a `ServiceError` for a bucket in the host name, for a `key` that is too long, and for a header that the sandbox would ignore, such as
+ * Throws a `ServiceError` for a host that is not this machine, for a `key` that is too long, and for a header that the sandbox would ignore, such as
  * one for encryption. `operationHeaders` are the headers that only this operation understands.
  */
 export function checkStorageRequest({ headers }: ApiRequest, operationHeaders: readonly string[] = [], key = ''): void {
-  if (!isLoopback(headers.host))
-    throw notOffered('a bucket in the name of the host; use path-style addressing at 127.0.0.1 or localhost');
+  if (!isLoopback(headers.host) && bucketInHost(headers.host) === undefined)
+    throw notOffered('this host; use 127.0.0.1 or localhost, with the bucket in the path, or bucket.localhost');
   const acceptedHeaders = [...commonHeaders, ...operationHeaders];
   for (const [name, value] of Object.entries(headers)) {
     const hasMeaning = /^(x-(amz|ext)-|if-|range$)/.test(name) && acceptedValues.get(name) !== value;

@@ -3,7 +3,8 @@ import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Intent } from '../journal/entry.js';
 import type { Operation } from '../tools/define-operation.js';
-import { createHttpClient, type Proxies } from '../transport/http-client.js';
+import { createHttpClient, defaultLimits } from '../transport/http-client.js';
+import type { Proxies } from '../transport/proxies.js';
 import { createSignedClients, type SignedClientDependencies } from '../transport/signed-client.js';
 import { join, own, say, time } from '../util/safe-text.js';
 import { type AccountResolution, resolveAccount } from './account.js';
@@ -34,7 +35,7 @@ export interface CallStack {
 
 /** Makes the call stack. src/runtime.ts loads this file, and with it everything that only calls need, at the first call. */
 export function createCallStack(options: CallStackOptions): CallStack {
-  const httpClient = createHttpClient(options.proxies);
+  const httpClient = createHttpClient(options.proxies, { ...defaultLimits, headersMs: options.timeoutMs });
   const openClient = createSignedClients({ ...options, httpClient });
   const secretFiles = createSecretFiles(options.secretsDir);
   return { call: createCallTool({ ...options, openClient, secretFiles }), close: () => httpClient.close() };

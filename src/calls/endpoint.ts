@@ -11,7 +11,8 @@ import {
 } from '../tools/define-operation.js';
 import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
-import { defined, own, say } from '../util/safe-text.js';
+import { regionInHost } from '../util/region.js';
+import { defined, own, quoted, say } from '../util/safe-text.js';
 
 /** Stands in for keys that are not completely configured. */
 interface MissingKeys {
@@ -34,16 +35,20 @@ export interface Cloud {
   /** Set if the built-in sandbox stands in for the cloud. */
   readonly isSandbox?: boolean;
   readonly storageHeaders: 'ext' | 'amz';
+  /** Where requests to storage name the bucket: in the path, which is the default, or in the host (`virtual`). */
+  readonly storageStyle?: 'path' | 'virtual';
 }
 
 /**
  * Returns the endpoint of an operation's API in a region.
- * @throws Refusal that names the variables to set
+ * @param path the path of the request. In the style `virtual`, its bucket becomes the first label of the host
+ * @throws Refusal that names the variables to set, or if the region or the bucket cannot be a part of the host
  */
 export function resolveEndpoint(
   cloud: Cloud,
   { service: api, signing, hostPrefix = '' }: Pick<Operation, 'service' | 'signing' | 'hostPrefix'>,
   requestedRegion: string = cloud.region,
+  path = '/',
 ): Endpoint {
   const { account, keys, isSandbox = false } = cloud;
   const address = cloud.endpoints[api];
@@ -52,7 +57,10 @@ export function resolveEndpoint(
   // An operation of a global API has its only region in `signing`. All its requests are signed for this region, even if the call names another.
   const region = signing?.region ?? requestedRegion;
   const signingService = signing?.service ?? cloud.signingServices[api] ?? api;
-  const url = withHostPrefix(new URL(address.replaceAll('{region}', region)), hostPrefix);
+  if (address.includes('{region}') && !regionInHost.test(region)) throw unusableRegion(cloud, api, region);
+  const bucketInHost = api === 'storage' && cloud.storageStyle === 'virtual' ? bucketOf(path) : undefined;
+  const prefix = bucketInHost === undefined ? hostPrefix : `${bucketInHost}.${hostPrefix}`;
+  const url = withHostPrefix(new URL(address.replaceAll('{region}', region)), prefix);
   return {
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
@@ -63,7 +71,34 @@ export function resolveEndpoint(
     account,
     keys,
     ...(isSandbox && { isSandbox }),
+    ...(bucketInHost !== undefined && { bucketInHost }),
   };
+}
+
+/** Matches a bucket that is one DNS label of 3 to 63 characters, so that it can name no other domain. */
+const bucketLabel = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
+
+/**
+ * Returns the bucket that a path begins with. Undefined if the path is `/`, which is the list of all buckets.
+ * @throws Refusal if the bucket cannot be a part of a host
+ */
+function bucketOf(path: string): string | undefined {
+  const [, segment = ''] = path.split('/');
+  if (segment === '') return undefined;
+  if (bucketLabel.test(segment)) return segment;
+  throw new Refusal('InvalidArguments', [
+    say`bucket: ${quoted(segment, 80)} is not 3 to 63 lower-case letters, digits and hyphens, which the name of a host takes (CLOUDOPS_STORAGE_STYLE=virtual)`,
+  ]);
+}
+
+/**
+ * Returns a path without the bucket, which the host of the endpoint has.
+ * @throws Refusal if the path is in another bucket
+ */
+function pathInBucket(path: string, bucket: string): string {
+  if (path === `/${bucket}`) return '/';
+  if (path.startsWith(`/${bucket}/`)) return path.slice(bucket.length + 1);
+  throw new Refusal('InvalidArguments', [say`bucket: all requests of a call must be for the same bucket`]);
 }
 
 function notConfigured(cloud: Cloud, service: Service): Refusal {
@@ -79,6 +114,12 @@ function notConfigured(cloud: Cloud, service: Service): Refusal {
     isBuiltInService(service) ? {} : { next: operatorMust('set what is missing') },
   );
 }
+
+/** The refusal of a region that would become a part of the endpoint's host. */
+const unusableRegion = (cloud: Cloud, api: Service, region: string): Refusal =>
+  new Refusal(region === cloud.region ? 'NotConfigured' : 'InvalidArguments', [
+    say`region: ${quoted(region, 64)} cannot be the {region} in ${own(`CLOUDOPS_${endpointSetting(api)}`)}, which takes lower-case letters, digits and hyphens`,
+  ]);
 
 /** @throws Refusal if the host is an IP address, which cannot have a prefix */
 function withHostPrefix(url: URL, prefix: string): URL {
@@ -103,12 +144,14 @@ export const endpointSetting = (service: Service): string =>
 
 /**
  * Encodes the request of an operation for an endpoint.
- * @throws Refusal if the path would leave the endpoint's prefix, or if a value cannot be encoded
+ * @throws Refusal if the path is in another bucket than the endpoint's host, if it would leave the endpoint's prefix, or if a value cannot be encoded
  */
 export function wireRequest({ method }: Operation, request: ApiRequest, endpoint: Endpoint): WireRequest {
-  checkPath(endpoint, request.path);
+  const { bucketInHost } = endpoint;
+  const path = bucketInHost === undefined ? request.path : pathInBucket(request.path, bucketInHost);
+  checkPath(endpoint, path);
   try {
-    return encodeRequest(method, request, endpoint);
+    return encodeRequest(method, { ...request, path }, endpoint);
   } catch (error) {
     // `encodeRequest` throws a TypeError for a value that the format cannot hold, such as a control character in XML.
     if (!(error instanceof TypeError)) throw error;

@@ -4,6 +4,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { callAgainFirst, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { OperationFault } from '../tools/operation-fault.js';
 import type { HttpFailure } from '../transport/http-client.js';
+import type { Endpoint } from '../transport/request.js';
 import { readServiceError, type ServiceError, shortenServiceError } from '../transport/service-error.js';
 import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
@@ -21,6 +22,11 @@ export interface FailedCall {
   readonly ifUnknown?: Next;
 }
 
+/** A call whose request was sent to an endpoint. */
+export interface SentToEndpoint extends FailedCall {
+  readonly endpoint: Endpoint;
+}
+
 /** Facts about the attempts of a request, and about its answer. */
 export interface Exchange {
   readonly status: number;
@@ -29,15 +35,15 @@ export interface Exchange {
 }
 
 /** The failure if no answer came, or only a part of one. */
-export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string, exchange: Partial<Exchange>): Failure {
+export function noAnswer(call: SentToEndpoint, failure: HttpFailure, exchange: Partial<Exchange>): Failure {
   const { code, mayHaveArrived } = failure;
-  const problem = httpFailureText(failure, origin);
+  const problem = httpFailureText(failure, call.endpoint.origin);
   const mayHaveHappened = mayHaveArrived;
   return failureOf(call, { mayHaveHappened, problem, code, ...exchange, next: httpFailureRemedies[code] });
 }
 
 /** The failure if the status of the answer is not a success (2xx). */
-export function errorStatusFailure(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {
+export function errorStatusFailure(call: SentToEndpoint, reply: AnsweredReply, requestIds: RequestIds): Failure {
   const { status, headers } = reply.response;
   return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), {
     effectiveStatus: status,
@@ -47,7 +53,7 @@ export function errorStatusFailure(call: FailedCall, reply: AnsweredReply, reque
 
 /** The failure if an answer with a successful status holds an error. A code that means a refusal counts as status 400, any other as 500. */
 export const errorInSuccessFailure = (
-  call: FailedCall,
+  call: SentToEndpoint,
   reply: AnsweredReply,
   requestIds: RequestIds,
   error: ServiceError,
@@ -70,7 +76,7 @@ interface ErrorClass {
  * any text, and this server's own.
  */
 function serviceFailure(
-  call: FailedCall,
+  call: SentToEndpoint,
   reply: AnsweredReply,
   requestIds: RequestIds,
   error: ServiceError,
@@ -78,20 +84,21 @@ function serviceFailure(
 ): Failure {
   const { response, attempts, keyId } = reply;
   const { status, headers, bodyFailure } = response;
-  const { operation, accountName } = call;
-  const remedy = remedyFor(error, effectiveStatus, operation.errors, {
+  const { operation, accountName, endpoint } = call;
+  const remedy = remedyFor(effectiveStatus, operation.errors, {
     api: operation.api,
+    endpoint,
     takesRegion: Object.hasOwn(operation.input().shape, 'region'),
     // If accounts have no names, the advice names the access key.
     account: accountName ?? keyId,
     retryAfterSeconds: secondsOf(headers['retry-after']),
-    region: error.region,
+    error,
   });
   const ownCode = remedy.code ?? codeIfUnknown;
 
   const statusText = say`HTTP status ${status}`;
   const cause = error.code === undefined ? statusText : say`${codeText(error.code, ownCode)} (${statusText})`;
-  const { requestId: idInError, ...errorWithoutId } = error;
+  const { requestId: idInError, serverTime, ...errorWithoutId } = error;
   // A lost body was read as empty, so `error` has no message that would replace the message of `lostBody`.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
   const serviceSays = { ...lostBody, ...errorWithoutId };
@@ -103,7 +110,7 @@ function serviceFailure(
     mayHaveHappened,
     problem: say`the cloud ${verbOf(effectiveStatus)} ${cause}`,
     code: ownCode,
-    problems: ownCode === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
+    problems: ownCode === 'RequestTimeTooSkewed' ? [clocksText(reply, serverTime)] : [],
     status,
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
     requestIds: isNewId ? { ...requestIds, RequestId: idInError } : requestIds,
@@ -113,9 +120,8 @@ function serviceFailure(
 }
 
 /** The times of this machine and of the cloud when the reply came. */
-function clocksText({ response, endedAt }: AnsweredReply): SafeText {
-  const { date } = response.headers;
-  const theirs = date === undefined ? words('not given') : quoted(date, 60);
+function clocksText({ response, endedAt }: AnsweredReply, serverTime = response.headers.date): SafeText {
+  const theirs = serverTime === undefined ? words('not given') : quoted(serverTime, 60);
   return say`this machine's clock: ${defined(endedAt.toUTCString())}; the cloud's: ${theirs}`;
 }
 

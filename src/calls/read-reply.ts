@@ -14,7 +14,7 @@ import {
   isReadAsText,
   readBody,
 } from './answered-error.js';
-import { type Exchange, errorInSuccessFailure, errorStatusFailure, type FailedCall, noAnswer } from './failure.js';
+import { type Exchange, errorInSuccessFailure, errorStatusFailure, noAnswer, type SentToEndpoint } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './stages.js';
 
@@ -38,14 +38,13 @@ export type Answer =
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 /** A call whose request was sent. */
-export type SentCall = FailedCall & Pick<ResolvedRead, 'input' | 'endpoint'>;
+export type SentCall = SentToEndpoint & Pick<ResolvedRead, 'input'>;
 
 /** Reads the operation's answer from the last reply to a request. */
 export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Answer> {
-  const { operation, endpoint } = call;
-  const { origin } = endpoint;
+  const { operation } = call;
   const { attempts } = reply;
-  if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, origin, { attempts }) };
+  if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, { attempts }) };
 
   const { status, headers, bodyFailure } = reply.response;
   const requestIds = requestIdsOf(headers);
@@ -55,7 +54,7 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
 
   // The body was lost, and a read is worth nothing without it. A change was carried out, unless the lost body held an error.
   if (operation.effect === 'read')
-    return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
+    return { kind: 'failed', failure: noAnswer(call, bodyFailure, { requestIds, attempts }) };
   const problem = say`its body was lost on the way (${own(bodyFailure.code)})`;
   return { kind: 'unusable', exchange, problem, mayHaveFailed: mayAnswerWithErrors(operation) };
 }

@@ -1,20 +1,23 @@
 import type { ErrorAdvice, Operation } from '../tools/define-operation.js';
 import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust } from '../tools/next.js';
 import type { FailureCode, HttpFailure } from '../transport/http-client.js';
+import type { Endpoint } from '../transport/request.js';
+import { isPassing, isPassingStatus } from '../transport/retry.js';
 import { commonCode, type ServiceError } from '../transport/service-error.js';
+import { regionInHost } from '../util/region.js';
 import { defined, detail, forReader, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** The facts about a call and its error on which the advice depends. */
-interface RemedyFacts {
+export interface RemedyFacts {
   /** The operation's name in the API. */
   readonly api: string;
+  readonly endpoint: Pick<Endpoint, 'origin' | 'bucketInHost'>;
   /** True if the operation has an argument `region`. */
   readonly takesRegion: boolean;
   readonly account: string;
   /** The wait that the service asks for. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The region that the service names. */
-  readonly region?: string | undefined;
+  readonly error: ServiceError;
 }
 
 type Advice = Next | ((facts: RemedyFacts) => Next);
@@ -37,6 +40,7 @@ const noPermission = ({ api, account }: RemedyFacts) =>
 /** Advice for the person who runs this server. `what` completes "The person who runs this server has to check". */
 const operatorChecks = <const What extends string>(what: Wording<What>) => operatorMust(say`check ${words(what)}`);
 
+const notOffered = operatorChecks('whether the endpoint (CLOUDOPS_…_URL) supports this operation');
 const keys = operatorChecks('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY, the region and CLOUDOPS_…_SERVICE');
 const sessionToken = operatorChecks('CLOUDOPS_SESSION_TOKEN, which is wrong or expired');
 
@@ -63,20 +67,53 @@ const inTheWay = next(
   say`Something stands in the way, such as a name in use or a change that is not finished. ${forReader({ agent: 'Have the user look in the console, and call again only when they say that it is out of the way.', person: 'Look in the console, and try again when it is out of the way.' })}`,
 );
 
+/** Advice if the service names another region than the request was signed for. Arguments take only regions that hosts can have. */
+const otherRegion = (region: string, takesRegion: boolean): Next =>
+  takesRegion && regionInHost.test(region)
+    ? next('agent', 'call', say`The cloud names the region ${quoted(region, 40)}: ${callAgain} with it.`)
+    : operatorChecks(say`the region (CLOUDOPS_REGION), because the cloud names ${quoted(region, 40)}`);
+
 /** Advice after a redirect. Redirects are not followed, because the signature is only valid for one address. */
-function redirected({ takesRegion, region }: RemedyFacts): Next {
-  if (!takesRegion)
-    return region === undefined
-      ? operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects')
-      : operatorChecks(say`the region (CLOUDOPS_REGION), because the cloud names ${quoted(region, 40)}`);
-  if (region !== undefined)
-    return next('agent', 'call', say`The cloud names the region ${quoted(region, 40)}: ${callAgain} with it.`);
+function redirected({ takesRegion, error: { region, host } }: RemedyFacts): Next {
+  if (region !== undefined) return otherRegion(region, takesRegion);
+  const where = host === undefined ? words('') : say` to ${quoted(host, 200)}`;
+  return operatorChecks(say`the address of the endpoint (CLOUDOPS_…_URL), which redirects${where}`);
+}
+
+/** Advice after S3's redirect to the region of a bucket. */
+function redirectedToRegion(facts: RemedyFacts): Next {
+  const { region, host } = facts.error;
+  if (!facts.takesRegion || region !== undefined || host !== undefined) return redirected(facts);
   return next(
     'user',
     'ask',
     say`The cloud names no region. ${forReader({ agent: 'Ask the user for', person: 'Find out' })} the bucket's region, and ${callAgain} with it.`,
   );
 }
+
+/** Advice if the region or the name of the service in the signature is wrong. */
+const wrongScope = ({ takesRegion, error: { region } }: RemedyFacts): Next =>
+  region === undefined
+    ? operatorChecks('the region (CLOUDOPS_REGION) and CLOUDOPS_…_SERVICE')
+    : otherRegion(region, takesRegion);
+
+/** Advice if the store accepts the bucket only in the host, as Alibaba OSS, Tencent COS and Huawei OBS do. */
+const bucketInHost = ({ endpoint }: RemedyFacts): Next =>
+  endpoint.bucketInHost === undefined
+    ? operatorMust(
+        'set CLOUDOPS_STORAGE_STYLE=virtual, because the store takes the bucket only in the name of the host',
+      )
+    : operatorChecks(
+        'the endpoint (CLOUDOPS_…_URL) and CLOUDOPS_STORAGE_STYLE: the bucket is in the name of the host already',
+      );
+
+/** Advice on a refusal without a known reason. */
+const refused = ({ account }: RemedyFacts): Next =>
+  next(
+    'user',
+    'ask',
+    say`${forReader({ agent: 'Tell the user what the cloud says.', person: 'See what the cloud says.' })} If that names no reason, these can be checked: the keys and the rights of account ${own(account)}, the endpoint (CLOUDOPS_…_URL), and whether a proxy or a firewall answered.`,
+  );
 
 /**
  * Advice by the beginning of the service's error code, in S3's names (`commonCode`). The first match counts. The API reference names no codes, so
@@ -110,10 +147,14 @@ const byCode: Readonly<Record<string, Advice>> = {
   ExpiredToken: sessionToken,
   RequestTimeTooSkewed: operatorChecks(say`the clock of ${itsMachine}: it and the clock of the cloud differ too much`),
   AccessDenied: noPermission,
-  AuthorizationHeaderMalformed: operatorChecks('the region (CLOUDOPS_REGION) and CLOUDOPS_…_SERVICE'),
-  PermanentRedirect: redirected,
-  TemporaryRedirect: redirected,
-  NotImplemented: operatorChecks('whether the endpoint (CLOUDOPS_…_URL) supports this operation'),
+  AuthorizationHeaderMalformed: wrongScope,
+  PermanentRedirect: redirectedToRegion,
+  TemporaryRedirect: redirectedToRegion,
+  SecondLevelDomainForbidden: bucketInHost,
+  PathStyleDomainForbidden: bucketInHost,
+  VirtualHostDomainRequired: bucketInHost,
+  NotImplemented: notOffered,
+  MethodNotAllowed: notOffered,
   // The code with which EC2 and KMS answer a trial that would have succeeded.
   DryRunOperation: next(
     'user',
@@ -136,38 +177,68 @@ const byCode: Readonly<Record<string, Advice>> = {
 /** The error codes, or beginnings of error codes, for which there is advice. */
 export const knownCodes: readonly string[] = Object.keys(byCode);
 
+/** True if a code is one of `byCode`, with the ending that some APIs add. Codes that begin with `Client.` also have further parts. */
+const isKnownAs = (code: string, known: string): boolean =>
+  known.startsWith('Client.') ? code.startsWith(known) : [known, `${known}Exception`, `${known}Error`].includes(code);
+
+/** Messages of servers of HTTPS that were asked in plain HTTP, such as Go's, nginx, Apache and Tomcat. */
+const plainHttpRefused = /HTTP request (was )?(sent )?to (an )?HTTPS|speaking plain HTTP|requires TLS/i;
+
+/** Advice for which the answer itself is the evidence, whatever its code says. */
+const byEvidence: readonly (readonly [isProved: (facts: RemedyFacts, status: number) => boolean, advice: Advice])[] = [
+  [
+    ({ endpoint, error: { host = '', message = '' } }, status) =>
+      endpoint.origin.startsWith('http:') &&
+      ((status < 400 && host.startsWith('https:')) || plainHttpRefused.test(message)),
+    operatorMust('begin the endpoint (CLOUDOPS_…_URL) with https://, because the cloud answers only to that'),
+  ],
+  [({ error: { message = '' } }) => /virtual[- ](host|style)/i.test(message), bucketInHost],
+  [
+    ({ error: { host, message = '' } }, status) => status >= 400 && host !== undefined && /endpoint/i.test(message),
+    ({ error: { host = '' } }) =>
+      operatorChecks(say`the endpoint (CLOUDOPS_…_URL), because the cloud names ${quoted(host, 200)} for this`),
+  ],
+];
+
 const byStatus: Readonly<Record<number, Advice>> = {
   400: otherArguments,
   401: keys,
-  403: noPermission,
-  404: next('user', 'ask', say`${checkWhether} the names in the arguments and the region are right.`),
+  403: refused,
+  404: next(
+    'user',
+    'ask',
+    say`${checkWhether} the names in the arguments and the region are right. If they are, ${operatorHasTo} the endpoint (CLOUDOPS_…_URL).`,
+  ),
+  405: notOffered,
+  407: operatorChecks('HTTPS_PROXY and HTTP_PROXY: the proxy asks for a user name and a password'),
   409: inTheWay,
   429: callLater,
+  501: notOffered,
+  511: operatorChecks('whether the network asks for a sign-in'),
 };
 
 /**
- * Finds the advice on an error of the service by the beginning of its code, or else by the HTTP status.
- * @param operationErrors the operation's own advice, which comes before `byCode`
- * @returns the advice (`next`), and the known code or beginning of a code that matched (`code`), if the advice is not by status
+ * Finds the advice on an error of the service: the operation's own for the beginning of its code, or else by evidence in the answer, by the
+ * code, or by the HTTP status.
+ * @returns the advice (`next`), and the known code or beginning of a code that matched (`code`), if there is one
  */
 export function remedyFor(
-  error: Pick<ServiceError, 'code' | 'message'>,
   status: number,
   operationErrors: Operation['errors'],
   facts: RemedyFacts,
 ): { readonly code: string | undefined; readonly next: Next } {
   // The operation's advice uses the codes of its API. `byCode` uses S3's names for the same errors.
-  const serviceCode = error.code;
-  const nameInS3 = commonCode(error);
-  const adviceOfOperation = Object.entries(operationErrors ?? {}).map(
-    ([start, advice]) => [start, next('user', 'ask', errorAdviceText(advice))] as const,
-  );
-  const [matchedStart, adviceOfCode] =
-    adviceOfOperation.find(([start]) => serviceCode?.startsWith(start)) ??
-    Object.entries(byCode).find(([start]) => nameInS3?.startsWith(start)) ??
-    [];
-  const advice = adviceOfCode ?? byStatus[status] ?? adviceForClass(status);
-  return { code: matchedStart, next: typeof advice === 'function' ? advice(facts) : advice };
+  const { error } = facts;
+  const [ownStart, ownAdvice] =
+    Object.entries(operationErrors ?? {}).find(([start]) => error.code?.startsWith(start)) ?? [];
+  if (ownAdvice !== undefined) return { code: ownStart, next: next('user', 'ask', errorAdviceText(ownAdvice)) };
+
+  const nameInS3 = commonCode(error) ?? '';
+  const [code, adviceOfCode] = Object.entries(byCode).find(([known]) => isKnownAs(nameInS3, known)) ?? [];
+  const [, adviceByEvidence] = byEvidence.find(([isProved]) => isProved(facts, status)) ?? [];
+  const passing = isPassing(error) ? callLater : undefined;
+  const advice = adviceByEvidence ?? adviceOfCode ?? passing ?? byStatus[status] ?? adviceForClass(status);
+  return { code, next: typeof advice === 'function' ? advice(facts) : advice };
 }
 
 const errorAdviceText = (advice: ErrorAdvice): SafeText =>
@@ -177,7 +248,7 @@ const errorAdviceText = (advice: ErrorAdvice): SafeText =>
 
 function adviceForClass(status: number): Advice {
   if (status >= 300 && status < 400) return redirected;
-  return status >= 500 ? callLater : otherArguments;
+  return status >= 500 || isPassingStatus(status) ? callLater : otherArguments;
 }
 
 /** The cause of a missing answer as the end of a sentence: `the connection was refused (https://…: "ECONNREFUSED …")`. */

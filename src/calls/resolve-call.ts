@@ -78,7 +78,7 @@ async function resolveRequest(
   const fixedOrRequestedRegion = operation.signing?.region ?? apiRequest.region;
   const region = fixedOrRequestedRegion ?? cloud.region;
   checkRegions(policy, region, input, accountName);
-  const endpoint = resolveEndpoint(cloud, operation, region);
+  const endpoint = resolveEndpoint(cloud, operation, region, apiRequest.path);
   const request = wireRequest(operation, apiRequest, endpoint);
   return { endpoint, request, regionSource: regionSourceOf(cloud, fixedOrRequestedRegion) };
 }

@@ -1,14 +1,13 @@
 import type { Account } from '../calls/account.js';
-import { type Cloud, missingSettings, resolveEndpoint } from '../calls/endpoint.js';
+import { type Cloud, missingSettings, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { Refusal } from '../consent/refusal.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';
 import { sign } from '../signing/sign.js';
-import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
+import { type ApiRequest, isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
 import { parseBody } from '../transport/parse-body.js';
-import { encodeRequest } from '../transport/request.js';
 import { readServiceError } from '../transport/service-error.js';
 import { shownReason } from '../util/log.js';
 import { join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
@@ -158,37 +157,55 @@ async function checkSignature(
   const hasAnswered = status !== undefined;
   if (operation.service === 'storage' && hasAnswered) {
     const sentOperation = { ...operation, probe: { ...probe, arguments: probeInput } };
-    const wrongKind = await checkOtherHeaderKind(sentOperation, account, options);
-    if (wrongKind !== undefined) return wrongKind;
+    const wrongVariant = await checkOtherVariants(sentOperation, account, options);
+    if (wrongVariant !== undefined) return wrongVariant;
   }
 
-  const remedies = [remedy];
+  const canNameBucket = takesBucket && !usesGivenBucket;
+  return problem(
+    check,
+    join([summary, ...problems], ' '),
+    join([remedy, ...hintsAfterProbe(code, canNameBucket)], ' '),
+  );
+}
+
+/** What else may be the reason for the code of a failed probe call. `canNameBucket` is true if `--bucket` would choose another bucket. */
+function hintsAfterProbe(code: string, canNameBucket: boolean): SafeText[] {
+  const nameBucket = canNameBucket ? [words('Or name a bucket that you can read with --bucket.')] : [];
   // AccessDenied usually means that the account lacks a right. But Ceph with STS sends it for an unknown access key, too.
-  if (code === 'AccessDenied') {
-    remedies.push(words('Some stores answer so to an unknown access key or a wrong secret, too: check both.'));
-    if (takesBucket && !usesGivenBucket) remedies.push(words('Or name a bucket that you can read with --bucket.'));
-  }
-  return problem(check, join([summary, ...problems], ' '), join(remedies, ' '));
+  if (code === 'AccessDenied')
+    return [words('Some stores answer so to an unknown access key or a wrong secret, too: check both.'), ...nameBucket];
+  // In the style `virtual`, the host of a bucket that does not exist may not exist either.
+  return code === 'NameNotResolved' ? nameBucket : [];
 }
 
 /**
- * Tries the other kind of signed headers (CLOUDOPS_STORAGE_HEADERS), because with the wrong kind, stores refuse even a valid key. Returns the
- * problem if the store accepts the other kind.
+ * Tries the other kind of signed headers (CLOUDOPS_STORAGE_HEADERS) and the other place of the bucket (CLOUDOPS_STORAGE_STYLE), because with
+ * the wrong ones, stores refuse even a valid key. Returns the problem if the store accepts one of the others.
  */
-async function checkOtherHeaderKind(
+async function checkOtherVariants(
   operation: OperationWithProbe,
   account: Account,
   options: CheckOptions,
 ): Promise<Finding | undefined> {
   const cloud = await account.cloud();
-  const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
-  const otherCloud: Cloud = { ...cloud, storageHeaders: otherHeaders };
-  if (!(await isProbeAccepted(operation, otherCloud, options))) return undefined;
-  return problem(
-    `${operation.service} signature`,
-    say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`,
-    say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`,
-  );
+  const { storageHeaders: headers, storageStyle: style = 'path' } = cloud;
+  const otherHeaders = headers === 'amz' ? 'ext' : 'amz';
+  const otherStyle = style === 'path' ? 'virtual' : 'path';
+  const variants = [
+    { change: { storageHeaders: otherHeaders }, setting: 'HEADERS', now: headers, other: otherHeaders },
+    { change: { storageStyle: otherStyle }, setting: 'STYLE', now: style, other: otherStyle },
+  ] as const;
+  for (const { change, setting, now, other } of variants) {
+    if (!(await isProbeAccepted(operation, { ...cloud, ...change }, options))) continue;
+    const kind = words(setting === 'HEADERS' ? 'headers' : 'style');
+    return problem(
+      `${operation.service} signature`,
+      say`refused with ${own(now)} ${kind}, accepted with ${own(other)} ${kind}`,
+      say`Set ${own(`CLOUDOPS_STORAGE_${setting}`)}=${own(other)}.`,
+    );
+  }
+  return undefined;
 }
 
 /**
@@ -200,11 +217,13 @@ async function isProbeAccepted(
   cloud: Cloud,
   { httpClient, now }: CheckOptions,
 ): Promise<boolean> {
-  const { method, probe } = operation;
-  const endpoint = resolveEndpoint(cloud, operation);
+  const { probe } = operation;
   const apiRequest = await operation.request(operation.input().parse(probe.arguments));
-  const request = encodeRequest(method, apiRequest, endpoint);
+  const target = targetOf(operation, cloud, apiRequest);
+  if (target === undefined) return false;
+  const { endpoint, request } = target;
 
+  const { method } = operation;
   const { origin } = endpoint;
   const credentials = await endpoint.keys.current();
   const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date: now() });
@@ -216,4 +235,15 @@ async function isProbeAccepted(
   const { code = '' } = readServiceError(parseBody(response.body), response.headers);
   // Services check the signature first, so an error that the probe expects shows a valid signature.
   return response.status === 200 || probe.accepted.includes(code);
+}
+
+/** The endpoint and the wire form of a request. Undefined if its bucket cannot stand before the endpoint's host. */
+function targetOf(operation: Operation, cloud: Cloud, apiRequest: ApiRequest) {
+  try {
+    const endpoint = resolveEndpoint(cloud, operation, undefined, apiRequest.path);
+    return { endpoint, request: wireRequest(operation, apiRequest, endpoint) };
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
 }

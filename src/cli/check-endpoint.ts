@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { httpFailureRemedies, httpFailureText } from '../calls/remedies.js';
-import type { HttpClient, Proxies } from '../transport/http-client.js';
+import type { HttpClient } from '../transport/http-client.js';
+import { type Proxies, proxyFor } from '../transport/proxies.js';
 import type { Endpoint } from '../transport/request.js';
 import { exact, namesOf, say, textFor, words } from '../util/safe-text.js';
-import { isLoopback } from '../util/uri.js';
 import { type Finding, ok, problem, warning } from './finding.js';
 
 /** The HTTP client, the proxies and the clock of checks that send requests. */
@@ -26,7 +26,8 @@ export async function checkEndpoint(
   { httpClient, proxies, now }: CheckOptions,
 ): Promise<{ readonly answers: boolean; readonly findings: Finding[] }> {
   const url = new URL(origin);
-  const proxy = proxyOf(url, proxies);
+  // Without its user name and password.
+  const proxy = proxyFor(url, proxies)?.host;
   const throughProxy = proxy === undefined ? words('') : say` through the proxy ${exact(proxy)}`;
 
   const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
@@ -89,24 +90,6 @@ function clockFinding(check: string, endpointTime: number, machineTime: number):
   const detail = say`this machine is ${span} ${words(seconds > 0 ? 'ahead' : 'behind')}`;
   if (difference <= 60) return ok(check, detail);
   return difference <= 15 * 60 ? warning(check, detail, remedy) : problem(check, detail, remedy);
-}
-
-/** Host and port of the proxy for a URL, without its password. Undefined if no proxy is set, or if NO_PROXY names the host. */
-function proxyOf(
-  { protocol, hostname, port }: URL,
-  { httpProxy, httpsProxy, noProxy = '' }: Proxies,
-): string | undefined {
-  const proxy = protocol === 'https:' ? (httpsProxy ?? httpProxy) : httpProxy;
-  if (proxy === undefined || isLoopback(hostname)) return undefined;
-  const portOfUrl = port || (protocol === 'https:' ? '443' : '80');
-  const isBypassedBy = (entry: string): boolean => {
-    if (entry === '*') return true;
-    // An entry is a domain, optionally after `.` or `*.`, and optionally with a port.
-    const [, domain, portOfEntry = portOfUrl] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
-    return domain !== undefined && portOfEntry === portOfUrl && `.${hostname}`.endsWith(`.${domain}`);
-  };
-  const entries = noProxy.toLowerCase().split(/[,\s]+/);
-  return entries.some(isBypassedBy) ? undefined : new URL(proxy).host;
 }
 
 /** Returns the time at which a host's certificate expires (milliseconds). Undefined if the certificate is not trusted. */

@@ -17,7 +17,8 @@ import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/t
 import type { Store } from '../journal/open-store.js';
 import { awaitOutcomes, watchJournal } from '../journal/watch-journal.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
-import { createHttpClient, defaultLimits, type Proxies } from '../transport/http-client.js';
+import { createHttpClient, defaultLimits } from '../transport/http-client.js';
+import type { Proxies } from '../transport/proxies.js';
 import { sentences } from '../util/human.js';
 import { type Log, shownReason } from '../util/log.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Account } from '../calls/account.js';
 import type { Cloud } from '../calls/endpoint.js';
 import { isAllowed, type Policy } from '../calls/policy.js';
@@ -5,6 +6,7 @@ import { isAsStrict } from '../consent/required-consent.js';
 import type { KeySettings } from '../signing/open-keys.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
+import { regionInHost } from '../util/region.js';
 import { defined, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
@@ -130,6 +132,7 @@ function accountOf(
         devops: values.DEVOPS_SERVICE,
       },
       storageHeaders: values.STORAGE_HEADERS,
+      storageStyle: values.STORAGE_STYLE,
     },
     allowHttp: values.ALLOW_HTTP,
     keys,
@@ -234,7 +237,19 @@ export function reportContradictions(
 ): void {
   for (const setting of endpointSettings)
     if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}.`);
+  const { STORAGE_STYLE: style, STORAGE_URL: storage } = values;
+  if (style === 'virtual' && storage !== undefined && isAddress(storage))
+    report(
+      say`${nameOf('STORAGE_STYLE')} is virtual, but ${nameOf('STORAGE_URL')} has an IP address, before which no bucket can stand.`,
+    );
   const { REGION: region, REGIONS: regions } = values;
+  const named = [['REGION', region], ...(regions ?? []).map((name) => ['REGIONS', name] as const)] as const;
+  const [setting, unusable] = named.find(([, name]) => !regionInHost.test(name)) ?? [];
+  const withRegion = endpointSettings.find((endpointSetting) => values[endpointSetting]?.includes('{region}'));
+  if (setting !== undefined && withRegion !== undefined)
+    report(
+      say`${nameOf(setting)} names ${quoted(unusable, 64)}, which cannot be the {region} in ${nameOf(withRegion)}: that takes lower-case letters, digits and hyphens.`,
+    );
   if (regions?.includes(region) === false)
     report(say`${nameOf('REGIONS')} does not include ${own(region)}, which is ${nameOf('REGION')}.`);
 
@@ -248,8 +263,12 @@ export function reportContradictions(
 
 const plainHttp = words('is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1');
 
+const parseUrl = (url: string) => new URL(url.replaceAll('{region}', 'region'));
+
+const isAddress = (url: string): boolean => isIP(parseUrl(url).hostname.replace(/^\[|\]$/g, '')) !== 0;
+
 export function isPlainHttp(url: string | undefined): boolean {
   if (url === undefined) return false;
-  const { protocol, hostname } = new URL(url.replaceAll('{region}', 'region'));
+  const { protocol, hostname } = parseUrl(url);
   return protocol === 'http:' && !isLoopback(hostname);
 }

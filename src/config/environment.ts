@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Proxies } from '../transport/http-client.js';
+import type { Proxies } from '../transport/proxies.js';
 import { own, type SafeText, say } from '../util/safe-text.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -3,7 +3,7 @@ import { type ConsentMode, isAsStrict } from '../consent/required-consent.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
-import type { Proxies } from '../transport/http-client.js';
+import type { Proxies } from '../transport/proxies.js';
 import { distinct, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   type AccountConfig,

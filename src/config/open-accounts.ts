@@ -60,7 +60,11 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
     ...nameAndRules,
     async cloud() {
       if (sandbox === undefined) return configuredCloud();
-      const { credentials, ...sandboxCloud } = await sandbox();
+      const { credentials, endpoints, signingServices } = await sandbox();
+      // A bucket can stand before `localhost`, but not before an IP address.
+      const storage =
+        cloud.storageStyle === 'virtual' ? endpoints.storage?.replace('127.0.0.1', 'localhost') : endpoints.storage;
+      const sandboxCloud = { signingServices, endpoints: { ...endpoints, storage } };
       return { ...cloudSettings, keys: fixedKeys(credentials), isSandbox: true, ...sandboxCloud };
     },
   };

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type Budget, longestWindowMs } from '../journal/budget.js';
 import { storePlace } from '../journal/store-place.js';
+import { signableRegion } from '../util/region.js';
 import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /**
@@ -35,8 +36,8 @@ export const count = (minimum: number, maximum: number) => () =>
     )
     .transform(Number);
 
-const region = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-export const regionName = () => matching(region, 'a region name such as jp-east-1');
+const regionRule = 'a region name such as jp-east-1';
+export const regionName = () => matching(signableRegion, regionRule);
 export const serviceName = () => matching(/^[\w-]+$/, 'a service name');
 
 /** Text that is sent in an HTTP header. It may be a secret, so messages do not show it. */
@@ -85,7 +86,7 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
 
 /** Names of tools. `reportContradictions` checks that the tools exist. */
 export const tools = () => listOf(/^[\s\S]{0,64}$/, 'a tool');
-export const regions = () => listOf(region, 'a region name such as jp-east-1');
+export const regions = () => listOf(signableRegion, regionRule);
 export const hostNames = () =>
   listOf(
     /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/i,

@@ -68,6 +68,12 @@ export const sections = {
       help: 'signed headers: ext, or amz for any S3-compatible store',
       schema: schemas.choice(['ext', 'amz']),
     },
+    STORAGE_STYLE: {
+      default: 'path',
+      account: true,
+      help: 'where the bucket stands: path, or virtual for the name of the host',
+      schema: schemas.choice(['path', 'virtual']),
+    },
     STORAGE_SERVICE: {
       default: 's3',
       account: true,

@@ -1,10 +1,13 @@
+import { lookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
+import { Agent, buildConnector, type Dispatcher, errors, Pool, ProxyAgent } from 'undici';
 import type { HttpMethod } from '../tools/define-operation.js';
 import { createTurns } from '../util/turns.js';
-import { isLoopback } from '../util/uri.js';
 import { decompress } from './decompress.js';
+import { loopbackName, type Proxies, proxyFor } from './proxies.js';
+import { skippingInterim } from './skip-interim.js';
 
 /** A signed HTTP request. */
 export interface HttpRequest {
@@ -75,13 +78,6 @@ export const defaultLimits: ExchangeLimits = {
   headerBytes: 32 * 1024,
 };
 
-/** Proxies, from the usual environment variables. Loopback is never proxied. */
-export interface Proxies {
-  readonly httpProxy?: string | undefined;
-  readonly httpsProxy?: string | undefined;
-  readonly noProxy?: string | undefined;
-}
-
 /** A limit on the total size of the response bodies of several requests. */
 export interface ByteLimit {
   /** Returns false if the limit does not allow this number of further bytes. */
@@ -97,9 +93,9 @@ export interface HttpClient {
 
 /** Creates an HTTP client. Each request gets a kept or a new connection, directly or through a proxy. */
 export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits = defaultLimits): HttpClient {
-  const keepAlive = createAgents(proxies, limits, { pipelining: 1 });
+  const keepAlive = createAgents(limits, { pipelining: 1 });
   // With `pipelining: 0`, undici opens a connection for each request and closes it afterwards.
-  const oneShot = createAgents(proxies, limits, { pipelining: 0 });
+  const oneShot = createAgents(limits, { pipelining: 0 });
   // Large bodies, also those of different requests, are decoded one after the other, which bounds the heap.
   const takeTurn = createTurns();
   return {
@@ -108,10 +104,9 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
       // The reason is the error with which `dispatch` would reject.
       if (signal.aborted) return failureOf(signal.reason, exchange, signal);
 
-      const { direct, proxied } = request.newConnection ? oneShot : keepAlive;
-      const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
+      const { agent, sent } = routeOf(request, proxies, request.newConnection ? oneShot : keepAlive);
       try {
-        await dispatch(agent, request, exchange, limits, signal);
+        await dispatch(agent, sent, exchange, limits, signal);
         const decode = () => decodeResponse(exchange, limits, request.byteLimit);
         return await (exchange.size > quickBytes ? takeTurn(decode) : decode());
       } catch (error) {
@@ -119,37 +114,82 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
       }
     },
     close: async () => {
-      await Promise.all([keepAlive, oneShot].flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
+      await Promise.all([keepAlive, oneShot].map(({ destroy }) => destroy()));
     },
   };
 }
 
-/** Creates two agents: one connects directly, and the other through the proxies. */
-function createAgents(
-  { httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies,
-  limits: ExchangeLimits,
-  { pipelining }: { readonly pipelining: 0 | 1 },
-) {
+/** Resolves a host. Many resolvers do not know the names that end with `.localhost`. */
+const lookupHost: LookupFunction = (host, options, callback) => lookup(loopbackName(host), options, callback);
+
+type Agents = ReturnType<typeof createAgents>;
+
+/** Creates the agents that open connections: one that connects directly, and one for each proxy that opens tunnels. */
+function createAgents(limits: ExchangeLimits, { pipelining }: { readonly pipelining: 0 | 1 }) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
-  const connect = { timeout: connectMs };
-  const options = { pipelining, connect, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
-  return {
-    direct: new Agent(options),
-    // Sends each request to a service, also over plain HTTP, through a tunnel that the proxy opens (CONNECT). Proxies that are not set are `''` and
-    // not undefined, because undici would take undefined ones from the environment.
-    proxied: new EnvHttpProxyAgent({
+  const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
+  const connect = skippingInterim(buildConnector({ timeout: connectMs, lookup: lookupHost }), headerBytes);
+  const direct = new Agent({ ...options, connect });
+  const tunnels = new Map<string, ProxyAgent>();
+
+  const createTunnelAgent = (proxy: URL) =>
+    new ProxyAgent({
       ...options,
-      httpProxy,
-      httpsProxy,
-      noProxy,
+      uri: proxy.href,
       // The time limit of the connection to the proxy.
-      proxyTls: connect,
+      proxyTls: { timeout: connectMs },
       // The time limit of TLS with the service through the tunnel.
-      requestTls: connect,
+      requestTls: { timeout: connectMs },
       // Makes the pool that asks the proxy for tunnels and sends nothing else. A tunnel is a part of the connection, so the proxy must answer
       // within `connectMs`. Services keep `headersMs`, because their responses do not come through this pool.
-      clientFactory: (proxy, poolOptions) => new Pool(proxy, { ...poolOptions, headersTimeout: connectMs }),
-    }),
+      clientFactory: (origin, poolOptions) => new Pool(origin, { ...skipping(poolOptions), headersTimeout: connectMs }),
+      // Makes the pool of a service, whose connections are tunnels.
+      factory: (origin, poolOptions) => new Pool(origin, skipping(poolOptions)),
+    });
+  /** Makes the connections of a pool skip interim responses. The proxy agent gives the pool a function that connects. */
+  const skipping = (poolOptions: Pool.Options): Pool.Options =>
+    typeof poolOptions.connect === 'function'
+      ? { ...poolOptions, connect: skippingInterim(poolOptions.connect, headerBytes) }
+      : poolOptions;
+
+  return {
+    direct,
+    tunnelThrough: (proxy: URL): Dispatcher => {
+      const agent = tunnels.get(proxy.href) ?? createTunnelAgent(proxy);
+      tunnels.set(proxy.href, agent);
+      return agent;
+    },
+    destroy: () => Promise.all([direct, ...tunnels.values()].map((agent) => agent.destroy())),
+  };
+}
+
+/** Returns the agent for a request, and the request in the form in which it is sent. */
+function routeOf(
+  request: HttpRequest,
+  proxies: Proxies,
+  { direct, tunnelThrough }: Agents,
+): { readonly agent: Dispatcher; readonly sent: HttpRequest } {
+  const url = new URL(request.origin);
+  const proxy = proxyFor(url, proxies);
+  if (proxy === undefined) return { agent: direct, sent: request };
+  const isForwarded = url.protocol === 'http:' && proxy.protocol.startsWith('http');
+  return isForwarded
+    ? { agent: direct, sent: inAbsoluteForm(request, proxy) }
+    : { agent: tunnelThrough(proxy), sent: request };
+}
+
+/**
+ * The form of a plain HTTP request to a proxy (RFC 9112, section 3.2.2), because many proxies open tunnels only to port 443. undici's
+ * `proxyTunnel: false` is not used, because it drops all limits and would keep the connection of a change open for the next one.
+ */
+function inAbsoluteForm(request: HttpRequest, proxy: URL): HttpRequest {
+  const { username, password, origin } = proxy;
+  const user = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  return {
+    ...request,
+    origin,
+    path: request.origin + request.path,
+    headers: { ...request.headers, ...(username !== '' && { 'proxy-authorization': `Basic ${user}` }) },
   };
 }
 

@@ -22,6 +22,8 @@ export interface Endpoint {
   readonly account: string;
   readonly keys: KeySource;
   readonly isSandbox?: boolean;
+  /** The bucket that the host of `origin` begins with, and that every path leaves out. */
+  readonly bucketInHost?: string;
 }
 
 /** A request in its wire form, without its signature. */

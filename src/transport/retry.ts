@@ -1,10 +1,11 @@
+import { valueAt } from '../util/objects.js';
 import type { FailureCode } from './http-client.js';
+import type { Body } from './parse-body.js';
 import type { AttemptReply } from './reply.js';
-import { commonCode, readServiceError } from './service-error.js';
+import { commonCode, readServiceError, type ServiceError } from './service-error.js';
 
 type AnsweredReply = Extract<AttemptReply, { kind: 'answered' }>;
 
-const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
 /** Failures after which another attempt would end in the same way. */
 const finalFailures: readonly FailureCode[] = ['Cancelled', 'CallTimeout', 'ResponseTooLarge'];
 
@@ -30,8 +31,7 @@ export function retryDelay(
   }
 
   const { status, headers, bodyFailure } = reply.response;
-  if (isThrottled(reply) || (repeatable && repeatableStatuses.includes(status)))
-    return retryAfter(headers, now) ?? backoff;
+  if (isThrottled(reply) || (repeatable && saysItPasses(reply))) return retryAfter(headers, now) ?? backoff;
   // A whole answer is final, and so is an error without its whole text, because the status says enough.
   if (bodyFailure === undefined || status >= 300) return undefined;
   return repeatable && !finalFailures.includes(bodyFailure.code) ? backoff : undefined;
@@ -40,6 +40,43 @@ export function retryDelay(
 /** True if the service refused a request because of too many requests: with 429 or, in APIs for JSON or queries, with 400 and a code. */
 const isThrottled = ({ response: { status, headers }, body }: AnsweredReply): boolean =>
   status === 429 || (status === 400 && commonCode(readServiceError(body, headers)) === 'SlowDown');
+
+/**
+ * Statuses below 500 for troubles that pass: time limits, requests that came too early or too often, and statuses of gateways whose connection
+ * to the service was closed (444 and 499 of nginx, 460 of load balancers of AWS). 420 and 449 are older forms of 429 and 503.
+ */
+const passingStatuses: readonly number[] = [408, 420, 425, 429, 444, 449, 460, 499];
+/** Statuses from 500 on for troubles that stay, such as an unsupported method or version, or a network that asks for a sign-in. */
+const lastingStatuses: readonly number[] = [501, 505, 506, 507, 508, 510, 511];
+/** Matches error codes for troubles that pass, in S3's names (`commonCode`) and those of similar services. */
+const passingCodes =
+  /^SlowDown|^OperationAborted$|Throttled?|Throttling|Unavailable|(Server|Service|System)Busy|Timed?Out|Internal(Server|Service)?(Error|Failure|Exception)|NotReady|NotInitialized/i;
+const passingMessages =
+  /\b(re)?try (\w+ ){0,3}(again|later)\b|temporarily (unavailable|overloaded|unable)|reduce your request rate/i;
+
+/** True if an answer says that its trouble passes: by its status, by `Retry-After`, or in its body, which may have a successful status. */
+function saysItPasses({ response: { status, headers }, body }: AnsweredReply): boolean {
+  if (isPassingStatus(status)) return true;
+  if (status >= 400 && headers['retry-after'] !== undefined) return true;
+  const error = readServiceError(body, headers);
+  const isError = status >= 400 || (status < 300 && isErrorBody(body, error));
+  return isError && isPassing(error);
+}
+
+/** True for statuses of troubles that pass. */
+export const isPassingStatus = (status: number): boolean =>
+  passingStatuses.includes(status) || (status >= 500 && !lastingStatuses.includes(status));
+
+/** True if an error says by its code or its message that the trouble passes. */
+export const isPassing = (error: ServiceError): boolean =>
+  passingCodes.test(commonCode(error) ?? '') || passingMessages.test(error.message ?? '');
+
+/** True if the body of a success may be an error: an error document, JSON with an error code, or the page of a proxy. */
+function isErrorBody(body: Body, { code }: ServiceError): boolean {
+  if (body.kind === 'xml')
+    return ['Error', 'ErrorResponse', 'Response.Errors'].some((path) => valueAt(body.value, path) !== undefined);
+  return body.kind === 'html' || (body.kind === 'json' && code !== undefined);
+}
 
 /** Returns the pause in milliseconds that the `Retry-After` header asks for, as seconds or as a date. */
 function retryAfter(headers: Readonly<Record<string, string>>, now: Date): number | undefined {
@@ -63,10 +100,22 @@ export const refusesKeys = (reply: AttemptReply): boolean =>
 /** A larger offset between the clocks is ignored, because signatures would be for another day. */
 const maximumOffsetMs = 24 * 60 * 60 * 1000;
 
-/** Returns by how many milliseconds the service's clock is ahead, if the service refused the request because of the difference. */
+/**
+ * Returns by how many milliseconds the service's clock is ahead, if the service refused the request because of the difference. The time in the
+ * error comes before the `Date` header, which a gateway with an unset clock may have written.
+ */
 export function clockOffset(reply: AttemptReply, now: Date): number | undefined {
-  if (reply.kind === 'failed' || reply.response.status !== 403) return undefined;
-  if (!JSON.stringify(reply.body).includes('RequestTimeTooSkewed')) return undefined;
-  const offset = Date.parse(reply.response.headers.date ?? '') - now.getTime();
-  return Math.abs(offset) <= maximumOffsetMs ? offset : undefined;
+  if (reply.kind === 'failed' || ![400, 401, 403].includes(reply.response.status)) return undefined;
+  const { headers } = reply.response;
+  const error = readServiceError(reply.body, headers);
+  if (commonCode(error) !== 'RequestTimeTooSkewed') return undefined;
+  return [error.serverTime, headers.date]
+    .map((time = '') => timeOf(time) - now.getTime())
+    .find((offset) => Math.abs(offset) <= maximumOffsetMs);
+}
+
+/** Parses a time (milliseconds), which may be in the short form `20261121T120000Z` and may lack its zone, which is then UTC. NaN if unreadable. */
+function timeOf(text: string): number {
+  const long = text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)/, '$1-$2-$3T$4:$5:$6');
+  return Date.parse(/(Z|GMT|UTC|[+-]\d\d:?\d\d)$/i.test(long) ? long : `${long}Z`);
 }

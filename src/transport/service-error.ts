@@ -1,4 +1,4 @@
-import { valueAt } from '../util/objects.js';
+import { isObject, valueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import type { Body } from './parse-body.js';
 
@@ -9,7 +9,10 @@ export interface ServiceError {
   readonly requestId?: string;
   /** The region that the service names for the request. */
   readonly region?: string;
+  /** The address that the service names for the request: a host or, in a redirect, a URL. */
   readonly host?: string;
+  /** The time of the service. Only an error about the clocks has one. */
+  readonly serverTime?: string;
 }
 
 /**
@@ -64,9 +67,35 @@ function errorInBody(body: Body): ServiceError {
   }
 }
 
-/** Reads the error in the field `error` or `Error`, or else in the whole value. Its code may be in the field `__type`. */
+/**
+ * Reads the error in the field `error` or `Error`, in the list `errors`, or else in the whole value. Its code may be in the field `__type`, or
+ * be the text of `error` if the whole value has the message.
+ */
 function errorInJson(value: unknown): ServiceError {
-  const error = valueAt(value, 'error') ?? valueAt(value, 'Error') ?? value;
+  const error = valueAt(value, 'error') ?? valueAt(value, 'Error');
+  const list = valueAt(value, 'errors') ?? valueAt(value, 'Errors');
+  const whole = errorObject(value);
+  if (typeof error === 'string')
+    return { ...textField(whole.message === undefined ? 'message' : 'code', error), ...whole };
+  if (isObject(error)) return { ...whole, ...errorObject(error) };
+  return Array.isArray(list) ? { ...whole, ...errorInList(list) } : whole;
+}
+
+/** Reads the code of the first error in a list, which may be a number, and the messages of all. An error may be only a text. */
+function errorInList(list: readonly unknown[]): ServiceError {
+  const errors = list.map((entry) => (typeof entry === 'string' ? textField('message', entry) : errorObject(entry)));
+  const [first] = list;
+  const number = valueAt(first, 'code');
+  const messages = errors.flatMap(({ message }) => message ?? []);
+  return {
+    ...textField('code', typeof number === 'number' ? String(number) : undefined),
+    ...errors[0],
+    ...textField('message', messages.join('; ')),
+  };
+}
+
+/** Reads the fields of an error in JSON, whose code may be qualified by a namespace. */
+function errorObject(error: unknown): ServiceError {
   const code = valueAt(error, 'code');
   const isQualified = typeof code === 'string' && code.includes('#');
   return {
@@ -95,19 +124,24 @@ export const shortenServiceError = (error: Readonly<Record<string, unknown>>): S
   ...textField('message', error.message),
 });
 
+/** Names of the field with the message, in XML or JSON, also of OAuth (`error_description`) and of RFC 9457 (`detail`, `title`). */
+const messageFields = ['Message', 'message', 'errorMessage', 'error_description', 'detail', 'description', 'title'];
+
 /** Reads the fields of an error, with names as in XML or as in JSON. If the error is only a text, the text is the message. */
-const errorFields = (source: unknown): ServiceError => ({
-  ...textField('code', valueAt(source, 'Code') ?? valueAt(source, 'code') ?? valueAt(source, 'errorCode')),
-  ...textField(
-    'message',
-    typeof source === 'string'
-      ? source
-      : (valueAt(source, 'Message') ?? valueAt(source, 'message') ?? valueAt(source, 'errorMessage')),
-  ),
-  ...textField('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
-  ...textField('region', valueAt(source, 'Region')),
-  ...textField('host', valueAt(source, 'Endpoint')),
-});
+function errorFields(source: unknown): ServiceError {
+  const messages = messageFields.map((name) => valueAt(source, name));
+  const message =
+    typeof source === 'string' ? source : messages.find((text) => typeof text === 'string' && text !== '');
+  const [, regionInMessage] = /\bregion\b.*\bexpecting '([^']+)'/i.exec(String(message)) ?? [];
+  return {
+    ...textField('code', valueAt(source, 'Code') ?? valueAt(source, 'code') ?? valueAt(source, 'errorCode')),
+    ...textField('message', message),
+    ...textField('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
+    ...textField('region', valueAt(source, 'Region') ?? regionInMessage),
+    ...textField('host', valueAt(source, 'Endpoint')),
+    ...textField('serverTime', valueAt(source, 'ServerTime') ?? valueAt(source, 'serverTime')),
+  };
+}
 
 /** Length limits in characters. */
 const maximumLengths: Readonly<Record<keyof ServiceError, number>> = {
@@ -116,6 +150,7 @@ const maximumLengths: Readonly<Record<keyof ServiceError, number>> = {
   requestId: 200,
   region: 100,
   host: 300,
+  serverTime: 60,
 };
 
 /**

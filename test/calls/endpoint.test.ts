@@ -47,6 +47,22 @@ describe('an endpoint', () => {
     expect(resolveEndpoint(cloud, { service: 'devops' })).toMatchObject({ pathPrefix: '', region: 'jp-east-1' });
   });
 
+  test.each(['RegionOne', 'a.evil.example', 'us_east', '..', 'a/b', 'a?b', 'a@b', 'A'])(
+    'does not take the region %j into its host or path, wherever it is from',
+    (region) => {
+      const refused = (code: string) => expect.objectContaining({ code, problems: [expect.stringContaining(region)] });
+      expect(() => resolveEndpoint(cloud, { service: 'storage' }, region)).toThrow(refused('InvalidArguments'));
+      expect(() => resolveEndpoint({ ...cloud, region }, { service: 'storage' })).toThrow(refused('NotConfigured'));
+    },
+  );
+
+  test('without {region} signs for any region', () => {
+    expect(resolveEndpoint({ ...cloud, region: 'RegionOne' }, { service: 'devops' })).toMatchObject({
+      origin: 'https://devops.example',
+      region: 'RegionOne',
+    });
+  });
+
   test.each([
     ['storage', 'ext', 's3', storageProfile],
     ['storage', 'amz', 's3', s3Profile],

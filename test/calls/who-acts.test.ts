@@ -66,7 +66,7 @@ const unanswered: Readonly<Record<keyof typeof httpFailureRemedies, Step>> = {
 const errors: readonly (readonly [status: number, code: string | undefined, ours: string, step: Step])[] = [
   [301, 'PermanentRedirect', 'PermanentRedirect', 'user: ask'],
   [307, 'TemporaryRedirect', 'TemporaryRedirect', 'user: ask'],
-  [302, undefined, 'Http302', 'user: ask'],
+  [302, undefined, 'Http302', 'operator: configure'],
   [400, undefined, 'Http400', 'user: ask'],
   [400, 'InvalidBucketName', 'InvalidBucketName', 'user: ask'],
   [400, 'InvalidToken', 'InvalidToken', 'operator: configure'],
@@ -101,6 +101,10 @@ const errors: readonly (readonly [status: number, code: string | undefined, ours
   [429, undefined, 'Http429', 'agent: wait'],
   [500, undefined, 'Http500', 'agent: wait'],
   [501, 'NotImplemented', 'NotImplemented', 'operator: configure'],
+  [405, 'MethodNotAllowed', 'MethodNotAllowed', 'operator: configure'],
+  [403, 'SecondLevelDomainForbidden', 'SecondLevelDomainForbidden', 'operator: configure'],
+  [403, 'PathStyleDomainForbidden', 'PathStyleDomainForbidden', 'operator: configure'],
+  [403, 'VirtualHostDomainRequired', 'VirtualHostDomainRequired', 'operator: configure'],
   [503, 'SlowDown', 'SlowDown', 'agent: wait'],
   [503, 'ServiceUnavailable', 'ServiceUnavailable', 'agent: wait'],
 ];

@@ -249,6 +249,20 @@ describe('the signed read', () => {
     ]);
   });
 
+  test('on a store that takes the bucket only in the host', async () => {
+    const { env } = await storage((response, { headers }) => {
+      const isInHost = headers.host?.startsWith('mine.localhost:') === true;
+      response.writeHead(isInHost ? 404 : 403).end(error(isInHost ? 'NoSuchUpload' : 'SecondLevelDomainForbidden'));
+    });
+    const byName = { ...env, CLOUDOPS_STORAGE_URL: env.CLOUDOPS_STORAGE_URL.replace('127.0.0.1', 'localhost') };
+    const { of } = await examine(byName, '--bucket', 'mine');
+    expect(of('storage signature')).toMatchObject([
+      { status: 'problem', remedy: 'Set CLOUDOPS_STORAGE_STYLE=virtual.' },
+    ]);
+    const virtual = await examine({ ...byName, CLOUDOPS_STORAGE_STYLE: 'virtual' }, '--bucket', 'mine');
+    expect(virtual.of('storage signature')).toMatchObject([{ status: 'ok' }]);
+  });
+
   test('with the other headers asks for the bucket that is named, because a key may be for this bucket only', async () => {
     const { env } = await storage((response, request) => {
       const isAllowed = 'x-amz-date' in request.headers && request.url?.startsWith('/mine/');

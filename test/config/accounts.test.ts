@@ -144,7 +144,12 @@ describe('refused, by the name of the field', () => {
       {},
       ['a.readOnly is "yes"; it must be true or false', 'a.tools must'],
     ],
-    ['values', { accounts: { a: { region: 'X', maxChanges: '5/2d' } } }, {}, ['accounts.a.region', 'accounts.a.maxCh']],
+    [
+      'values',
+      { accounts: { a: { region: 'a/b', maxChanges: '5/2d' } } },
+      {},
+      ['accounts.a.region', 'accounts.a.maxCh'],
+    ],
     ['plain http', { accounts: { a: { devopsUrl: 'http://api.example.com' } } }, {}, ['accounts.a.devopsUrl is not']],
     ['a region outside', { accounts: { a: { regions: ['jp-west-1'] } } }, {}, ['accounts.a.regions does not']],
     ['no tools', { accounts: { a: { readOnly: true, tools: ['restore_instance'] } } }, {}, ['accounts.a.tools and']],
@@ -174,21 +179,21 @@ describe('refused, by the name of the field', () => {
 
   test('every problem at once', () => {
     expect(
-      refused({ accounts: { a: { region: 'X' }, b: { confirm: 'never' } } }, { CLOUDOPS_LOG_LEVEL: 'x' }),
+      refused({ accounts: { a: { region: 'a/b' }, b: { confirm: 'never' } } }, { CLOUDOPS_LOG_LEVEL: 'x' }),
     ).toHaveLength(3);
   });
 
   test('a wrong structure does not hide wrong values, names or contradictions', () => {
     const content = {
       default: 'none',
-      accounts: { a: { region: 'X', regoin: 'x' }, B: { description: 1 }, c: { regions: ['jp-west-1'] } },
+      accounts: { a: { region: 'a/b', regoin: 'x' }, B: { description: 1 }, c: { regions: ['jp-west-1'] } },
     };
     expect(refused(content)).toEqual([
       expect.stringContaining('accounts.a.regoin is not a setting'),
       expect.stringContaining('accounts.B.description must be a text'),
       expect.stringContaining('B must be a name'),
       expect.stringContaining('default is none'),
-      expect.stringContaining('accounts.a.region is "X"'),
+      expect.stringContaining('accounts.a.region is "a/b"'),
       expect.stringContaining('accounts.c.regions does not include jp-east-1'),
     ]);
   });

@@ -28,6 +28,7 @@ test('without any setting, the defaults', () => {
             endpoints: {},
             signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
             storageHeaders: 'ext',
+            storageStyle: 'path',
           },
           allowHttp: false,
           keys: { kind: 'keys', credentials: {}, files: {} },
@@ -130,6 +131,14 @@ test.each(['C:\\logs\\journal.jsonl', 'C:/logs/journal.jsonl', '/srv/service=clo
 );
 
 describe('regions', () => {
+  test.each(['RegionOne', 'US', 'us_east_1', 'garage', 'eu.west:1', 'dc1-A', '~'])(
+    'of stores that are not AWS are named as they like: %s',
+    (region) => {
+      const env = { CLOUDOPS_REGION: region, CLOUDOPS_REGIONS: `${region},jp-east-1` };
+      expect(account(env)).toMatchObject({ cloud: { region }, policy: { regions: [region, 'jp-east-1'] } });
+    },
+  );
+
   test('that calls may name are a list; any without one', () => {
     expect(account({}).policy.regions).toBeUndefined();
     const env = { CLOUDOPS_REGIONS: 'jp-east-1, jp-west-2' };

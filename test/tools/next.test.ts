@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { httpFailureRemedies, knownCodes, remedyFor } from '../../src/calls/remedies.js';
+import { httpFailureRemedies, knownCodes, type RemedyFacts, remedyFor } from '../../src/calls/remedies.js';
 import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/consent/refusal.js';
 import { operations } from '../../src/tools/index.js';
 import { operatorMust } from '../../src/tools/next.js';
@@ -9,15 +9,38 @@ import { distinct, type SafeText, say, textFor } from '../../src/util/safe-text.
 
 const toldTo = (reader: 'operator' | 'person', text: SafeText): string => textFor(reader, text).text;
 
-const facts = { api: 'ListParts', takesRegion: true, account: 'AKIDEXAMPLE' };
-const statuses = [307, 400, 401, 403, 404, 409, 418, 429, 500];
+const facts = {
+  api: 'ListParts',
+  endpoint: { origin: 'http://storage.example' },
+  takesRegion: true,
+  account: 'AKIDEXAMPLE',
+  error: {},
+};
+const statuses = [307, 400, 401, 403, 404, 405, 407, 408, 409, 418, 429, 500, 501, 511];
+/** Errors whose advice depends on more than the code. */
+const withEvidence: readonly (readonly [status: number, more: Partial<RemedyFacts>])[] = [
+  [307, { error: { host: 'https://storage.example/' } }],
+  [307, { error: { host: '/sign-in' } }],
+  [307, { takesRegion: false }],
+  [307, { error: { region: 'eu-1' } }],
+  [400, { error: { code: 'AuthorizationHeaderMalformed', region: 'eu-1' }, takesRegion: false }],
+  [403, { error: { message: 'Use the virtual-hosted style.' } }],
+  [
+    403,
+    {
+      error: { message: 'Use the virtual-hosted style.' },
+      endpoint: { origin: 'https://b.example', bucketInHost: 'b' },
+    },
+  ],
+  [403, { error: { message: 'Use the specified endpoint.', host: 'eu.storage.example' } }],
+];
 const own = operations.flatMap(({ errors = {} }) =>
-  Object.keys(errors).map((code) => remedyFor({ code }, 400, errors, facts).next.text),
+  Object.keys(errors).map((code) => remedyFor(400, errors, { ...facts, error: { code } }).next.text),
 );
 const afterAnswer: readonly SafeText[] = [
-  ...knownCodes.map((code) => remedyFor({ code }, 400, {}, facts).next.text),
-  ...statuses.map((status) => remedyFor({}, status, {}, facts).next.text),
-  remedyFor({}, 307, {}, { ...facts, takesRegion: false }).next.text,
+  ...knownCodes.map((code) => remedyFor(400, {}, { ...facts, error: { code } }).next.text),
+  ...statuses.map((status) => remedyFor(status, {}, facts).next.text),
+  ...withEvidence.map(([status, more]) => remedyFor(status, {}, { ...facts, ...more }).next.text),
   ...own,
 ];
 const all: readonly SafeText[] = [

@@ -140,7 +140,7 @@ const rows: readonly Row[] = [
     read: failed(1, 'code: NotImplemented'),
     change: unknown(1),
   },
-  { fault: '408 of a gateway', script: answer(408, ''), read: failed(1), change: unknown(1) },
+  { fault: '408 of a gateway', script: answer(408, ''), read: failed(4), change: unknown(1) },
   {
     fault: '403 RequestTimeTooSkewed once',
     script: once(skewed('Fri, 20 Nov 2026 12:20:00 GMT')),
@@ -209,7 +209,11 @@ const rows: readonly Row[] = [
   {
     fault: 'redirect',
     script: answer(307, '', { location: 'http://127.0.0.1:1/' }),
-    read: failed(1, 'code: Http307', "Ask the user for the bucket's region"),
+    read: failed(
+      1,
+      'code: Http307',
+      'the address of the endpoint (CLOUDOPS_…_URL), which redirects to "http://127.0.0.1:1/"',
+    ),
     change: failed(1, 'code: Http307'),
   },
   {
