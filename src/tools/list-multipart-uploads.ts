@@ -94,8 +94,7 @@ export const listMultipartUploads = defineOperation({
   extract(body) {
     const record = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
       lists: { Upload: 'uploads' },
-      numbers: [],
-      booleans: ['IsTruncated'],
+      values: ['IsTruncated'],
       structures: ['Initiator', 'Owner', 'Upload'],
       names: { Key: 'object', 'Encoding-Type': 'encodingType' },
     });

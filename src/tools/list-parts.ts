@@ -172,8 +172,7 @@ export const listParts = defineOperation({
   extract(body) {
     const record = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
       lists: { Part: 'parts' },
-      numbers: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts'],
-      booleans: ['IsTruncated'],
+      values: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts', 'IsTruncated'],
       structures: ['Initiator', 'Owner', 'Part'],
       names: { Key: 'object', ETag: 'etag', 'Encoding-Type': 'encodingType' },
     });

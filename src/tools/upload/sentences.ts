@@ -58,10 +58,12 @@ function progressText({ percent, expectedBytes, expectedParts }: Summary): SafeT
   return say`: ${percent}% of the ${expected} expected`;
 }
 
-function contradictionSentences({ partCount = 0, totalBytes = 0, expectedParts, expectedBytes }: Summary): SafeText[] {
+function contradictionSentences(summary: Summary): SafeText[] {
+  const { percent, highestPart = 0, totalBytes = 0, expectedParts, expectedBytes } = summary;
   const contradictions = sentences(
-    partCount > (expectedParts ?? partCount) &&
-      say`expectedParts is ${expectedParts ?? 0}, but ${partCount} are there.`,
+    percent === undefined &&
+      highestPart > (expectedParts ?? highestPart) &&
+      say`expectedParts is ${expectedParts ?? 0}, but part ${highestPart} is there.`,
     totalBytes > (expectedBytes ?? totalBytes) &&
       say`expectedBytes is ${expectedBytes ?? 0}, but ${totalBytes} bytes are there.`,
   );

@@ -104,8 +104,8 @@ function progressOf(parts: readonly UploadPart[], { expectedBytes, expectedParts
   const small = parts.filter(isSmall);
   const tooSmall = small.map(({ partNumber }) => partNumber);
   const bytes = bytesOf(parts);
-  if (!(bytes >= 0) || parts.length > (expectedParts ?? parts.length) || bytes > (expectedBytes ?? bytes))
-    return { tooSmall };
+  const isContradicted = hasMoreParts(parts, expectedParts) || bytes > (expectedBytes ?? bytes);
+  if (!(bytes >= 0) || isContradicted) return { tooSmall };
 
   const usableBytes = bytes - bytesOf(small);
   const usableParts = parts.length - small.length;
@@ -119,6 +119,13 @@ function progressOf(parts: readonly UploadPart[], { expectedBytes, expectedParts
   if (expectedParts === undefined || remainingParts === undefined) return { tooSmall };
   const likelyBytesLeft = Math.round((remainingParts * bytes) / Math.max(1, parts.length));
   return { percent: percentOf(usableParts, expectedParts), remainingParts, likelyBytesLeft, tooSmall };
+}
+
+/** True if there are more parts than expected. A high number alone shows nothing if no two numbers follow each other, as if a client counts in tens. */
+function hasMoreParts(parts: readonly UploadPart[], expectedParts = Number.POSITIVE_INFINITY): boolean {
+  const numbers = parts.map(({ partNumber }) => partNumber);
+  const leavesNumbersOut = rangesOf(numbers).every(({ from, to }) => from === to);
+  return parts.length > expectedParts || (!leavesNumbersOut && (numbers.at(-1) ?? 0) > expectedParts);
 }
 
 /** The percentage with one decimal place, rounded down, so that 100 means complete. */

@@ -5,9 +5,8 @@ import { readBoolean, readWholeNumber } from '../../util/read-values.js';
 interface XmlShape {
   /** Elements that may be repeated, at any depth, and the name of their list: `{ Upload: 'uploads' }`. One element makes a list of one. */
   readonly lists: Readonly<Record<string, string>>;
-  /** Names of elements whose text becomes a number, and of those whose text becomes true or false. Unreadable text stays as it is. */
-  readonly numbers: readonly string[];
-  readonly booleans: readonly string[];
+  /** Names of elements whose text becomes a number, true or false. Other text stays as it is. */
+  readonly values: readonly string[];
   /** Names of elements that have child elements. If such an element is empty, it becomes an empty object, not an empty text. */
   readonly structures: readonly string[];
   /** Names of fields that do not follow from the names of their elements: `{ ETag: 'etag' }`. */
@@ -21,7 +20,7 @@ interface XmlShape {
  */
 export function xmlRecord(
   element: unknown,
-  { lists, numbers, booleans, structures, names }: XmlShape,
+  { lists, values, structures, names }: XmlShape,
 ): Record<string, unknown> | undefined {
   // The given names, and a cache of derived names, because a page has thousands of elements with the same few names.
   const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
@@ -38,8 +37,7 @@ export function xmlRecord(
     if (typeof content !== 'string') return content;
     // The XML parser makes an empty text of an empty element, also if the element may have children.
     if (content === '' && structures.includes(elementName)) return {};
-    if (numbers.includes(elementName)) return readWholeNumber(content) ?? content;
-    return booleans.includes(elementName) ? (readBoolean(content) ?? content) : content;
+    return values.includes(elementName) ? (readWholeNumber(content) ?? readBoolean(content) ?? content) : content;
   };
 
   const convertElement = (children: Readonly<Record<string, unknown>>): Record<string, unknown> => {

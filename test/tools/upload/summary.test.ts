@@ -45,6 +45,7 @@ describe('progress', () => {
 
   test.each([
     ['more parts than expected', parts(upTo(10)), { expectedParts: 9 }],
+    ['a higher part than expected', parts([1, 2, 3, 12]), { expectedParts: 9 }],
     ['more bytes than expected', parts(upTo(10)), { expectedBytes: 79 * mebibyte }],
     ['a part of unknown size', parts(upTo(10), Number.NaN), { expectedParts: 20 }],
     ['no expectation', parts(upTo(10)), {}],
@@ -63,6 +64,10 @@ test.each<readonly [string, readonly number[], Expectation, number]>([
 ])('the highest part may be under 5 MiB if %s', (_what, numbers, expectation, tooSmallCount) => {
   const lastIsSmall = [...parts(numbers.slice(0, -1)), ...parts(numbers.slice(-1), mebibyte)];
   expect(summaryOf(lastIsSmall, expectation)).toMatchObject({ tooSmallCount });
+});
+
+test('a client may count in tens: high numbers do not contradict the expected number of parts', () => {
+  expect(summaryOf(parts([10, 20, 30]), { expectedParts: 4 })).toMatchObject({ percent: 75 });
 });
 
 test('other parts under 5 MiB have to be sent again, and do not count as done', () => {
