@@ -8,10 +8,11 @@ import { skillDocument } from './skill-doc.mjs';
 import { importSource } from './source.mjs';
 import { toolsDocument } from './tools-doc.mjs';
 
-const { accountsFileSchema, toJSONSchema, operations, sandboxOperations, situations, markdownTable } =
+const { accountsFileSchema, changeTools, toJSONSchema, operations, sandboxOperations, situations, markdownTable } =
   await importSource(`
   export { toJSONSchema } from 'zod';
   export { accountsFileSchema } from './src/config/accounts-file.js';
+  export { changeTools } from './src/mcp/tools-of-changes.js';
   export { operations } from './src/tools/index.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
   export { situations } from './eval/situations.js';
@@ -51,11 +52,11 @@ const withParts = (file) =>
   });
 
 const manifest = JSON.parse(read('manifest.json'));
-manifest.tools = operations.map(({ name, title }) => ({ name, description: title }));
+manifest.tools = [...operations, ...changeTools].map(({ name, title }) => ({ name, description: title }));
 
 // Only package.json states the owner's choices, and only its `repository` states the project's address.
 const packageJson = JSON.parse(read('package.json'));
-const { author, keywords, version } = packageJson;
+const { author, engines, keywords, version } = packageJson;
 const homepage = `${repositoryUrl}#readme`;
 const bugs = `${repositoryUrl}/issues`;
 Object.assign(packageJson, { mcpName: registryName, homepage, bugs: { url: bugs } });
@@ -77,6 +78,7 @@ Object.assign(server, {
   websiteUrl: homepage,
   icons: [{ src: `${releaseFile}icon.png`, mimeType: 'image/png', sizes: ['512x512'] }],
 });
+manifest.compatibility.runtimes.node = engines.node;
 for (const published of server.packages) published.version = version;
 
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;

@@ -6,6 +6,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
 import { consentModes } from '../src/calls/account.js';
 import { settingNames, settings } from '../src/config/settings.js';
+import { changeToolNames } from '../src/mcp/tools-of-changes.js';
 import { operations } from '../src/tools/index.js';
 
 /** What package, registry and Claude Desktop are told of the server. */
@@ -113,7 +114,7 @@ describe('manifest.json', () => {
   });
 
   it('names the tools that the server has', () => {
-    expect(manifest.tools.map(({ name }) => name)).toEqual(operations.map(({ name }) => name));
+    expect(manifest.tools.map(({ name }) => name)).toEqual([...operations.map(({ name }) => name), ...changeToolNames]);
   });
 
   it('starts what the package ships, on the Node that it supports', () => {

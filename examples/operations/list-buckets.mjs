@@ -27,7 +27,8 @@ export default ({ defineOperation, z, xmlRecord, counted, say }) => [
       /** @type {any} */
       const result = xmlRecord(body?.ListAllMyBucketsResult, {
         lists: { Bucket: 'bucket' },
-        values: [],
+        numbers: [],
+        booleans: [],
         structures: ['Buckets', 'Owner'],
         names: {},
       });
@@ -51,8 +52,7 @@ export default ({ defineOperation, z, xmlRecord, counted, say }) => [
       count: ({ buckets = [] }) => buckets.length,
     },
 
-    summarize({ buckets = [], bucketCount = 0 }) {
-      const [first] = buckets;
+    summarize({ buckets: [first] = [], bucketCount = 0 }) {
       const begin = first?.name ? say`; the first is ${first.name}` : say``;
       return say`The account has ${counted(bucketCount, 'bucket')}${begin}.`;
     },

@@ -34,7 +34,12 @@ function canonicalBody(body: string): unknown {
  * that nobody who reads the store can guess a secret.
  */
 export function requestDigest(
-  { operation, endpoint, request, regionSource }: ResolvedChange,
+  {
+    operation,
+    endpoint,
+    request,
+    regionSource,
+  }: Pick<ResolvedChange, 'operation' | 'endpoint' | 'request' | 'regionSource'>,
   secrets: readonly string[],
   key: SealingKey,
 ): string {

@@ -49,8 +49,11 @@ const confirmChange = {
 
 type ChangeTool = typeof getChange | typeof confirmChange;
 
-/** All tools of this file. No other tool may have one of their names. */
-export const changeToolNames: readonly string[] = [getChange.name, withdrawChange.name, confirmChange.name];
+/** All tools of this file. */
+export const changeTools: readonly ChangeTool[] = [getChange, withdrawChange, confirmChange];
+
+/** No other tool may have one of these names. */
+export const changeToolNames: readonly string[] = changeTools.map(({ name }) => name);
 
 /**
  * The tools of changes for a caller. A caller who may not change anything, because its accounts only read, can still read earlier changes.
@@ -68,7 +71,7 @@ export function changeToolsFor(
     return onlyReads ? [getChange] : [];
   }
   const isConfirmable = accounts.all.some(({ policy, confirm }) => !policy.readOnly && mayConfirm(confirm));
-  return isConfirmable ? [getChange, withdrawChange, confirmChange] : [getChange, withdrawChange];
+  return isConfirmable ? changeTools : [getChange, withdrawChange];
 }
 
 const argumentSchemas = lazy(() => ({

@@ -60,7 +60,7 @@ function fieldsOfTypes(): readonly Field[] {
 
 test('an operation has every field in the guide, with required ones in bold', () => {
   const fields = fieldsOfTypes();
-  expect(fields).toContainEqual({ owner: 'Change', name: 'verificationHint', isRequired: true });
+  expect(fields).toContainEqual({ owner: 'ChangeTexts', name: 'verificationHint', isRequired: true });
   expect(fields).toContainEqual({ owner: 'Operation', name: 'extract', isRequired: false });
   const { all, required } = namesIn(sectionOf('Fields of an operation'));
   expect(fields.filter(({ name }) => !all.has(name))).toEqual([]);

@@ -19,7 +19,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
       'end the questions of their caller, whatever its client calls itself, and of no other',
     ],
     ['test/changes/refusals.test.ts', 'end the questions of their client if callers have no names'],
-    ['test/changes/obtain.test.ts', 'is asked at a terminal all the same'],
+    ['test/changes/refusals.test.ts', 'end no question at a terminal: whoever sits there made the call'],
   ],
   'A refusal is undone by `confirm_change`, or lost': [
     ['test/changes/refusals.test.ts', 'binds an agent that had its plan before'],
@@ -160,7 +160,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/limits.test.ts', 'one caller leaves room for others'],
     ['test/http/serve.test.ts', 'a caller whose bodies come slowly leaves room for those of others'],
     ['test/http/serve.test.ts', 'requests at the same time are limited in total'],
-    ['test/changes/postgres.process.test.ts', 'readers of the list have two connections of their own'],
+    ['test/changes/postgres.process.test.ts', 'readers of lists have two connections of their own'],
   ],
   'Somebody answers a question for the person': [
     ['test/http/mcp-sessions.test.ts', 'an answer from %s, which leaves the question open'],
