@@ -1,5 +1,6 @@
 import { refusedKeyCodes } from '../signing/keys.js';
 import { valueAt } from '../util/objects.js';
+import { readTime } from '../util/read-values.js';
 import type { FailureCode } from './http-client.js';
 import type { Body } from './parse-body.js';
 import type { AttemptReply } from './reply.js';
@@ -107,12 +108,6 @@ export function clockOffset(reply: AttemptReply, now: Date): number | undefined 
   const error = readServiceError(reply.body, headers);
   if (commonCode(error) !== 'RequestTimeTooSkewed') return undefined;
   return [error.serverTime, headers.date]
-    .map((time = '') => timeOf(time) - now.getTime())
+    .map((time = '') => (readTime(time) ?? Number.NaN) - now.getTime())
     .find((offset) => Math.abs(offset) <= maximumOffsetMs);
-}
-
-/** Parses a time (milliseconds), which may be in the short form `20261121T120000Z` and may lack its zone, which is then UTC. NaN if unreadable. */
-function timeOf(text: string): number {
-  const long = text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)/, '$1-$2-$3T$4:$5:$6');
-  return Date.parse(/(Z|GMT|UTC|[+-]\d\d:?\d\d)$/i.test(long) ? long : `${long}Z`);
 }

@@ -17,9 +17,12 @@ export function readWholeNumber(text: string): number | undefined {
 const timeOrDate = /\d:\d\d|^\d{4}-\d\d-\d\d$/;
 const zoneAtEnd = /(?:z|gmt|utc?|[+-]\d\d:?\d\d)$/i;
 
+/** The short form of a time in ISO 8601: `20261121T120000Z`. */
+const shortTime = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)/;
+
 /** Reads a time in ISO 8601 or as in HTTP headers, in milliseconds since 1970. A time without a zone is in UTC. */
 export function readTime(text: string): number | undefined {
-  const time = text.trim();
+  const time = text.trim().replace(shortTime, '$1-$2-$3T$4:$5:$6');
   if (!timeOrDate.test(time)) return undefined;
   const hasZone = zoneAtEnd.test(time) || !time.includes(':');
   const zone = /^\d{4}-/.test(time) ? 'Z' : ' UTC';

@@ -44,7 +44,7 @@ test('alone, it prints variables that point a server at it, and ends on a signal
   const ended = once(child, 'exit');
   const [line] = await once(createInterface(child.stdout), 'line');
   const client = await connect([], JSON.parse(line));
-  expect(await listSeeded(client)).toMatchObject({ partCount: 12, passedOver: [{ from: 5 }, { from: 11, to: 12 }] });
+  expect(await listSeeded(client)).toMatchObject({ partCount: 12, missing: [{ from: 5 }, { from: 11, to: 12 }] });
   const { resources } = await client.listResources();
   expect(resources.map(({ uri }) => uri)).not.toContain('cloudops://sandbox');
   child.kill('SIGTERM');

@@ -57,7 +57,7 @@ const trusting = { NODE_EXTRA_CA_CERTS: certificate.authority };
 
 test('NODE_EXTRA_CA_CERTS makes a private certificate authority trusted', async () => {
   expect(await list({ CLOUDOPS_STORAGE_URL: `https://127.0.0.1:${portOf(storage)}`, ...trusting })).toContain(
-    'has no parts yet',
+    'has no parts; whether it is open could not be checked',
   );
 });
 
@@ -78,7 +78,7 @@ test('HTTPS_PROXY is used, and the certificate checked is that of the endpoint',
     HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}`,
     ...trusting,
   };
-  expect(await list(env)).toContain('has no parts yet');
+  expect(await list(env)).toContain('has no parts; whether it is open could not be checked');
   expect(tunnels).toEqual([`${host}:443`]);
 });
 
@@ -86,7 +86,7 @@ test('NO_PROXY and loopback are not proxied', async () => {
   tunnels.length = 0;
   const env = { HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}`, ...trusting };
   expect(await list({ ...env, CLOUDOPS_STORAGE_URL: `https://127.0.0.1:${portOf(storage)}` })).toContain(
-    'has no parts yet',
+    'has no parts; whether it is open could not be checked',
   );
   const nowhere = `${'x'.repeat(64)}.test.invalid`;
   expect(await list({ ...env, CLOUDOPS_STORAGE_URL: `https://${nowhere}`, NO_PROXY: 'test.invalid' })).toContain(

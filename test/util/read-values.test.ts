@@ -39,6 +39,7 @@ describe('a time', () => {
     ['2027-03-05T04:30:00-0800'],
     ['Fri, 05 Mar 2027 12:30:00 GMT'],
     ['Friday, 05-Mar-27 12:30:00 GMT'],
+    ['20270305T123000Z'],
   ])('with a zone: %s', (text) => {
     expect(readTime(text)).toBe(noon);
   });
@@ -49,6 +50,7 @@ describe('a time', () => {
     [' 2027-03-05 12:30:00 '],
     ['Fri, 05 Mar 2027 12:30:00'],
     ['Fri Mar  5 12:30:00 2027'],
+    ['20270305T123000'],
   ])('without a zone is in UTC, wherever this machine is: %s', (text) => {
     expect(readTime(text)).toBe(noon);
   });
