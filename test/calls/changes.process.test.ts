@@ -223,7 +223,7 @@ test('the journal is readable for people and machines, and as a resource', async
   expect(unreadable).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: expect.stringMatching(/^The journal cannot be read \(EISDIR\)\. Make it readable .*\n$/),
+    stderr: expect.stringMatching(/^The journal cannot be read \(it is a folder\)\. .*CLOUDOPS_JOURNAL\.\n$/),
   });
 });
 

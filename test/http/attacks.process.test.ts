@@ -410,6 +410,6 @@ test('a change whose client goes away, and whose server is then asked to stop, i
   answer();
   expect(await stopped).toBe(0);
   const { stdout } = await runServer(['journal', '--json'], { env });
-  expect(printedChanges(stdout)).toMatchObject([{ caller: 'alice', ending: { outcome: 'accepted' } }]);
+  expect(printedChanges(stdout)).toMatchObject([{ caller: 'alice', state: 'accepted' }]);
   await cloud.close();
 });

@@ -107,7 +107,9 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     expect(await restore(client, 'asked')).toMatchObject({ structuredContent: { outcome: 'accepted' } });
     expect(replicaOf('reply')).not.toBe(replicaOf('tools/call'));
     expect(sentFor('asked')).toHaveLength(1);
-    expect(await recordedFor('asked')).toMatchObject([{ consent: 'asked', client: 'test 1', caller: 'alice' }]);
+    expect(await recordedFor('asked')).toMatchObject([
+      { decision: { way: 'asked' }, client: 'test 1', caller: 'alice' },
+    ]);
     const left = () => postgres.sql('sessions', 'select count(*) from cloudops_messages');
     await vi.waitFor(() => expect(left()).toBe('0'), 5000);
   });
@@ -140,7 +142,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     await client.close();
     expect(await lost).toBe('no answer');
     expect(await recordedFor('lost')).toEqual([]);
-    expect(await recordedFor('again')).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+    expect(await recordedFor('again')).toMatchObject([{ state: 'accepted' }]);
     await others.close();
   });
 
