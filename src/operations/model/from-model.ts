@@ -13,11 +13,8 @@ import { createCodec } from './codec.js';
 import { commonSizeLimit, listingFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
-import { type ModelSettings, readSettings } from './model-settings.js';
+import { readSettings } from './model-settings.js';
 import { createPassedBackFinder } from './passed-back.js';
-
-/** Makes operations from a model. The path of the model is relative to the file of operations. */
-export type FromModel = (path: string, settings: ModelSettings) => Promise<readonly Operation[]>;
 
 /** Returns the JSON Schema of arguments, as hosts see it. */
 type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
@@ -29,7 +26,7 @@ type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
 export async function operationsFromModel(
   folder: string,
   path: string,
-  settings: ModelSettings,
+  settings: unknown,
   toJsonSchema: ToJsonSchema,
 ): Promise<readonly Operation[]> {
   const fileSettings = readSettings(settings);

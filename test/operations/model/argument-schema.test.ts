@@ -192,9 +192,9 @@ test('says which patterns are left to the cloud, at any depth', () => {
     },
   );
   expect(uncheckedPatterns(argumentsOf(nested, nested.operation('Lend').input, () => false))).toEqual([
-    'The pattern of Slow is left to the cloud, because matching it can take very long.',
+    'The pattern of Slow is left to the cloud, because it repeats a group.',
     'The pattern of Foreign is left to the cloud, because JavaScript cannot read it.',
-    'The pattern of Loans[].By is left to the cloud, because matching it can take very long.',
+    'The pattern of Loans[].By is left to the cloud, because it repeats a group.',
   ]);
 });
 
