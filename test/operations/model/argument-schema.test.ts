@@ -261,6 +261,22 @@ test('a list in a header has at most 4096 bytes in all', () => {
   ]);
 });
 
+test.each([
+  [{ author: 'a', 'co-author': 'b' }, true],
+  [{ 'a b': 'c' }, false],
+  [{ 'a\r\nhost': 'c' }, false],
+  [{ ['a'.repeat(129)]: 'c' }, false],
+  [{ a: 'b', A: 'c' }, false],
+])('the headers %j with a prefix: %s', (given, expected) => {
+  const metadata = smallModel(
+    { Put: { input: { Metadata: member('small#Metadata', { httpPrefixHeaders: 'x-meta-' }) } } },
+    { 'small#Metadata': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'smithy.api#String' } } },
+  );
+  const shape = argumentShape(argumentsOf(metadata, metadata.operation('Put').input), full.depth);
+  expect(z.strictObject(shape).safeParse({ Metadata: given }).success).toBe(expected);
+  expect(z.strictObject(shape).safeParse({ Metadata: JSON.stringify(given) }).success).toBe(expected);
+});
+
 test('values have the types of the protocols, by the names of members', () => {
   const given = { wireName: 'x', Days: '7', Since: '2026-11-30T12:00:00Z', Cover: 'QUJD', Tags: { a: 'abc' } };
   expect(memberValues(fields, given)).toEqual({
