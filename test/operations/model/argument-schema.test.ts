@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { inputJsonSchema, schemaProblems } from '../../../src/mcp/tool-schemas.js';
+import { inputJsonSchema } from '../../../src/mcp/tool-schemas.js';
 import { argumentListing } from '../../../src/operations/model/argument-listing.js';
 import { argumentShape } from '../../../src/operations/model/argument-schema.js';
 import { argumentsOf } from '../../../src/operations/model/arguments.js';
@@ -8,6 +8,7 @@ import { exampleArguments } from '../../../src/operations/model/example-argument
 import { memberValues } from '../../../src/operations/model/member-values.js';
 import { secretPaths } from '../../../src/operations/model/secret-members.js';
 import { uncheckedPatterns } from '../../../src/operations/model/unchecked-patterns.js';
+import { schemaProblems } from '../../support/schema-problems.js';
 import { member, smallModel } from './small-model.js';
 
 /** Shapes of a library: one for each kind of value, and one that contains itself. */

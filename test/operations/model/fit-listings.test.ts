@@ -5,10 +5,10 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadOperationFiles } from '../../../src/cli/load-operation-files.js';
 import { operationReference } from '../../../src/mcp/reference.js';
-import { schemaProblems } from '../../../src/mcp/tool-schemas.js';
 import type { Operation } from '../../../src/tools/define-operation.js';
 import { never, testCaller } from '../../support/caller.js';
 import { type CapturingServer, startServer } from '../../support/http-server.js';
+import { schemaProblems } from '../../support/schema-problems.js';
 import { member, smallModelJson } from './small-model.js';
 
 /** The list of tools of a model: the more tools a file has, the shorter each of them is listed. */
