@@ -93,18 +93,35 @@ async function filesAt(path: string): Promise<{ readonly files: readonly string[
 /** Adds the operations and extensions of one file to `loaded`. Returns the problems of the file. */
 async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise<readonly string[]> {
   try {
-    const { model, settings, extend } = await readOperationsFile(path);
+    const { models, extend } = await readOperationsFile(path);
     const problems = addExtensions(extend, path, loaded);
-    if (model !== undefined) {
-      // The code for models is loaded with the first model, so that a server without models starts fast.
-      const { operationsFromModel } = await import('./model/from-model.js');
-      const operations = await operationsFromModel(dirname(path), model, settings, hosts.inputSchema);
-      problems.push(...operations.flatMap((operation) => addOperation(operation, path, loaded, hosts)));
+    for (const [index, model] of models.entries()) {
+      const place = models.length === 1 ? '' : `models[${index}]: `;
+      const problemsOfModel = await loadModel(model, path, loaded, hosts);
+      problems.push(...problemsOfModel.map((problem) => place + problem));
     }
     return problems;
   } catch (error) {
     if (error instanceof UnusableFile) return error.problems;
     return [`it cannot be read (${fileFault(error)})`];
+  }
+}
+
+/** Adds the operations of a model to `loaded`. Returns the problems. */
+async function loadModel(
+  { model, ...settings }: ModelOfFile,
+  path: string,
+  loaded: Loaded,
+  hosts: HostRules,
+): Promise<readonly string[]> {
+  try {
+    // The code for models is loaded with the first model, so that a server without models starts fast.
+    const { operationsFromModel } = await import('./model/from-model.js');
+    const operations = await operationsFromModel(dirname(path), model, settings, hosts.inputSchema);
+    return operations.flatMap((operation) => addOperation(operation, path, loaded, hosts));
+  } catch (error) {
+    if (error instanceof UnusableFile) return error.problems;
+    throw error;
   }
 }
 
@@ -115,15 +132,18 @@ const extendedChanges = z
     `may have only the built-in changes ${builtInChanges.join(', ')}`,
   )
   .default({});
+const modelOfFile = z.looseObject({ model: z.string('must be the path of a model, relative to this file') });
+/** A file has one model with its settings, or a list of such models, and extensions of built-in changes. */
 const operationsFile = z.looseObject({
-  model: z.string('must be the path of a model, relative to this file').optional(),
+  models: z.array(modelOfFile, 'must be a list of models with their settings').optional(),
   extend: extendedChanges,
 });
 
 type Extensions = z.output<typeof extendedChanges>;
+type ModelOfFile = z.output<typeof modelOfFile>;
 
 /**
- * Reads a file of operations: the path of a model with its settings, which `operationsFromModel` checks, and extensions of built-in changes.
+ * Reads a file of operations. `operationsFromModel` checks the settings of its models.
  * @throws UnusableFile
  */
 async function readOperationsFile(path: string) {
@@ -134,13 +154,20 @@ async function readOperationsFile(path: string) {
   if ((await stat(path)).size > largestFile) throw new UnusableFile(`it has more than ${largestFile / 1e6} MB`);
   const json = parseJsonFile((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''));
   if (!isObject(json)) throw new UnusableFile('it must be an object with the path of a model');
-  const { data, error } = operationsFile.safeParse(json);
-  if (data === undefined) throw new UnusableFile(...error.issues.map((issue) => problemOf(json, issue)));
-  const { model, extend, ...settings } = data;
-  // Without a model, a file only extends built-in changes.
-  if (model === undefined && (Object.keys(settings).length > 0 || Object.keys(extend).length === 0))
-    throw new UnusableFile('model: must be the path of a model, relative to this file');
-  return { model, extend, settings };
+  const { models, extend, ...onlyModel } = parsed(operationsFile, json);
+  const isAboutOneModel = Object.keys(onlyModel).length > 0;
+  if (models !== undefined && isAboutOneModel)
+    throw new UnusableFile('models: must have all settings of models, so none may stand beside it');
+  // A file may only extend built-in changes.
+  const hasOthers = models !== undefined || Object.keys(extend).length > 0;
+  return { models: models ?? (isAboutOneModel || !hasOthers ? [parsed(modelOfFile, onlyModel)] : []), extend };
+}
+
+/** @throws UnusableFile with a problem for each field that breaks a rule */
+function parsed<Value>(schema: z.ZodType<Value>, json: unknown): Value {
+  const { data, error } = schema.safeParse(json);
+  if (data === undefined) throw new UnusableFile(...(error?.issues ?? []).map((issue) => problemOf(json, issue)));
+  return data;
 }
 
 /**

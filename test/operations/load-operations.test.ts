@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
 import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { allOperations } from '../../src/config/own-operations.js';
 import { operations as builtIn } from '../../src/tools/index.js';
-import { changeThing, getThing, thingsFile } from '../support/things.js';
+import { changeThing, getThing, thingsFile, thingsModel } from '../support/things.js';
+import { http, smallModelJson } from './model/small-model.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-operations-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -186,8 +188,14 @@ describe('a file', () => {
 
   test.each<[what: string, text: string, problem: string]>([
     ['no.operations.json', '{"model": ', 'it is not JSON: a value is missing at the end.'],
+    [
+      'two.operations.json',
+      '{"models": [], "api": "things"}',
+      'models: must have all settings of models, so none may stand beside it.',
+    ],
+    ['models.operations.json', '{"models": {}}', 'models: must be a list of models with their settings.'],
     ['list.operations.json', '[]', 'it must be an object with the path of a model.'],
-    ['empty.operations.json', '{}', 'model: must be the path of a model, relative to this file.'],
+    ['empty.operations.json', '{}', 'model: is missing.'],
     [
       'code.mjs',
       'process.exit(7);',
@@ -200,6 +208,62 @@ describe('a file', () => {
     ],
   ])('%s is refused, and no code of it runs', async (name, text, problem) => {
     expect((await load(written(name, text))).problems).toEqual([`${name}: ${problem}`]);
+  });
+
+  test('has the operations of several models, each with its own API and prefix', async () => {
+    const path = thingsFile(emptyFolder(), 'several');
+    const things = { model: './things-model.json', operations: getThing };
+    const models = [
+      { ...things, api: 'things', prefix: 'own' },
+      { ...things, api: 'others', prefix: 'other' },
+    ];
+    writeFileSync(path, JSON.stringify({ models }));
+    const { operations } = await load(path);
+    expect(operations).toMatchObject([
+      { name: 'own_get_thing', service: 'things' },
+      { name: 'other_get_thing', service: 'others' },
+    ]);
+    writeFileSync(
+      path,
+      JSON.stringify({ models: [models[0], { ...models[1], prefix: 'own' }, { ...things, api: 'a/b' }] }),
+    );
+    expect((await load(path)).problems).toEqual([
+      'several.operations.json: models[1]: own_get_thing: name: is taken by another operation in several.operations.json. Choose another name, or a prefix.',
+      expect.stringMatching(/^several\.operations\.json: models\[2\]: api: must be the name of the API/),
+    ]);
+  });
+
+  test('has any number of operations', async () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `GetThing${index}`);
+    const model = smallModelJson(Object.fromEntries(names.map((name) => [name, { traits: http('GET', `/${name}`) }])));
+    written('many-model.json', JSON.stringify(model));
+    const operations = Object.fromEntries(names.map((name) => [name, { effect: 'read' }]));
+    const { problems, ...loaded } = await load(
+      written('many.operations.json', JSON.stringify({ model: './many-model.json', api: 'many', operations })),
+    );
+    expect(problems).toEqual([]);
+    expect(loaded.names).toHaveLength(1000);
+  });
+
+  describe('may have a compressed model', () => {
+    const loadCompressed = (name: string, content: Buffer) => {
+      writeFileSync(join(folder, `${name}-model.json.gz`), content);
+      const file = { model: `./${name}-model.json.gz`, api: 'things', operations: getThing };
+      return load(written(`${name}.operations.json`, JSON.stringify(file)));
+    };
+
+    test('which is read like any other', async () => {
+      const { names, problems } = await loadCompressed('small', gzipSync(JSON.stringify(thingsModel)));
+      expect({ names, problems }).toEqual({ names: ['get_thing'], problems: [] });
+    });
+
+    test.each([
+      ['text', Buffer.from('{}'), 'it is not compressed by gzip'],
+      ['bomb', gzipSync(Buffer.alloc(25_000_001)), 'it has more than 25 MB'],
+    ])('but not %s', async (name, content, problem) => {
+      const { problems } = await loadCompressed(name, content);
+      expect(problems).toEqual([`${name}.operations.json: the model "./${name}-model.json.gz": ${problem}.`]);
+    });
   });
 
   test('of more than 5 MB is refused before it is read', async () => {
