@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { endpointSetting, resolveEndpoint, wireRequest } from '../src/calls/endpoint.js';
-import { hostRules } from '../src/cli/load-operation-files.js';
-import { loadOperations } from '../src/operations/load-operations.js';
+import { loadOperationFiles } from '../src/cli/load-operation-files.js';
 import { fixedKeys } from '../src/signing/keys.js';
 import { exampleOf, type Operation } from '../src/tools/define-operation.js';
 import { defaultAccount, encodeContent } from '../src/transport/request.js';
@@ -51,7 +50,7 @@ type OwnSituation = z.output<typeof situationSchema>;
 /** @throws EvaluationProblem */
 export async function ownSituations(options: OwnSituationsOptions): Promise<readonly Situation[]> {
   const { operations: path, situations: file } = options;
-  const { operations, problems } = await loadOperations(path, hostRules);
+  const { operations, problems } = await loadOperationFiles(path);
   if (problems.length > 0) throw new EvaluationProblem(problems.map(({ text }) => text).join('\n'));
   if (operations.length === 0) throw new EvaluationProblem(`${path} has no operations.`);
   const cloud = ownCloud(operations, options);

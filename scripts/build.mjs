@@ -7,7 +7,6 @@ import { buildViews } from './build-ui.mjs';
 import { bundle } from './bundle.mjs';
 import writeSchemas from './schemas.mjs';
 import { writeThirdParties } from './third-parties.mjs';
-import { writeTypes } from './types.mjs';
 
 const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 
@@ -23,7 +22,6 @@ const options = {
     mainFields: ['module', 'main'],
     alias: {
       undici: beside('undici-dispatchers.mjs'),
-      '../locales/index.js': beside('zod-locales.mjs'),
       // undici has its HTTP parser twice. The one without SIMD runs on every processor.
       '../llhttp/llhttp_simd-wasm.js': beside('../node_modules/undici/lib/llhttp/llhttp-wasm.js'),
       '@modelcontextprotocol/server/_shims': beside('sdk-shims.mjs'),
@@ -68,13 +66,6 @@ const files = await bundle({
     // One file has everything for the start, and one everything for the first call, because loading a file takes a millisecond.
     codeSplitting: {
       groups: [
-        // Operation files get the whole of zod, and only they load this chunk.
-        {
-          name: 'all-of-zod',
-          test: /zod[\\/](?:index|v4[\\/](?:classic[\\/](?:external|from-json-schema|deep-partial|in-out)|core[\\/](?:index|compile|visit)|locales[\\/]index))\.js$/,
-          priority: 3,
-          includeDependenciesRecursively: false,
-        },
         // The MCP SDK's HTTP server, which is in the same package as the code that every start needs.
         {
           name: 'sdk-http',
@@ -119,7 +110,6 @@ writeThirdParties(
 );
 await Promise.all([
   buildViews(),
-  writeTypes(),
   // The demo is not part of the package.
   bundle({ ...options, input: { demo: 'examples/demo.ts' }, output: { ...output, codeSplitting: false } }),
 ]);

@@ -155,7 +155,7 @@ export function wireRequest({ method }: Operation, request: ApiRequest, endpoint
   try {
     return encodeRequest(method, { ...request, path }, endpoint);
   } catch (error) {
-    // `encodeRequest` throws a TypeError for a value that the format cannot hold, such as a control character in XML.
+    // `encodeRequest` throws a TypeError for a value that the format cannot hold, such as a line break in a header.
     if (!(error instanceof TypeError)) throw error;
     throw new Refusal('InvalidArguments', [say`arguments: cannot be sent, because ${defined(error.message)}`]);
   }

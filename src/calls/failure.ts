@@ -176,19 +176,19 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
   });
 }
 
-/** Facts of an unexpected error for the log. Only a fault of a third-party operation has a text for the log. */
+/** Facts of an unexpected error for the log. Only a fault of an operation of a model has a text for the log. */
 export function faultFacts({ name }: Operation, error: unknown) {
   const fault = operationFaultIn(error);
-  return { tool: name, error: errorName(error), ...(fault !== undefined && { fault: fault.logText }) };
+  return { tool: name, error: errorName(error), ...(fault !== undefined && { fault: fault.message }) };
 }
 
-/** Finds the fault of a third-party operation in an error or its causes. */
+/** Finds the fault of an operation of a model in an error or its causes. */
 function operationFaultIn(error: unknown): OperationFault | undefined {
   if (!(error instanceof Error)) return undefined;
   return isOperationFault(error) ? error : operationFaultIn(error.cause);
 }
 
-/** Compares the name, because the class is loaded only for third-party operations. */
+/** Compares the name, because the class is loaded only for operations of models. */
 const isOperationFault = (error: Error): error is OperationFault =>
   error.name === 'OperationFault' && 'functionName' in error;
 

@@ -192,8 +192,7 @@ async function execute(
   const runtime = await startRuntime(config, terminal.version, log, terminal.now);
   const signal = terminal.abortOnSignal();
 
-  // An error in a timer or a promise of an operation file would end the process, even while a change is under way. So it is only logged and
-  // shown.
+  // An error in a timer or a promise would end the process, even while a change is under way. So it is only logged and shown.
   const onUncaught = (error: unknown) => {
     log('error', 'crash', crashFacts(error));
     const kind = own(errorName(error));

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { draftJson, draftModule, draftRows } from '../operations/model/draft.js';
+import { draftJson, draftRows } from '../operations/model/draft.js';
 import { openModel } from '../operations/model/from-model.js';
 import type { Model } from '../operations/model/model.js';
 import { UnusableFile } from '../operations/unusable-file.js';
@@ -13,6 +13,7 @@ interface DraftRequest {
   readonly path: string;
   /** The operations to draft, separated by commas. If undefined, all operations of the model are listed instead. */
   readonly operations: string | undefined;
+  /** True if the list of operations is printed as JSON. A draft always is. */
   readonly asJson: boolean;
 }
 
@@ -32,7 +33,7 @@ export async function draftOperations({ path, operations, asJson }: DraftRequest
   for (const name of names)
     if (!model.names.includes(name)) throw new UsageError(notOneOf('operation', name, model.names));
   const source = { model, path: pathFromFolder(path), operations: names };
-  stdout.write(asJson ? draftJson(source) : draftModule(source));
+  stdout.write(draftJson(source));
   return 0;
 }
 

@@ -136,7 +136,7 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
 
   // The last line is an example of a call. As a whole command line, it needs no heading.
   const example = exampleOf(operation);
-  if (example === undefined) return [...lines, '  The operation file has no example.'];
+  if (example === undefined) return [...lines, '  The operation has no example.'];
   const json = exact(JSON.stringify(example));
   return [...lines, say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${json}'`.text];
 }

@@ -85,7 +85,7 @@ async function run(name: string, command: Command, args: readonly string[], term
   }
 
   const env = options.sandbox === undefined ? terminal.env : { ...terminal.env, [variableName('SANDBOX')]: '1' };
-  const ownOperations = await loadOwnOperations(env, terminal);
+  const ownOperations = await loadOwnOperations(env);
   // A command that does not need the configuration, such as `help`, runs although there are problems.
   const config: ConfigResult =
     problems.length > 0 ? { ok: false, problems } : loadConfig({ env, ownOperations, readFile: readSettingsFile });
@@ -123,11 +123,11 @@ function readSettingsFile(path: string): string {
 }
 
 /** Loads the operations of CLOUDOPS_OPERATIONS. Without the setting, there are none, and not even the code for loading them is imported. */
-async function loadOwnOperations(env: Environment, terminal: Terminal): Promise<OwnOperations> {
+async function loadOwnOperations(env: Environment): Promise<OwnOperations> {
   const path = operationsPath(env);
   if (path === undefined) return noOwnOperations;
   const { loadOperationFiles } = await import('./load-operation-files.js');
-  return loadOperationFiles(path, terminal);
+  return loadOperationFiles(path);
 }
 
 /** Says that there is no command with a name. For a tool's name, suggests `cloudops-mcp call`. */

@@ -62,20 +62,6 @@ export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {
 /** True if the user can submit a form with an empty field. Codex 0.169.0 does not submit such a form, and does not say why. */
 export const canLeaveFieldsEmpty = ({ name: client }: Pick<Client, 'name'>): boolean => !/^codex\b/.test(client);
 
-/** JSON Schema keywords that make some client refuse a tool, or the whole list of tools. */
-export const refusedKeywords: readonly string[] = [
-  '$ref',
-  '$defs',
-  'anyOf',
-  'oneOf',
-  'allOf',
-  'not',
-  'const',
-  'if',
-  'propertyNames',
-  '$schema',
-];
-
 /** Limits for a question. Codex shows 24 lines, of which the form takes many. Claude Code shows three lines, cut to the terminal's width. */
 export const questionLimits = { lines: 9, characters: 2_000, lineLength: 70 };
 

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import type { Effect, JsonSchema, Operation } from '../tools/define-operation.js';
 import { listText } from '../util/human.js';
 import { isObject } from '../util/objects.js';
-import { refusedKeywords } from './client-quirks.js';
 
 /** The schemas of a tool's arguments and answer, as hosts see them. */
 export interface ToolSchemas {
@@ -145,26 +144,6 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   const hideUnlisted = (_name: string, value: unknown) =>
     isObject(value) && value.unlisted === true ? undefined : value;
   return JSON.parse(JSON.stringify(converted, hideUnlisted));
-}
-
-/** Lists the reasons why some host may refuse an argument schema, each with the path: `tags[] has no single type`. */
-export function schemaProblems(schema: JsonSchema, path = ''): string[] {
-  // The whole schema and the elements of lists need no description.
-  const isField = path !== '' && !path.endsWith('[]');
-
-  const problems: string[] = [];
-  if (typeof schema.type !== 'string') problems.push('has no single type');
-  if (refusedKeywords.some((keyword) => keyword in schema))
-    problems.push('uses what some hosts refuse: references, unions or constants');
-  if (schema.type === 'object' && schema.additionalProperties !== false) problems.push('must be a strict object');
-  if (isField && typeof schema.description !== 'string') problems.push('has no description');
-
-  const subject = path === '' ? 'the whole' : path;
-  const prefix = path === '' ? '' : `${path}.`;
-  const fields = Object.entries<JsonSchema>(Object(schema.properties));
-  const innerProblems = fields.flatMap(([name, field]) => schemaProblems(field, `${prefix}${name}`));
-  const itemProblems = 'items' in schema ? schemaProblems(Object(schema.items), `${path}[]`) : [];
-  return [...problems.map((problem) => `${subject} ${problem}`), ...innerProblems, ...itemProblems];
 }
 
 /** Changes a JSON Schema in place. */

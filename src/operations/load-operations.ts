@@ -1,53 +1,39 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
-import type { Follow, Operation } from '../tools/define-operation.js';
+import { type Follow, type JsonSchema, type Operation, readOfFollow } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
-import { OperationFault } from '../tools/operation-fault.js';
-import { fileFault, reasonOf } from '../util/log.js';
-import { isObject, textAt, valueAt } from '../util/objects.js';
+import { fileFault } from '../util/log.js';
+import { isObject, stepsOf } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
-import { checkDefinition, type HostRules } from './check-definition.js';
-import { followProblems } from './check-follow.js';
-import { createDefinitionParser, type DefinitionParser, followSchema } from './definition-schema.js';
-import type { CallObserver } from './guard.js';
 import { jsonFault } from './json-fault.js';
-import { createKit, type Kit, kitVersion } from './kit.js';
-import type { FromModel } from './model/from-model.js';
 import { effectDoubt } from './model/guess-effect.js';
-import type { ModelSettings } from './model/model-settings.js';
+import { followSchema, onlyFields, problemOf } from './settings-schema.js';
+import { unknownName } from './unknown-name.js';
 import { UnusableFile } from './unusable-file.js';
-import { withinTime } from './within-time.js';
 
-/** The user's own operations: those of the files that `CLOUDOPS_OPERATIONS` names. Such a file is called an outside file. */
+/** The user's own operations: those of the files that `CLOUDOPS_OPERATIONS` names. */
 export interface OwnOperations {
   readonly operations: readonly Operation[];
-  /** Reads that show the progress of built-in changes, by the tool name of the change. Files add them with `kit.extend`. */
+  /** Reads that show the progress of built-in changes, by the tool name of the change. Files have them under `extend`. */
   readonly follows?: Readonly<Record<string, Follow>>;
-  /** Warnings about files and operations, one sentence each. The server starts in spite of them. */
+  /** Warnings about operations, one sentence each. The server starts in spite of them. */
   readonly notes?: readonly SafeText[];
-  /** The notes about files only. Unlike `notes`, they are also given if there are problems. */
-  readonly fileNotes?: readonly SafeText[];
   /** Reasons why the files cannot be used, one sentence each. If there is one, `operations` is empty. */
   readonly problems: readonly SafeText[];
 }
 
-interface LoadOptions {
-  readonly observer?: CallObserver;
-  /** Time limit for the import of a file and its default export (milliseconds). */
-  readonly timeLimitMs?: number;
+/** The rules of MCP hosts and of this server for the tools of operations. */
+export interface HostRules {
+  /** Makes the JSON Schema of arguments, as hosts see it. */
+  readonly inputSchema: (schema: z.ZodObject) => JsonSchema;
+  /** Names of the server's other tools, such as `decide_change`. No operation may have them. */
+  readonly reservedNames: readonly string[];
 }
 
-type Context = Required<LoadOptions> & {
-  readonly hosts: HostRules;
-  readonly parse: DefinitionParser;
-  /** The schemas that hosts see, by the definition that `fromModel` made. Definitions have no field for schemas, because files must not set any. */
-  readonly modelSchemas: WeakMap<object, NonNullable<Operation['schemas']>>;
-};
-
-const maximumOperations = 200;
+/** Size limit of a file of operations (bytes). */
+const largestFile = 5_000_000;
 /** Maximum number of problems of one file that are shown. */
 const maximumProblems = 20;
 
@@ -56,40 +42,32 @@ interface Loaded {
   readonly operations: Operation[];
   /** Reads that show the progress of built-in changes, by the tool name of the change. */
   readonly follows: Record<string, Follow>;
-  readonly emptyFiles: string[];
-  /** The file of each operation and extension, by tool name. */
+  /** The file of each operation, by tool name. */
   readonly files: Map<string, string>;
+  /** The file of each extension, by the tool name of the change. */
+  readonly extendingFiles: Map<string, string>;
 }
 
 /**
- * Loads the operations of a file, or of all files in a folder whose names match `operationFile`. If a file has a problem, no operation is
- * returned, because the server does not start before all problems are solved. Never rejects.
+ * Loads the operations of a file, or of all files in a folder whose names end with `.operations.json`. If a file has a problem, no operation
+ * is returned, because the server does not start before all problems are solved. Never rejects.
  */
-export async function loadOperations(
-  path: string,
-  hosts: HostRules,
-  { observer = {}, timeLimitMs = 5000 }: LoadOptions = {},
-): Promise<OwnOperations> {
-  const loaded: Loaded = { operations: [], follows: {}, emptyFiles: [], files: new Map() };
-  const parse = createDefinitionParser(observer);
-  const context = { hosts, observer, timeLimitMs, parse, modelSchemas: new WeakMap() };
-
+export async function loadOperations(path: string, hosts: HostRules): Promise<OwnOperations> {
+  const loaded: Loaded = { operations: [], follows: {}, files: new Map(), extendingFiles: new Map() };
   const { files, problem } = await filesAt(path);
   const problems = problem === undefined ? [] : [problem];
   for (const file of files) {
-    // Files are loaded one after another, because an operation may name the operations of earlier files, which are in `loaded`.
-    const fileProblems = await loadFile(file, loaded, context);
+    const fileProblems = await loadFile(file, loaded, hosts);
     problems.push(...fileProblems.slice(0, maximumProblems).map((text) => problemLine(file, text)));
   }
   // `follow` may name a read of a later file, so it is checked after all files are loaded. If a file has problems, `follow` is not checked,
   // because operations are missing.
   if (problems.length === 0) problems.push(...followProblemsIn(loaded));
+  if (problems.length > 0) return { operations: [], problems: problems.map(aboutFiles) };
 
-  const fileNotes = loaded.emptyFiles.map((file) => aboutFiles(`${quoteName(basename(file))} has no operations.`));
-  if (problems.length > 0) return { operations: [], fileNotes, problems: problems.map(aboutFiles) };
   const { operations, follows } = loaded;
   const doubts = operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
-  return { operations, follows, notes: [...fileNotes, ...doubts.map(aboutFiles)], fileNotes, problems: [] };
+  return { operations, follows, notes: doubts.map(aboutFiles), problems: [] };
 }
 
 /** Makes safe text of a sentence about the files. `defined` adds no quotation marks, because the sentence already quotes texts of the files. */
@@ -100,163 +78,96 @@ const problemLine = (file: string, problem: string): string => {
   return `${quoteName(basename(file))}: ${problem}${end}`;
 };
 
-/** Returns the problems of all `follow` of operations and extensions. */
-function followProblemsIn({ operations, follows, files }: Loaded): readonly string[] {
-  const all = [...builtIn, ...operations];
-  return all.flatMap((change) => {
-    const { name, follow = follows[name] } = change;
-    if (follow === undefined) return [];
-    return followProblems(change, follow, all).map((problem) =>
-      problemLine(files.get(name) ?? '', `${quoteName(name)}: ${problem}`),
-    );
-  });
-}
-
-/** Names of the files in a folder that are loaded. Files of type declarations (`.d.ts`) are not, and other JSON files may be models. */
-const operationFile = /(?<!\.d)\.m?[jt]s$|\.operations\.json$/;
-
 async function filesAt(path: string): Promise<{ readonly files: readonly string[]; readonly problem?: string }> {
   try {
     if (!(await stat(path)).isDirectory()) return { files: [path] };
-    const names = (await readdir(path)).filter((name) => operationFile.test(name)).sort();
-    if (names.length === 0)
-      return { files: [], problem: `${quote(path)} has no .mjs, .js, .mts, .ts or .operations.json files.` };
+    // Other JSON files of a folder may be models.
+    const names = (await readdir(path)).filter((name) => name.endsWith('.operations.json')).sort();
+    if (names.length === 0) return { files: [], problem: `${quote(path)} has no .operations.json files.` };
     return { files: names.map((name) => join(path, name)) };
   } catch (error) {
     return { files: [], problem: `${quote(path)} cannot be read (${fileFault(error)}).` };
   }
 }
 
-/** Adds the operations and extensions of one file to `loaded`. Returns the problems of the file, or those of its entries. */
-async function loadFile(path: string, loaded: Loaded, context: Context): Promise<readonly string[]> {
-  const problems: string[] = [];
+/** Adds the operations and extensions of one file to `loaded`. Returns the problems of the file. */
+async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise<readonly string[]> {
   try {
-    const timeoutError = new UnusableFile(`it did not end loading within ${context.timeLimitMs / 1000} seconds`);
-    const entries = await withinTime(importFile(path, context), context.timeLimitMs, timeoutError);
-    if (entries.length === 0) loaded.emptyFiles.push(path);
-    for (const [index, entry] of entries.entries()) {
-      const isExtension = isObject(entry) && 'extends' in entry;
-      const label = isExtension ? `entry ${index + 1}` : `operation ${index + 1}${nameInBrackets(entry)}`;
-      const entryProblems = isExtension
-        ? addExtension(entry, path, loaded)
-        : await addOperation(entry, path, loaded, context);
-      problems.push(...entryProblems.map((problem) => `${label}: ${problem}`));
+    const { models, extend } = await readOperationsFile(path);
+    const problems = addExtensions(extend, path, loaded);
+    for (const [index, model] of models.entries()) {
+      const place = models.length === 1 ? '' : `models[${index}]: `;
+      const problemsOfModel = await loadModel(model, path, loaded, hosts);
+      problems.push(...problemsOfModel.map((problem) => place + problem));
     }
+    return problems;
   } catch (error) {
-    problems.push(...problemsIn(error));
+    if (error instanceof UnusableFile) return error.problems;
+    return [`it cannot be read (${fileFault(error)})`];
   }
-  return problems;
 }
 
-function problemsIn(error: unknown): readonly string[] {
-  if (error instanceof UnusableFile) return error.problems;
-  if (error instanceof OperationFault) return [error.message];
-  // This error is from code of the file that no guard wraps, such as the getter of a field.
-  return [`it cannot be checked: ${quote(reasonOf(error), maximumReasonLength)}`];
-}
-
-/** Returns ` (get_thing)` for a definition with this name, and nothing for a definition without a name. */
-const nameInBrackets = (definition: unknown) => {
-  const name: unknown = Object(definition).name;
-  return typeof name === 'string' ? ` (${quoteName(name)})` : '';
-};
-
-const fileModule = z.object({
-  default: z.custom<(kit: Kit) => unknown>(
-    (value) => typeof value === 'function',
-    'its default export must be a function that takes the kit',
-  ),
-  kitVersion: z
-    .literal(kitVersion, {
-      error: ({ input }) => `it is for version ${quote(String(input), 20)} of the kit; this is version ${kitVersion}`,
-    })
-    .optional(),
-});
-const builtInChanges = builtIn.flatMap(({ name, change }) => (change === undefined ? [] : [name]));
-const extensionSchema = z.strictObject({
-  extends: z.enum(builtInChanges, `extend: must name a built-in change: ${builtInChanges.join(', ')}`),
-  follow: followSchema,
-});
-const entryList = z
-  .array(z.unknown(), 'its default export must return a list of operations')
-  .max(maximumOperations, `it has more than ${maximumOperations} operations`);
-
-const maximumReasonLength = 500;
-
-/**
- * Imports a file and calls its default export. Announces each of these steps to the observer.
- * @returns definitions of operations, and extensions of built-in changes
- * @throws UnusableFile for every error of the file
- */
-async function importFile(path: string, context: Context): Promise<readonly unknown[]> {
-  const announceStep = context.observer.calling;
-  const file = quoteName(basename(path));
-
-  announceStep?.(`${file}: import`);
-  const { default: makeEntries } = await orUnusable('it cannot be imported', path, async () => {
-    // A JSON file becomes a module with the same default export as a JavaScript file: a function that makes the operations.
-    const isJson = path.endsWith('.json');
-    return parsed(fileModule, isJson ? await moduleOfJson(path) : await import(pathToFileURL(resolve(path)).href));
-  });
-
-  announceStep?.(`${file}: default export`);
-  const kit = createKit(fromModelIn(dirname(path), context));
-  const entries = await orUnusable('its default export threw', path, async () =>
-    parsed(entryList, await makeEntries(kit)),
-  );
-
-  // A property that the file adds to `Object.prototype` would also be in every set of arguments.
-  const [addedField] = Object.keys(Object.prototype);
-  if (addedField !== undefined) throw new UnusableFile(`it adds ${quoteName(addedField)} to every object there is`);
-  return entries;
-}
-
-/** Runs a step of the import. An error of the step becomes an `UnusableFile`, whose message begins with `failure`. */
-async function orUnusable<Value>(failure: string, path: string, step: () => Promise<Value>): Promise<Value> {
+/** Adds the operations of a model to `loaded`. Returns the problems. */
+async function loadModel(
+  { model, ...settings }: ModelOfFile,
+  path: string,
+  loaded: Loaded,
+  hosts: HostRules,
+): Promise<readonly string[]> {
   try {
-    return await step();
+    // The code for models is loaded with the first model, so that a server without models starts fast.
+    const { operationsFromModel } = await import('./model/from-model.js');
+    const operations = await operationsFromModel(dirname(path), model, settings, hosts.inputSchema);
+    return operations.flatMap((operation) => addOperation(operation, path, loaded, hosts));
   } catch (error) {
-    if (error instanceof UnusableFile) throw error;
-    if (valueAt(error, 'code') === 'ERR_UNKNOWN_FILE_EXTENSION')
-      throw new UnusableFile(
-        'this version of Node.js does not load TypeScript: use Node.js 22.18 or later, or JavaScript',
-      );
-    const reason = error instanceof Error ? error.message : 'no error was given';
-    throw new UnusableFile(`${failure}: ${quote(reason, maximumReasonLength)}${placeOf(error, path)}`);
+    if (error instanceof UnusableFile) return error.problems;
+    throw error;
   }
 }
 
-/** Returns the line of an error in a file, such as ` (line 3)`. A syntax error has no line, so the text says how to find the line. */
-function placeOf(error: unknown, path: string): string {
-  const stack = textAt(error, 'stack') ?? '';
-  const end = stack.split(pathToFileURL(resolve(path)).href)[1] ?? '';
-  const [, line] = /^[^:\s]*:(\d+)/.exec(end) ?? [];
-  if (line !== undefined) return ` (line ${line})`;
-  const isScript = error instanceof SyntaxError && /\.m?js$/.test(path);
-  return isScript ? ' (node --check shows the line)' : '';
-}
+const builtInChanges = builtIn.flatMap(({ name, change }) => (change === undefined ? [] : [name]));
+const extendedChanges = z
+  .strictObject(
+    Object.fromEntries(builtInChanges.map((change) => [change, onlyFields({ follow: followSchema }).optional()])),
+    `may have only the built-in changes ${builtInChanges.join(', ')}`,
+  )
+  .default({});
+const modelOfFile = z.looseObject({ model: z.string('must be the path of a model, relative to this file') });
+/** A file has one model with its settings, or a list of such models, and extensions of built-in changes. */
+const operationsFile = z.looseObject({
+  models: z.array(modelOfFile, 'must be a list of models with their settings').optional(),
+  extend: extendedChanges,
+});
+
+type Extensions = z.output<typeof extendedChanges>;
+type ModelOfFile = z.output<typeof modelOfFile>;
 
 /**
- * Returns the value as the schema parses it.
- * @throws UnusableFile with all problems of the value in one sentence
+ * Reads a file of operations. `operationsFromModel` checks the settings of its models.
+ * @throws UnusableFile
  */
-function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value {
-  const { data, error } = schema.safeParse(value);
-  if (error !== undefined) throw new UnusableFile(messagesOf(error));
-  return data;
+async function readOperationsFile(path: string) {
+  if (!path.endsWith('.json'))
+    throw new UnusableFile(
+      'only JSON files are read, with the path of a model and its settings: see docs/OPERATIONS.md',
+    );
+  if ((await stat(path)).size > largestFile) throw new UnusableFile(`it has more than ${largestFile / 1e6} MB`);
+  const json = parseJsonFile((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''));
+  if (!isObject(json)) throw new UnusableFile('it must be an object with the path of a model');
+  const { models, extend, ...onlyModel } = parsed(operationsFile, json);
+  const isAboutOneModel = Object.keys(onlyModel).length > 0;
+  if (models !== undefined && isAboutOneModel)
+    throw new UnusableFile('models: must have all settings of models, so none may stand beside it');
+  // A file may only extend built-in changes.
+  const hasOthers = models !== undefined || Object.keys(extend).length > 0;
+  return { models: models ?? (isAboutOneModel || !hasOthers ? [parsed(modelOfFile, onlyModel)] : []), extend };
 }
 
-const messagesOf = ({ issues }: z.ZodError): string => issues.map(({ message }) => message).join('; ');
-
-/** A JSON file of operations: the path of a model, and settings that `fromModel` checks. */
-const jsonFile = z.intersection(z.object({ model: z.string() }), z.custom<ModelSettings>());
-
-/** Reads a JSON file, and returns the module that a JavaScript file with the same model and settings would be. */
-async function moduleOfJson(path: string): Promise<{ readonly default: (kit: Kit) => unknown }> {
-  const file = jsonFile.safeParse(parseJsonFile((await readFile(path, 'utf8')).replace(/^\uFEFF/, '')));
-  if (!file.success) throw new UnusableFile('model: must be the path of a model, relative to this file');
-  const { model, ...settings } = file.data;
-  return { default: ({ fromModel }) => fromModel(model, settings) };
+/** @throws UnusableFile with a problem for each field that breaks a rule */
+function parsed<Value>(schema: z.ZodType<Value>, json: unknown): Value {
+  const { data, error } = schema.safeParse(json);
+  if (data === undefined) throw new UnusableFile(...(error?.issues ?? []).map((issue) => problemOf(json, issue)));
+  return data;
 }
 
 /**
@@ -271,55 +182,98 @@ function parseJsonFile(text: string): unknown {
   }
 }
 
-/** Returns the kit's `fromModel`, which loads the code for models with the first model, so that a server without models starts fast. */
-const fromModelIn =
-  (folder: string, { hosts, modelSchemas }: Context): FromModel =>
-  async (path, settings) => {
-    const { operationsFromModel } = await import('./model/from-model.js');
-    const operations = await operationsFromModel(folder, path, settings, hosts.inputSchema);
-    return operations.map(({ schemas, ...operation }) => {
-      if (schemas !== undefined) modelSchemas.set(operation, schemas);
-      return operation;
-    });
-  };
+/** Adds the extensions of built-in changes in a file. Returns their problems. */
+function addExtensions(extend: Extensions, path: string, { follows, extendingFiles }: Loaded): string[] {
+  return Object.entries(extend).flatMap(([change, extension]) => {
+    if (extension === undefined) return [];
+    if (Object.hasOwn(follows, change)) return [`extend: ${change} is already extended by another file`];
+    follows[change] = extension.follow;
+    extendingFiles.set(change, path);
+    return [];
+  });
+}
 
-/** Adds an extension of a built-in change, made by `kit.extend`. Returns its problems. */
-function addExtension(extension: unknown, path: string, { follows, files }: Loaded): readonly string[] {
-  const { data, error } = extensionSchema.safeParse(extension);
-  if (error !== undefined) return [messagesOf(error)];
-  if (Object.hasOwn(follows, data.extends)) return [`extend: ${data.extends} is already extended by another entry`];
-  follows[data.extends] = data.follow;
-  files.set(data.extends, path);
+/** Adds an operation, unless it has problems. Returns the problems. */
+function addOperation(operation: Operation, path: string, loaded: Loaded, hosts: HostRules): readonly string[] {
+  const problems = problemsOf(operation, loaded, hosts);
+  if (problems.length > 0) return problems.map((problem) => `${quoteName(operation.name)}: ${problem}`);
+  loaded.operations.push(operation);
+  loaded.files.set(operation.name, path);
   return [];
 }
 
-/** Parses and checks one definition, and adds its operation. Returns its problems. */
-async function addOperation(
-  definition: unknown,
-  path: string,
-  loaded: Loaded,
-  { hosts, parse, modelSchemas }: Context,
-): Promise<readonly string[]> {
-  try {
-    const parsed = parse(definition);
-    if (parsed.kind === 'problems') return parsed.problems;
-    // Undefined unless `fromModel` made the definition.
-    const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
-    const operation = { ...parsed.operation, ...(schemas && { schemas }) };
-    const known = [...builtIn, ...loaded.operations];
-    const fileOfSameName = fileWithName(operation.name, loaded);
-    loaded.operations.push(await checkDefinition(operation, known, hosts, fileOfSameName));
-    loaded.files.set(operation.name, path);
-    return [];
-  } catch (error) {
-    return problemsIn(error);
-  }
+/** The form of tool names that hosts take. */
+const toolName = /^[a-z][a-z0-9_]{0,63}$/;
+
+/** Returns the conflicts of an operation with the operations before it and with the server's other tools, and a doubtful effect. */
+function problemsOf(operation: Operation, { operations, files }: Loaded, { reservedNames }: HostRules): string[] {
+  const { name, service, signing } = operation;
+  const known = [...builtIn, ...operations];
+  // Names such as `constructor` are taken, because every object has this property.
+  const isNameTaken = name in {} || known.some((other) => other.name === name) || reservedNames.includes(name);
+  const file = files.get(name);
+  const inFile = file === undefined ? '' : ` in ${quoteName(basename(file))}`;
+
+  // A single other operation suffices, because all others of the service have the same `signing`.
+  const otherOfService = known.find((other) => other.service === service);
+  const hasOtherSigning =
+    otherOfService !== undefined && JSON.stringify(otherOfService.signing) !== JSON.stringify(signing);
+
+  const doubt = effectDoubt(operation);
+  const rules: readonly (readonly [isBroken: boolean, problem: string])[] = [
+    [!toolName.test(name), 'name: must be lowercase letters, digits and "_", at most 64, beginning with a letter'],
+    [isNameTaken, `name: is taken by another operation${inFile}. Choose another name, or a prefix`],
+    [hasOtherSigning, `api: its requests must be signed like those of ${otherOfService?.name}, which has the same api`],
+    [doubt?.kind === 'problem', doubt?.text ?? ''],
+    ...effectAndMethod(operation),
+  ];
+  return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
 }
 
-/** Returns the name of the file from which an operation with this name was loaded. Undefined if none was loaded. */
-function fileWithName(operationName: string, { operations, files }: Loaded): string | undefined {
-  // `files` also has files that only extend a built-in operation of this name, and have not taken the name.
-  if (!operations.some(({ name }) => name === operationName)) return undefined;
-  const path = files.get(operationName);
-  return path === undefined ? undefined : basename(path);
+const effectAndMethod = ({ effect, method }: Operation): readonly (readonly [boolean, string])[] => [
+  [
+    effect === 'read' && ['PUT', 'PATCH', 'DELETE'].includes(method),
+    `effect: must not be read, because its method is ${method}`,
+  ],
+  [effect !== 'read' && method === 'HEAD', 'effect: must be read, because its method is HEAD'],
+];
+
+/** Returns the problems of all `follow` of operations and extensions. */
+function followProblemsIn({ operations, follows, files, extendingFiles }: Loaded): readonly string[] {
+  const all = [...builtIn, ...operations];
+  return all.flatMap((change) => {
+    const { name, follow = follows[name] } = change;
+    if (follow === undefined) return [];
+    const file = files.get(name) ?? extendingFiles.get(name) ?? '';
+    return followProblems(change, follow, all).map((problem) => problemLine(file, `${quoteName(name)}: ${problem}`));
+  });
+}
+
+/**
+ * Returns the problems of `follow`: a read that is not among all operations, and names of arguments that the read or the change does not
+ * have. Without this check, a misspelled name would show only after the change.
+ */
+function followProblems(change: Operation, follow: Follow, all: readonly Operation[]): string[] {
+  const reads = all.filter(({ effect }) => effect === 'read');
+  const read = readOfFollow(change, follow, reads);
+  if (read === undefined) {
+    const names = reads.flatMap(({ name, api }) => [name, api]);
+    return [`follow.read: ${unknownName(follow.read, 'a read', names)}`];
+  }
+  return Object.entries(follow.arguments).flatMap(([argumentPath, sourcePath]) => {
+    const [readArgument] = stepsOf(argumentPath);
+    // `sourcePath` is `input.clusterId` or `answer.id`, for example. Fields of an answer are not checked, because an answer may have any fields.
+    const [start, changeArgument] = stepsOf(sourcePath);
+    return [
+      ...problemIfUnknown(readArgument, read),
+      ...(start === 'input' ? problemIfUnknown(changeArgument, change) : []),
+    ];
+  });
+}
+
+function problemIfUnknown(argument: string | number | undefined, { name, input }: Operation): string[] {
+  const known = Object.keys(input().shape);
+  const given = String(argument);
+  if (known.includes(given)) return [];
+  return [`follow.arguments: ${unknownName(given, `an argument of ${name}`, known)}`];
 }

@@ -50,7 +50,7 @@ export interface ApiRequest {
   readonly query?: { readonly [Name in keyof Query]: Query[Name] | undefined };
   /** Headers besides those that this server sets. `content-type` replaces the usual type of the body. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body, made by `json`, `xml`, `form` or `plainText`. */
+  /** The body, made by `json`, `form` or `plainText`. */
   readonly body?: RequestBody;
   /** Region that the request goes to and is signed for. If absent, the configured region is used. */
   readonly region?: string | undefined;

@@ -1,22 +1,12 @@
-/** A fault of an operation's definition, such as a function that throws or returns a wrong value. */
+/** A fault of an operation of a model: its request cannot be written. The message quotes no other error, because an error may quote a secret. */
 export class OperationFault extends Error {
   override readonly name = 'OperationFault';
-  /** The function with its operation: `get_thing: change.headline`. */
+  /** The function with its operation: `get_thing: request`. */
   readonly functionName: string;
-  /** The message for the log of a server. It quotes no other error, because an error may quote a secret, as the errors of `JSON.parse` do. */
-  readonly logText: string;
 
-  /**
-   * @param problem continues the sentence that begins with the function
-   * @param options `logProblem` takes the place of `problem` in the log
-   */
-  constructor(
-    functionName: string,
-    problem: string,
-    { logProblem = problem, ...options }: ErrorOptions & { readonly logProblem?: string } = {},
-  ) {
+  /** @param problem continues the sentence that begins with the function */
+  constructor(functionName: string, problem: string, options?: ErrorOptions) {
     super(`${functionName} ${problem}`, options);
     this.functionName = functionName;
-    this.logText = `${functionName} ${logProblem}`;
   }
 }

@@ -1,17 +1,9 @@
 import { encodeSegment } from '../util/uri.js';
-import { writeXml, type XmlElements } from '../util/write-xml.js';
 
 /** The content of a request. */
 export type RequestBody = BodyOptions &
   (
     | { readonly kind: 'json'; readonly value: Readonly<Record<string, unknown>> }
-    | {
-        readonly kind: 'xml';
-        /** Name of the outermost element. */
-        readonly root: string;
-        readonly namespace?: string;
-        readonly value: XmlElements;
-      }
     /** Names and values, not encoded yet, for `application/x-www-form-urlencoded`. */
     | { readonly kind: 'form'; readonly value: Readonly<Record<string, string>> }
     /** Text that is sent as it is. */
@@ -32,13 +24,6 @@ export const json = (value: Readonly<Record<string, unknown>>, options: BodyOpti
   ...options,
 });
 
-/** Makes an XML body: `xml('Tagging', { TagSet: { Tag: [{ Key: 'a', Value: 'b' }] } })`. */
-export const xml = (
-  root: string,
-  value: XmlElements,
-  options: BodyOptions & { readonly namespace?: string } = {},
-): RequestBody => ({ kind: 'xml', root, value, ...options });
-
 /** Makes a body of names and values, as HTML forms send it: `form({ Action: 'ListUsers', Version: '2010-05-08' })`. */
 export const form = (value: Readonly<Record<string, string>>, options: BodyOptions = {}): RequestBody => ({
   kind: 'form',
@@ -51,15 +36,13 @@ export const plainText = (text: string, options: BodyOptions = {}): RequestBody 
 
 /**
  * Writes a body as text.
- * @throws TypeError for values that JSON or XML cannot hold
+ * @throws TypeError for values that JSON cannot hold
  * @throws URIError if a form has half of a surrogate pair
  */
 export function writeBody(body: RequestBody): string {
   switch (body.kind) {
     case 'json':
       return JSON.stringify(body.value);
-    case 'xml':
-      return writeXml(body.root, body.value, body.namespace);
     case 'form':
       return Object.entries(body.value)
         .map((pair) => pair.map(encodeSegment).join('='))

@@ -47,7 +47,7 @@ export interface WireRequest {
 
 /**
  * Encodes a request of an API.
- * @throws TypeError for values that JSON, XML or a header cannot hold
+ * @throws TypeError for values that JSON or a header cannot hold
  */
 export function encodeRequest(
   method: HttpMethod,
@@ -115,14 +115,13 @@ interface EncodedContent {
 
 const contentTypes = {
   json: 'application/json',
-  xml: 'application/xml',
   form: 'application/x-www-form-urlencoded',
   text: 'text/plain; charset=utf-8',
 } as const;
 
 /**
  * Encodes the content of a request.
- * @throws TypeError for values that JSON or XML cannot hold
+ * @throws TypeError for values that JSON cannot hold
  */
 export function encodeContent(content: RequestBody | undefined): EncodedContent {
   if (content === undefined) return { text: undefined, headers: {} };

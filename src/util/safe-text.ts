@@ -125,8 +125,7 @@ export function say(words: TemplateStringsArray, ...values: readonly (string | n
     const value = values[index];
     if (isSafeText(value)) parts.push(...value.parts);
     else if (typeof value === 'number') parts.push(wordsPart(String(value)));
-    // `String`, because operation files in JavaScript may pass a value of any type.
-    else parts.push({ kind: 'quoted', value: String(value) });
+    else if (value !== undefined) parts.push({ kind: 'quoted', value });
   }
   return new SafeText(parts);
 }

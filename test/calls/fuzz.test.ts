@@ -5,8 +5,11 @@ import { render } from '../../src/calls/result-text.js';
 import { operations } from '../../src/tools/index.js';
 import { parseBody } from '../../src/transport/parse-body.js';
 import { readServiceError } from '../../src/transport/service-error.js';
-import { problems } from '../support/rules.js';
+import { never, testCaller } from '../support/caller.js';
+import { openPolicy } from '../support/operations.js';
+import { problems, withValue } from '../support/rules.js';
 import { runs } from '../support/runs.js';
+import { answeredBy, scriptedClient } from '../support/scripted-client.js';
 
 /** Whatever a service or an agent sends: no exception, no hang, and texts that stay bounded. */
 
@@ -57,6 +60,42 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       }),
       { numRuns: runs(10_000) },
     );
+  });
+
+  const oddValues = [
+    undefined,
+    null,
+    '',
+    ' ',
+    '..',
+    'a\u202eb',
+    '\ud800',
+    0,
+    -1,
+    1.5,
+    2 ** 53,
+    true,
+    [],
+    [[]],
+    [null],
+    {},
+  ];
+  const oddCalls = Object.keys(operation.input().shape).flatMap((name) =>
+    oddValues.map((value) => withValue({ ...operation.example }, name, value)),
+  );
+
+  test('makes a plan or a request of odd arguments, or says what is wrong', async () => {
+    const { openClient } = scriptedClient(async () => answeredBy(500, { kind: 'empty' }));
+    const { call, close } = testCaller('http://127.0.0.1:1', {
+      openClient,
+      policy: { ...openPolicy, extensions: ['s3'] },
+    });
+    for (const args of oddCalls) {
+      const steering = operation.change === undefined ? {} : { planOnly: true };
+      const { text } = await call(operation, { ...args, ...steering }, { signal: never });
+      expect(text).not.toContain('this server made a mistake');
+    }
+    await close();
   });
 
   test('validates random arguments', () => {

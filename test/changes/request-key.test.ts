@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { requestDigest, requestKey } from '../../src/changes/request-key.js';
+import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { fixedKeys, type KeySource } from '../../src/signing/keys.js';
 import type { ApiRequest, HttpMethod, Operation } from '../../src/tools/define-operation.js';
 import { json } from '../../src/tools/request-body.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { http, member, smallModelJson } from '../operations/model/small-model.js';
-import { loadPatiently } from '../support/load-operations.js';
 import { callOf, endpoint, keysOf } from '../support/planned-call.js';
 
 /** The key by which the same change is recognised, and the digest of exactly what was shown. */
@@ -162,7 +162,7 @@ describe('the key of an operation from a model', () => {
     const {
       operations: [operation],
       problems,
-    } = await loadPatiently(path);
+    } = await loadOperationFiles(path);
     if (operation === undefined) throw new Error(problems.join());
     return operation;
   }

@@ -6,8 +6,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { widthOf } from '../../src/cli/layout.js';
-import { fileWith } from '../operations/faulty.js';
 import { onTerminal } from '../support/pty.js';
+import { thingsFile } from '../support/things.js';
 
 /** What a person sees who works at a terminal: a real one, of 80 and of 120 columns. */
 
@@ -15,12 +15,8 @@ const folder = mkdtempSync(join(tmpdir(), 'cloudops-terminal-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Operations with the longest names that the schema allows. */
-const longNames = join(folder, 'long.mjs');
-const [longName, longService] = [`get_${'long_name_'.repeat(6)}`, 'long-service-with-31-characters'] as const;
-writeFileSync(
-  longNames,
-  fileWith(`name: '${longName}', service: '${longService}', title: '${'Long title '.repeat(9)}'`),
-);
+const longOperation = { effect: 'read', name: `get_${'long_name_'.repeat(6)}`, title: 'Long title '.repeat(9) };
+const longNames = thingsFile(folder, 'long', { GetThing: longOperation }, { api: 'long-service-with-31-characters' });
 
 const { bucket, key: object, uploadId } = seededUpload;
 const model = 'examples/operations/storage-model.json';

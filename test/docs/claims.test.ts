@@ -160,16 +160,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ],
   ['docs/OPERATE.md', `a change that is older than ${duplicates} may count as a repetition`],
   ['docs/OPERATE.md', `let ${duplicates} pass before anybody repeats a change`],
-  [
-    'docs/OPERATIONS.md',
-    `as JSON, at most ${grouped(constant('src/operations/check-definition.ts', 'maximumSchema'))} characters`,
-  ],
-  ['docs/OPERATIONS.md', `After ${readLimits[1]}, ${readLimits[0]} or ${readLimits[2]}, \`result\` gets`],
-  [
-    'docs/OPERATIONS.md',
-    `a function that takes longer than ${seconds(constant('src/cli/operations-command.ts', 'timeLimitMs'))}`,
-  ],
-  ['docs/OPERATIONS.md', `and each promise has ${seconds(constant('src/operations/guard.ts', 'promiseMs'))}`],
+  ['docs/OPERATIONS.md', `If it stops after ${readLimits[1]}, ${readLimits[0]} or ${readLimits[2]}, its answer`],
   ['docs/SANDBOX.md', `refuses a change that it sent in the last ${duplicates}`],
   ['docs/SANDBOX.md', `for ${constant('sandbox/cloud.ts', 'secondsToSettle')} seconds, then`],
   ['docs/SANDBOX.md', `the last ${constant('sandbox/sandbox.ts', 'keptRequests')} requests`],

@@ -186,11 +186,11 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   'A caller chooses what is traced, or reads traces for secrets': [
     ['test/observe/telemetry.test.ts', 'who cannot choose the trace or switch it off'],
   ],
-  'A file of operations has mistakes': [
-    ['test/cli/check-operation.test.ts', 'neither ends a call without an answer nor makes its outcome unknown: %s'],
-    ['test/cli/check-operation.test.ts', 'sends the request that was checked'],
-    ['test/operations/faulty.ts', 'a built-in operation that is altered'],
-    ['test/operations/load-operations.test.ts', 'a file that adds a field to every object is refused'],
+  'A file of operations or a model has mistakes, or would run code, or choose a host or a header of the signature': [
+    ['test/operations/load-operations.test.ts', '%s is refused, and no code of it runs'],
+    ['test/operations/load-operations.test.ts', 'is refused with %s'],
+    ['test/operations/model/check-supported.test.ts', 'headers that sign'],
+    ['test/operations/model/check-supported.test.ts', '%s is no beginning of a host'],
   ],
   'A poisoned package': [
     ['test/package/install.test.ts', 'brings no other package'],

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { ownSituations } from '../../eval/own-situations.js';
-import { fileWith } from '../operations/faulty.js';
+import { http, smallModelJson } from '../operations/model/small-model.js';
+import { thingsFile } from '../support/things.js';
 
 /** Situations of a user's own operations, before a model gets them. */
 
@@ -44,6 +45,15 @@ test('each operation has the request of its example, and the server gets only th
   });
 });
 
+written(
+  'host.json',
+  JSON.stringify(
+    smallModelJson({
+      GetHost: { traits: { ...http('GET', '/host'), 'smithy.api#endpoint': { hostPrefix: 'api.' } } },
+    }),
+  ),
+);
+
 let count = 0;
 const situationsFile = (situation: object) => {
   count += 1;
@@ -52,14 +62,22 @@ const situationsFile = (situation: object) => {
 const list = { tool: 's3_list_objects_v2', arguments: { Bucket: 'demo-bucket' } };
 
 test.each<[string, string | undefined, object, RegExp]>([
-  ['a file with a fault', written('faulty.mjs', fileWith("effect: 'look'")), {}, /effect: must be read/],
-  ['a file without operations', written('empty.mjs', 'export default () => [];'), {}, /has no operations/],
-  ['no file', join(folder, 'none.mjs'), {}, /cannot be read \(ENOENT: there is no such file\)/],
+  ['a file with a fault', thingsFile(folder, 'faulty', { GetThing: { effect: 'look' } }), {}, /effect: must be read/],
+  ['a file without operations', thingsFile(folder, 'empty', {}), {}, /has no operations/],
+  ['no file', join(folder, 'none.json'), {}, /cannot be read \(ENOENT: there is no such file\)/],
   [
     'a fixed beginning of the host',
-    written('host.mjs', fileWith("hostPrefix: 'api.'")),
+    written(
+      'host.operations.json',
+      JSON.stringify({
+        model: './host.json',
+        api: 'host',
+        useHostPrefix: true,
+        operations: { GetHost: { effect: 'read' } },
+      }),
+    ),
     {},
-    /get_thing has a beginning/,
+    /get_host has a beginning/,
   ],
   ['situations that are not JSON', undefined, { situations: written('text.json', 'x') }, /cannot be used: SyntaxError/],
   ['a field that there is not', undefined, situationsFile({ name: 'a', task: 'b', expect: [] }), /"expect"/],

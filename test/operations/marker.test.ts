@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { EndedOutcome } from '../../src/calls/outcome.js';
@@ -9,6 +7,7 @@ import type { Elicitor } from '../../src/changes/elicitor.js';
 import { describe as journalLine } from '../../src/changes/journal-text.js';
 import { changeLines } from '../../src/cli/journal-command.js';
 import { localTimeIn, type TextLayout } from '../../src/cli/layout.js';
+import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
 import { viewMeta } from '../../src/mcp/views/results.js';
 import { exampleOf, type Operation } from '../../src/tools/define-operation.js';
@@ -17,7 +16,6 @@ import type { FinalReply } from '../../src/transport/signed-client.js';
 import { isSafeText } from '../../src/util/safe-text.js';
 import { memoryStore, never, testCaller } from '../support/caller.js';
 import { changeAt } from '../support/changes.js';
-import { loadPatiently } from '../support/load-operations.js';
 import { openPolicy } from '../support/operations.js';
 import { problems, withValue } from '../support/rules.js';
 import { answeredBy, scriptedClient } from '../support/scripted-client.js';
@@ -211,12 +209,8 @@ async function toldBy(operation: Operation, args: Record<string, unknown>): Prom
   return (await Promise.all(calls)).flat();
 }
 
-const examples = await Promise.all(
-  readdirSync('examples/operations')
-    .filter((name) => name.endsWith('.mjs'))
-    .map((name) => loadPatiently(join('examples/operations', name))),
-);
-const all = [...operations, ...examples.flatMap((loaded) => loaded.operations)];
+const examples = await loadOperationFiles('examples/operations');
+const all = [...operations, ...examples.operations];
 
 describe.each(all.map((operation) => [operation.name, operation] as const))('%s', (_name, operation) => {
   test('shows texts from outside in quotation marks only', async () => {

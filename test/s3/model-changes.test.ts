@@ -26,7 +26,7 @@ let free: RawServer;
 
 const settings = (journal: string, changes: Record<string, string> = {}) => ({
   ...settingsOf({ ...store, endpoint: relay.origin }),
-  CLOUDOPS_OPERATIONS: 'test/fixtures/radosgw/operations.mjs',
+  CLOUDOPS_OPERATIONS: 'test/fixtures/radosgw',
   CLOUDOPS_ENDPOINT_IDENTITIES_URL: relay.origin,
   CLOUDOPS_ENDPOINT_SESSIONS_URL: relay.origin,
   CLOUDOPS_ENDPOINT_TOPICS_URL: relay.origin,

@@ -1,33 +1,23 @@
-import { GetBucketLifecycleConfigurationCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import * as z from 'zod';
-import { s3, store, useServer } from './store.js';
+import { startUpload, store, useServer } from './store.js';
 
 /** The operations of examples/operations, called by an MCP client over stdio. */
 
 const bucket = 'own-operations';
 const server = useServer(bucket, { CLOUDOPS_OPERATIONS: 'examples/operations', CLOUDOPS_CONFIRM: 'off' });
 
-test('list_buckets has the bucket', async () => {
-  const { answer, text } = await server.call('list_buckets', {});
-  const { buckets } = z.object({ buckets: z.array(z.object({ name: z.string() })) }).parse(answer);
-  expect(
-    buckets.map(({ name }) => name),
-    text,
-  ).toContain(bucket);
+test('s3_head_bucket finds the bucket, and s3_list_objects_v2 lists it', async () => {
+  const found = await server.call('s3_head_bucket', { Bucket: bucket });
+  expect(found.isError, found.text).toBe(false);
+  const listed = await server.call('s3_list_objects_v2', { Bucket: bucket });
+  expect(listed.isError, listed.text).toBe(false);
 });
 
-// Swift has no lifecycle rules.
-test.skipIf(store.name === 'swift')('put_bucket_lifecycle replaces the rules', async () => {
-  const rules = [
-    { id: 'old logs', prefix: 'logs/ü & <x>', days: 30 },
-    { id: 'b', prefix: 'b/', days: 1 },
-  ];
-  const { isError, text } = await server.call('put_bucket_lifecycle', { bucket, rules });
-  expect(isError, text).toBe(false);
-  // The sandbox takes rules, and has no operation that reads them.
-  if (store.name === 'sandbox') return;
-  const { Rules = [] } = await s3.send(new GetBucketLifecycleConfigurationCommand({ Bucket: bucket }));
-  const found = Rules.map(({ ID, Filter, Expiration }) => ({ id: ID, prefix: Filter?.Prefix, days: Expiration?.Days }));
-  expect(found).toEqual(expect.arrayContaining(rules));
+test('s3_create_multipart_upload starts an upload beside those of others', async () => {
+  await startUpload(bucket, 'of another client');
+  const started = await server.call('s3_create_multipart_upload', { Bucket: bucket, Key: 'logs/ü & <x>' });
+  expect(started.isError, started.text).toBe(false);
+  expect(started.answer).toMatchObject({ UploadId: expect.any(String) });
+  const { text } = await server.call('list_multipart_uploads', { bucket, prefix: 'logs/' });
+  expect(text, store.name).toContain('logs/ü & <x>');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ApiRequest } from '../../src/tools/define-operation.js';
-import { form, json, plainText, xml } from '../../src/tools/request-body.js';
+import { form, json, plainText } from '../../src/tools/request-body.js';
 import { encodeContent, encodeRequest } from '../../src/transport/request.js';
 
 test.each([
@@ -11,12 +11,6 @@ test.each([
     json({}, { contentMd5: true }),
     '{}',
     { 'content-type': 'application/json', 'content-md5': 'mZFLkyvTelC5g8XnyQrpOw==' },
-  ],
-  [
-    'XML',
-    xml('A', { B: 1 }),
-    '<?xml version="1.0" encoding="UTF-8"?>\n<A>\n  <B>1</B>\n</A>\n',
-    { 'content-type': 'application/xml' },
   ],
   [
     'a form',

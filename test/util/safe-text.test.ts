@@ -223,7 +223,6 @@ test.each([
       'changes/store-place.ts',
       'cli/call-command.ts',
       'cli/check-endpoint.ts',
-      'cli/check-operation.ts',
       'cli/check-settings.ts',
       'cli/client-config-command.ts',
       'cli/draft-operations.ts',

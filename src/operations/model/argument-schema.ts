@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { flag, notUnicode, oneOf, wholeNumber } from '../../tools/schema/fields.js';
 import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
-import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
+import { isDeeperThan, isObject, lazy, leavesOf, parseJson } from '../../util/objects.js';
 import { jsonFault } from '../json-fault.js';
 import type { Argument, StructureRules, ValueLimits, ValueRules } from './arguments.js';
 import { readPattern } from './read-pattern.js';
@@ -45,8 +45,17 @@ const rulesOfLocation: Readonly<Record<'path' | 'headers', (schema: z.ZodType) =
       .refine(keepsPath, otherResource)
       .refine((value) => byteLengthOf(value) <= longestInPath, `must have at most ${longestInPath} bytes`),
   headers: (schema) =>
-    schema.refine((value) => byteLengthOf(value) <= longestHeader, `must have at most ${longestHeader} bytes`),
+    schema
+      .refine(hasHeaderNames, 'must have names of headers, each once')
+      .refine((value) => byteLengthOf(value) <= longestHeader, `must have at most ${longestHeader} bytes`),
 };
+
+/** True if the names in a map, with which the names of headers end, can be sent, and differ in more than their case. */
+function hasHeaderNames(value: unknown): boolean {
+  const names = isObject(value) ? Object.keys(value) : [];
+  const isDistinct = new Set(names.map((name) => name.toLowerCase())).size === names.length;
+  return isDistinct && names.every((name) => /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(name));
+}
 
 /** Returns the length of a value in bytes, or of all values of a list or map with commas between them, as a header has them. */
 const byteLengthOf = (value: unknown): number =>

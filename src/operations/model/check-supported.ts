@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { quote } from '../../util/quote.js';
 import {
   hasTrait,
   isIdempotencyToken,
@@ -7,6 +8,7 @@ import {
   ModelError,
   type ModelOperation,
   readTrait,
+  textTrait,
 } from './model.js';
 
 /** @throws ModelError if this server cannot make the requests or read the answers. The message says what to do instead */
@@ -16,16 +18,34 @@ export function checkSupported(model: Model, operation: ModelOperation): void {
     if (hasTrait(traits, 'smithy.api#hostLabel'))
       throw new ModelError(`its argument ${name} is a part of the host, and no argument may choose the host`);
   }
+  refusePath(operation);
+  for (const member of operation.input.members) refuseHeaders(member);
   refuseSignatures(operation);
   readShapes(model, operation);
 }
 
 /** Returns the fixed beginning of the host, such as `api.`, if the model has one. */
 export const hostPrefixOf = ({ id, traits }: ModelOperation): string | undefined =>
-  readTrait(traits, 'smithy.api#endpoint', z.object({ hostPrefix: z.string() }), id)?.hostPrefix;
+  readTrait(traits, 'smithy.api#endpoint', endpointTrait, id)?.hostPrefix;
+const endpointTrait = z.object({
+  hostPrefix: z
+    .string()
+    .max(128)
+    .regex(/^([a-z0-9-]{1,63}\.){0,3}[a-z0-9-]{1,62}[.-]$/, 'must be the beginning of a host name, such as api.'),
+});
 
-/** Headers that no argument may set: this server or its HTTP client sets them, and `expect` is not supported. */
-const fixedHeaders = ['authorization', 'host', 'content-length', 'content-md5', 'expect', 'x-amz-content-sha256'];
+/**
+ * Headers that no argument may set: this server or its HTTP client sets them, or they concern a single connection (RFC 9110, section 7.6.1).
+ * `expect` is not supported.
+ */
+const fixedHeaders: readonly string[] = [
+  ...['authorization', 'host', 'content-length', 'content-md5', 'expect'],
+  ...['amz', 'ext'].flatMap((vendor) =>
+    ['date', 'security-token', 'content-sha256'].map((name) => `x-${vendor}-${name}`),
+  ),
+  ...['connection', 'keep-alive', 'proxy-authorization', 'proxy-authenticate', 'proxy-connection'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+];
 const checksumHeader = /^x-amz-checksum-(?!mode$)/i;
 
 /** True if a member is no argument, because this server sets it: the idempotency token, a checksum or a fixed header. */
@@ -34,6 +54,28 @@ export function isSetByServer({ traits }: ModelOperation, member: Member): boole
   if (Object(traits['aws.protocols#httpChecksum']).requestAlgorithmMember === member.name) return true;
   const header = member.traits['smithy.api#httpHeader'];
   return typeof header === 'string' && (fixedHeaders.includes(header.toLowerCase()) || checksumHeader.test(header));
+}
+
+/** The segments of a path: a whole label such as `{Key+}`, or a fixed text that is no "." or "..", which addresses another resource. */
+const pathSegment = /^(?:\{\w+\+?\}|(?!\.{1,2}(?:;|$))[\w!$&'()*+,;=:@~.-]*)$/;
+
+function refusePath({ http }: ModelOperation): void {
+  const [path = ''] = http.uri.split('?');
+  const [beginning, ...segments] = path.split('/');
+  if (beginning !== '' || !segments.every((segment) => pathSegment.test(segment)))
+    throw new ModelError(`its path ${quote(path, 200)} is no path whose arguments are whole segments`);
+}
+
+/** Matches the name of a header (RFC 9110, section 5.1). */
+const headerName = /^[\w!#$%&'*+.^`|~-]{1,128}$/;
+
+/** @throws ModelError for a member that is no header, or for headers with a prefix among which are some that no argument may set */
+function refuseHeaders({ name, traits }: Member): void {
+  const header = textTrait(traits, 'smithy.api#httpHeader');
+  const prefix = textTrait(traits, 'smithy.api#httpPrefixHeaders')?.toLowerCase();
+  const isWrongName = (text: string | undefined) => text !== undefined && !headerName.test(text);
+  if (isWrongName(header) || isWrongName(prefix) || fixedHeaders.some((fixed) => fixed.startsWith(prefix ?? ' ')))
+    throw new ModelError(`its argument ${name} would set headers that no argument may set`);
 }
 
 function refuseStreams(model: Model, member: Member): void {

@@ -122,31 +122,6 @@ const signingServiceName = ({ service }: Model): string =>
     .replace(/^[^a-z]+|-$/g, '')
     .slice(0, 31) || 'api';
 
-/** Returns the text of a file of operations in JavaScript. */
-export const draftModule = (source: DraftSource): string =>
-  `export default async ({ fromModel }) =>\n  fromModel(${literal(source.path)}, ${writeValue(draftSettings(source), '  ')});\n`;
-
-/** Returns the text of a file of operations in JSON. */
+/** Returns the text of a file of operations. */
 export const draftJson = (source: DraftSource): string =>
   `${JSON.stringify({ model: source.path, ...draftSettings(source) }, null, 2)}\n`;
-
-/** Returns a value as JavaScript source, with single quotes, and with short objects and lists on one line. */
-function writeValue(value: unknown, indent: string): string {
-  if (typeof value === 'string') return literal(value);
-  if (typeof value !== 'object' || value === null) return String(value);
-  const innerIndent = `${indent}  `;
-  const entries = Array.isArray(value)
-    ? value.map((entry) => writeValue(entry, innerIndent))
-    : Object.entries(value).map(([name, entry]) => `${propertyName(name)}: ${writeValue(entry, innerIndent)}`);
-  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{ ', ' }'];
-
-  const line = `${open}${entries.join(', ')}${close}`;
-  if (line.length + indent.length <= longestLine && !line.includes('\n')) return line;
-  return `${open.trim()}\n${entries.map((entry) => `${innerIndent}${entry},\n`).join('')}${indent}${close.trim()}`;
-}
-
-const longestLine = 90;
-const propertyName = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : literal(name));
-/** Returns a text as a string literal in single quotes. */
-const literal = (text: string) =>
-  `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;

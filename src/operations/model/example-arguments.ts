@@ -4,7 +4,6 @@ import { innerSchema } from './argument-schema.js';
 import type { Argument, ValueLimits, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';
 import type { Traits } from './model.js';
-import { textsLikePattern } from './texts-like-pattern.js';
 
 /** The trait with examples of calls. An example with `error` fails. A trait of another form counts as empty. */
 const examplesTrait = z
@@ -41,7 +40,7 @@ function withNamesInside(rules: ValueRules, value: unknown): unknown {
   return value;
 }
 
-/** Texts to try as values of arguments. They are easier to understand than texts that are made for a pattern. */
+/** Texts to try as values of arguments. */
 const usualTexts: readonly string[] = [
   'example',
   'example-1',
@@ -131,11 +130,9 @@ function simpleExample(rules: Exclude<ValueRules, { kind: 'structure' | 'list' |
 }
 
 function exampleText(rules: Extract<ValueRules, { kind: 'text' }>): string | undefined {
-  const { limits, pattern } = rules;
-  const { min = 0, max } = limits;
+  const { min = 0, max } = rules.limits;
   const schema = innerSchema(rules);
-  const texts = [...usualTexts, ...(pattern === undefined ? [] : textsLikePattern(pattern))];
-  return texts.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
+  return usualTexts.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
 }
 
 /** Returns 1, or the allowed number that is closest to 1. */

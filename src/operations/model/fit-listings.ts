@@ -1,6 +1,5 @@
 import type { JsonSchema } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
-import { maximumSchema } from '../check-definition.js';
 import { argumentListing, type ListingLimits, namesHint } from './argument-listing.js';
 import type { Argument } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
@@ -8,6 +7,9 @@ import { shortenText } from './documentation-text.js';
 import { type FoldedArguments, foldArguments } from './folded-arguments.js';
 import { ModelError } from './model.js';
 import { secretPaths } from './secret-members.js';
+
+/** Size limit of an input schema, in characters of JSON. Language models read the schemas in every list of tools. */
+const maximumSchema = 5000;
 
 /** A tool as language models read it in the list of tools, at one level of detail. */
 export interface Listing {

@@ -1,5 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import * as z from 'zod';
 import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { consentArguments, planArguments } from '../../tools/schema/fields.js';
@@ -13,11 +15,8 @@ import { createCodec } from './codec.js';
 import { commonSizeLimit, listingFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
-import { type ModelSettings, readSettings } from './model-settings.js';
+import { readSettings } from './model-settings.js';
 import { createPassedBackFinder } from './passed-back.js';
-
-/** Makes operations from a model. The path of the model is relative to the file of operations. */
-export type FromModel = (path: string, settings: ModelSettings) => Promise<readonly Operation[]>;
 
 /** Returns the JSON Schema of arguments, as hosts see it. */
 type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
@@ -29,7 +28,7 @@ type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
 export async function operationsFromModel(
   folder: string,
   path: string,
-  settings: ModelSettings,
+  settings: unknown,
   toJsonSchema: ToJsonSchema,
 ): Promise<readonly Operation[]> {
   const fileSettings = readSettings(settings);
@@ -82,22 +81,23 @@ function mapOrProblems<Value, Result>(
   return results;
 }
 
-/** Size limit of a model (bytes). */
+/** Size limit of a model, also of a compressed one when it is decompressed (bytes). */
 const largestModel = 25_000_000;
 
 /**
- * Reads a model: the AST of Smithy 2.0, or botocore's `service-2.json` with the pages and waiters in the files next to it.
+ * Reads a model: the AST of Smithy 2.0, or botocore's `service-2.json` with the pages and waiters in the files next to it. Each file may be
+ * compressed (`.json.gz`).
  * @throws UnusableFile if the model or such a file cannot be read or used
  */
 export async function openModel(folder: string, path: string): Promise<Model> {
   const file = resolve(folder, path);
   /** Reads a file next to the model. Most models have no such files. */
-  const readCompanion = async (name: string) => {
+  const readCompanion = async (name: string): Promise<Readonly<Record<string, unknown>> | undefined> => {
     try {
       return await readJson(join(dirname(file), name));
     } catch (error) {
-      if (valueAt(error, 'code') === 'ENOENT') return undefined;
-      throw new ModelError(`${name} next to it: ${reasonFor(error)}`);
+      if (valueAt(error, 'code') !== 'ENOENT') throw new ModelError(`${name} next to it: ${reasonFor(error)}`);
+      return name.endsWith('.gz') ? undefined : readCompanion(`${name}.gz`);
     }
   };
   try {
@@ -113,8 +113,22 @@ export async function openModel(folder: string, path: string): Promise<Model> {
 }
 
 async function readJson(file: string): Promise<Readonly<Record<string, unknown>>> {
-  if ((await stat(file)).size > largestModel) throw new ModelError(`it has more than ${largestModel / 1e6} MB`);
-  return parseModelJson(await readFile(file, 'utf8'));
+  if ((await stat(file)).size > largestModel) throw tooLarge();
+  const content = await readFile(file);
+  return parseModelJson((file.endsWith('.gz') ? await decompressed(content) : content).toString('utf8'));
+}
+
+const tooLarge = () => new ModelError(`it has more than ${largestModel / 1e6} MB`);
+
+/** @throws ModelError if the content is not compressed by gzip, or is too large when it is decompressed */
+async function decompressed(content: Buffer): Promise<Buffer> {
+  try {
+    return await promisify(gunzip)(content, { maxOutputLength: largestModel });
+  } catch (error) {
+    throw valueAt(error, 'code') === 'ERR_BUFFER_TOO_LARGE'
+      ? tooLarge()
+      : new ModelError('it is not compressed by gzip');
+  }
 }
 
 const reasonFor = (error: unknown): string =>

@@ -1,9 +1,16 @@
 import * as z from 'zod';
-import { type Follow, isBuiltInService, type Operation, type Signing } from '../../tools/define-operation.js';
+import {
+  type Follow,
+  type HttpMethod,
+  isBuiltInService,
+  type Operation,
+  type Signing,
+} from '../../tools/define-operation.js';
 import { callAgain, type Next, next } from '../../tools/next.js';
+import { OperationFault } from '../../tools/operation-fault.js';
+import { errorName } from '../../util/log.js';
 import { lazy, textAt, valueAt } from '../../util/objects.js';
 import { listed, own, say } from '../../util/safe-text.js';
-import { httpMethods } from '../definition-schema.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
 import { isNamed, translateAnswerPath, translatePath } from './argument-paths.js';
@@ -87,16 +94,23 @@ export function modelOperation(
 /** Returns the function that makes the request of a call, or the request for a further page. */
 function requestOf(
   { codec }: ModelContext,
-  { operation, toolArguments, pages }: ChosenOperation,
+  { operation, texts, toolArguments, pages }: ChosenOperation,
   folded: FoldedArguments | undefined,
 ): Operation['request'] {
   const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
-  return (args, pageStart, idempotencyToken) => {
+  return async (args, pageStart, idempotencyToken) => {
     // A call may give the folded arguments together in one argument. `unfolded` separates them.
     const given = memberValues(toolArguments, unfolded(args, folded));
     // The tokens of a further page, which `pageStart` has by member, replace the tokens with which the call began.
     const values = pageStart === undefined ? given : { ...without(given, tokenMembers), ...pageStart };
-    return codec.encode(operation, values, idempotencyToken);
+    try {
+      return await codec.encode(operation, values, idempotencyToken);
+    } catch (error) {
+      // The arguments are valid, so the fault is in the model. A person who reads the log sees the kind of the error only, because its message
+      // may quote a secret.
+      const name = errorName(error);
+      throw new OperationFault(`${texts.name}: request`, `threw ${name}`, { cause: error });
+    }
   };
 }
 
@@ -392,11 +406,13 @@ function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { re
   return hostPrefix === undefined ? {} : { hostPrefix };
 }
 
+const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly HttpMethod[];
+
 /**
  * Returns the HTTP method of an operation.
  * @throws ModelError for a method that is not supported
  */
-function methodOf({ http }: ModelOperation): (typeof httpMethods)[number] {
+function methodOf({ http }: ModelOperation): HttpMethod {
   const method = httpMethods.find((supported) => supported === http.method);
   if (method === undefined) throw new ModelError(`its method ${http.method} is not one of ${httpMethods.join(', ')}`);
   return method;

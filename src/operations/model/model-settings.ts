@@ -2,9 +2,14 @@ import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 import { leavesOf } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
-import { errorAdvice, followSchema, limitedText, onlyFields, problemOf, trueOrFalse } from '../definition-schema.js';
+import { followSchema, limitedText, matching, onlyFields, problemOf } from '../settings-schema.js';
 import { UnusableFile } from '../unusable-file.js';
 
+const trueOrFalse = z.boolean('must be true or false');
+const errorAdvice = z.union(
+  [limitedText(500), z.strictObject({ agent: limitedText(500), person: limitedText(500) })],
+  'must be text, or an object with agent and person',
+);
 const sentences = z.array(limitedText(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
 const names = z.array(limitedText(200), 'must be a list of names').max(200, 'must have at most 200 names');
 const operationSettings = onlyFields(
@@ -36,18 +41,16 @@ const operationSettings = onlyFields(
 );
 
 export const modelSettings = onlyFields({
-  api: z.string('must be the name of the API in settings, such as devops'),
-  prefix: z
-    .string()
-    .regex(/^[a-z][a-z0-9_]{0,30}$/, 'must be lowercase letters, digits and "_", beginning with a letter')
-    .optional(),
-  region: limitedText(32).optional(),
+  api: matching(
+    /^(?!constructor$)[a-z][a-z0-9-]{0,30}$/,
+    'the name of the API in settings, such as devops: lowercase letters, digits and "-", at most 31',
+  ),
+  prefix: matching(/^[a-z][a-z0-9_]{0,30}$/, 'lowercase letters, digits and "_", beginning with a letter').optional(),
+  region: matching(/^(?=.{1,32}$)[a-z0-9]+(-[a-z0-9]+)*$/, 'the name of a region').optional(),
   useHostPrefix: trueOrFalse.default(false),
   operations: z.record(z.string(), operationSettings, 'must be an object with an entry for each operation'),
 });
 
-/** The settings for the operations of a model, as a file has them. */
-export type ModelSettings = z.input<typeof modelSettings>;
 /** The settings after validation, with defaults. */
 export type ParsedSettings = z.output<typeof modelSettings>;
 export type OperationSettings = z.output<typeof operationSettings>;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { inputJsonSchema, schemaProblems } from '../../../src/mcp/tool-schemas.js';
+import { inputJsonSchema } from '../../../src/mcp/tool-schemas.js';
 import { argumentListing } from '../../../src/operations/model/argument-listing.js';
 import { argumentShape } from '../../../src/operations/model/argument-schema.js';
 import { argumentsOf } from '../../../src/operations/model/arguments.js';
@@ -8,6 +8,7 @@ import { exampleArguments } from '../../../src/operations/model/example-argument
 import { memberValues } from '../../../src/operations/model/member-values.js';
 import { secretPaths } from '../../../src/operations/model/secret-members.js';
 import { uncheckedPatterns } from '../../../src/operations/model/unchecked-patterns.js';
+import { schemaProblems } from '../../support/schema-problems.js';
 import { member, smallModel } from './small-model.js';
 
 /** Shapes of a library: one for each kind of value, and one that contains itself. */
@@ -192,9 +193,9 @@ test('says which patterns are left to the cloud, at any depth', () => {
     },
   );
   expect(uncheckedPatterns(argumentsOf(nested, nested.operation('Lend').input, () => false))).toEqual([
-    'The pattern of Slow is left to the cloud, because matching it can take very long.',
+    'The pattern of Slow is left to the cloud, because it repeats a group.',
     'The pattern of Foreign is left to the cloud, because JavaScript cannot read it.',
-    'The pattern of Loans[].By is left to the cloud, because matching it can take very long.',
+    'The pattern of Loans[].By is left to the cloud, because it repeats a group.',
   ]);
 });
 
@@ -259,6 +260,22 @@ test('a list in a header has at most 4096 bytes in all', () => {
   expect(parts?.safeParse([half, `${half}a`]).error?.issues).toMatchObject([
     { message: 'must have at most 4096 bytes' },
   ]);
+});
+
+test.each([
+  [{ author: 'a', 'co-author': 'b' }, true],
+  [{ 'a b': 'c' }, false],
+  [{ 'a\r\nhost': 'c' }, false],
+  [{ ['a'.repeat(129)]: 'c' }, false],
+  [{ a: 'b', A: 'c' }, false],
+])('the headers %j with a prefix: %s', (given, expected) => {
+  const metadata = smallModel(
+    { Put: { input: { Metadata: member('small#Metadata', { httpPrefixHeaders: 'x-meta-' }) } } },
+    { 'small#Metadata': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'smithy.api#String' } } },
+  );
+  const shape = argumentShape(argumentsOf(metadata, metadata.operation('Put').input), full.depth);
+  expect(z.strictObject(shape).safeParse({ Metadata: given }).success).toBe(expected);
+  expect(z.strictObject(shape).safeParse({ Metadata: JSON.stringify(given) }).success).toBe(expected);
 });
 
 test('values have the types of the protocols, by the names of members', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkSupported, hostPrefixOf, isSetByServer } from '../../../src/operations/model/check-supported.js';
 import { readAst } from '../../../src/operations/model/model.js';
+import { http as httpTrait } from './small-model.js';
 
 /** A service with one operation, whose only member of input and output is given. */
 function operationWith({
@@ -31,6 +32,8 @@ function operationWith({
   return { model, operation: model.operation('Lend') };
 }
 
+const http = (uri: string) => httpTrait('GET', uri);
+
 describe('an operation is refused with a reason if it needs', () => {
   const events = { 'lib#Events': { type: 'union', members: {}, traits: { 'smithy.api#streaming': {} } } };
   const mapOfLists = {
@@ -43,6 +46,18 @@ describe('an operation is refused with a reason if it needs', () => {
     ['a stream', { member: { target: 'lib#Stream' }, shapes: stream }, /a body of any length/],
     ['a stream as answer', { member: { target: 'lib#Stream' }, shapes: stream, isInOutput: true }, /any length/],
     ['events', { member: { target: 'lib#Events' }, shapes: events, isInOutput: true }, /a stream of events/],
+    [
+      'a header that no argument may set',
+      { member: { traits: { 'smithy.api#httpHeader': 'X-A: b' } } },
+      /would set headers/,
+    ],
+    ['a header with any name', { member: { traits: { 'smithy.api#httpPrefixHeaders': '' } } }, /would set headers/],
+    ['headers that sign', { member: { traits: { 'smithy.api#httpPrefixHeaders': 'X-Amz-' } } }, /would set headers/],
+    ['a path of another resource', { traits: http('/a/../{M}') }, /is no path whose arguments are whole segments/],
+    ['a path that ends in another one', { traits: http('/a/..;b') }, /is no path whose arguments/],
+    ['a part of a segment', { traits: http('/a/.{M}') }, /whole segments/],
+    ['an encoded path', { traits: http('/a/%2e%2e/{M}') }, /whole segments/],
+    ['a path without a beginning', { traits: http('a') }, /whole segments/],
     ['no signature', { traits: { 'smithy.api#auth': [] } }, /not signed with Signature Version 4/],
     ['another signature', { traits: { 'smithy.api#auth': ['smithy.api#httpBearerAuth'] } }, /Signature Version 4/],
     [
@@ -78,11 +93,22 @@ test('a fixed beginning of the host is found', () => {
   expect(hostPrefixOf(operationWith({}).operation)).toBeUndefined();
 });
 
+test.each(['evil.example/', 'a@', 'api', '{M}.', 'a'.repeat(64).concat('.')])(
+  '%s is no beginning of a host',
+  (hostPrefix) => {
+    const { operation } = operationWith({ traits: { 'smithy.api#endpoint': { hostPrefix } } });
+    expect(() => hostPrefixOf(operation)).toThrow(/must be the beginning of a host name/);
+  },
+);
+
 describe('members that the server sets are no arguments', () => {
   test.each([
     [{ 'smithy.api#idempotencyToken': {} }, true],
     [{ 'smithy.api#httpHeader': 'Content-MD5' }, true],
     [{ 'smithy.api#httpHeader': 'Content-Length' }, true],
+    [{ 'smithy.api#httpHeader': 'Host' }, true],
+    [{ 'smithy.api#httpHeader': 'X-Amz-Security-Token' }, true],
+    [{ 'smithy.api#httpHeader': 'Proxy-Authorization' }, true],
     [{ 'smithy.api#httpHeader': 'x-amz-checksum-sha256' }, true],
     [{ 'smithy.api#httpHeader': 'x-amz-checksum-mode' }, false],
     [{ 'smithy.api#httpHeader': 'Content-Type' }, false],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { draftJson, draftModule, draftRows } from '../../../src/operations/model/draft.js';
+import { draftJson, draftRows } from '../../../src/operations/model/draft.js';
 import { effectDoubt, guessEffect } from '../../../src/operations/model/guess-effect.js';
 import { readSettings } from '../../../src/operations/model/model-settings.js';
 import { UnusableFile } from '../../../src/operations/unusable-file.js';
@@ -120,13 +120,6 @@ describe('a draft', () => {
     expect(problems.map((problem) => problem.replace(/: is not decided: .*/, '')).sort()).toEqual(
       [...paths, 'operations.Invoke.effect'].sort(),
     );
-  });
-
-  test('in JavaScript has the same settings', async () => {
-    const { default: make } = await import(`data:text/javascript,${encodeURIComponent(draftModule(source))}`);
-    const given: unknown[] = await make({ fromModel: async (...args: unknown[]) => args });
-    const { model: path, ...settings } = JSON.parse(draftJson(source));
-    expect(given).toEqual([path, settings]);
   });
 });
 

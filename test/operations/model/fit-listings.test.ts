@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostRules } from '../../../src/cli/load-operation-files.js';
+import { loadOperationFiles } from '../../../src/cli/load-operation-files.js';
 import { operationReference } from '../../../src/mcp/reference.js';
-import { schemaProblems } from '../../../src/mcp/tool-schemas.js';
-import { loadOperations } from '../../../src/operations/load-operations.js';
 import type { Operation } from '../../../src/tools/define-operation.js';
 import { never, testCaller } from '../../support/caller.js';
 import { type CapturingServer, startServer } from '../../support/http-server.js';
+import { schemaProblems } from '../../support/schema-problems.js';
 import { member, smallModelJson } from './small-model.js';
 
 /** The list of tools of a model: the more tools a file has, the shorter each of them is listed. */
@@ -84,7 +83,7 @@ async function toolsOf(sizes: readonly number[], more: object = {}): Promise<rea
   };
   const path = join(folder, `${count}.operations.json`);
   writeFileSync(path, JSON.stringify(file));
-  const { operations, problems } = await loadOperations(path, hostRules);
+  const { operations, problems } = await loadOperationFiles(path);
   expect(problems).toEqual([]);
   return operations;
 }

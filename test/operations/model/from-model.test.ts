@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { nameToType } from '../../../src/changes/typed-name.js';
+import { loadOperationFiles } from '../../../src/cli/load-operation-files.js';
 import type { StructureRules } from '../../../src/operations/model/arguments.js';
 import { exampleArguments } from '../../../src/operations/model/example-arguments.js';
 import { exampleOf, type Operation } from '../../../src/tools/define-operation.js';
 import { never, testCaller } from '../../support/caller.js';
 import { type CapturingServer, startServer } from '../../support/http-server.js';
-import { loadPatiently } from '../../support/load-operations.js';
 import { http, member, smallModelJson } from './small-model.js';
 
 /** Files of operations that name a model, loaded and called. */
@@ -65,7 +65,7 @@ async function load(given: object) {
   count += 1;
   const path = join(folder, `file-${count}.json`);
   writeFileSync(path, JSON.stringify({ model: './model.json', ...given }));
-  const { operations, problems } = await loadPatiently(path);
+  const { operations, problems } = await loadOperationFiles(path);
   return { operations, problems: problems.map(({ text }) => text.replace(/^.*?file-\d+\.json: /, '')) };
 }
 
@@ -98,14 +98,6 @@ describe('operations of a model', () => {
     ]);
     expect(operations.map(({ schemas }) => schemas?.output)).toEqual([undefined, undefined]);
     expect(Object(operations[1]?.schemas?.input.properties)).not.toHaveProperty('ClientToken');
-  });
-
-  test('can be defined in JavaScript, beside others', async () => {
-    const path = join(folder, 'file.mjs');
-    writeFileSync(path, `export default ({ fromModel }) => fromModel('./model.json', ${JSON.stringify(settings)});`);
-    const { operations, problems } = await loadPatiently(path);
-    expect(problems).toEqual([]);
-    expect(operations.map(({ name }) => name)).toEqual(['people_list_users', 'people_create_user']);
   });
 
   test('show each argument in the plan, except secrets', async () => {
@@ -198,7 +190,7 @@ describe('a read that is named like a change', () => {
 
   test('is refused, unless the file insists on it or the model marks it as a read', async () => {
     expect((await load(file('DeleteUsers', { effect: 'read' }))).problems).toEqual([
-      'operation 1 (people_delete_users): effect: is read, but DeleteUsers is named like a change (delete). effectIsSure: true says that this is right.',
+      'people_delete_users: effect: is read, but DeleteUsers is named like a change (delete). effectIsSure: true says that this is right.',
     ]);
     expect((await load(file('DeleteUsers', { effect: 'read', effectIsSure: true }))).problems).toEqual([]);
     expect((await load(file('CreateSession', { effect: 'read' }))).problems).toEqual([]);
@@ -860,7 +852,7 @@ describe('a name that the model does not have is a problem', () => {
 describe('a file of JSON', () => {
   const loadText = async (name: string, text: string) => {
     writeFileSync(join(folder, name), text, { flag: 'wx' });
-    return loadPatiently(join(folder, name));
+    return loadOperationFiles(join(folder, name));
   };
 
   test('with a mistake is refused with its line', async () => {

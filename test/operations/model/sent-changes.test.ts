@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Changes } from '../../../src/changes/change.js';
 import { thingOf } from '../../../src/changes/decide.js';
 import type { Elicitor } from '../../../src/changes/elicitor.js';
+import { loadOperationFiles } from '../../../src/cli/load-operation-files.js';
 import type { Operation } from '../../../src/tools/define-operation.js';
 import { memoryStore, never, testCaller } from '../../support/caller.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../../support/http-server.js';
-import { loadPatiently } from '../../support/load-operations.js';
 import { http, member, smallModelJson } from './small-model.js';
 
 /** Changes of models whose requests differ only in a header, have an idempotency token, or hold a secret outside of the body. */
@@ -52,7 +52,7 @@ async function changesWith(
   const path = join(folder, `file-${names.join('-')}-${model[2]}-${cloud.requests.length}.json`);
   writeFileSync(join(folder, 'model.json'), JSON.stringify(smallModelJson(...model)));
   writeFileSync(path, JSON.stringify({ model: './model.json', api: 'keys', prefix: 'kms', operations }));
-  const loaded = await loadPatiently(path);
+  const loaded = await loadOperationFiles(path);
   expect(loaded.problems).toEqual([]);
   return loaded.operations;
 }

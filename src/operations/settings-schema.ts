@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
+import type { Follow } from '../tools/define-operation.js';
+import { valueAt } from '../util/objects.js';
+import { unknownName } from './unknown-name.js';
+
+/** This file has the schemas that the settings of models and the extensions of built-in changes share. */
+
+/** An object with these fields only. The message about another field suggests the nearest of these. */
+export const onlyFields = <Shape extends z.core.$ZodLooseShape>(shape: Shape, message?: string) =>
+  z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => unknownName(key, 'a field', Object.keys(shape))).join('; ')
+        : message,
+  });
+
+export const limitedText = (limit: number) =>
+  z.string('must be text').min(1, 'must not be empty').max(limit, `must have at most ${limit} characters`);
+
+export const matching = (rule: RegExp, expected: string) => z.string('must be text').regex(rule, `must be ${expected}`);
+
+/** The schema of `follow`: the read that shows the progress of a change. */
+export const followSchema = onlyFields({
+  read: limitedText(100),
+  arguments: z.record(
+    limitedText(100),
+    matching(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId'),
+  ),
+  done: z.record(z.string(), limitedText(500)).optional(),
+}) satisfies z.ZodType<Follow>;
+
+/** Returns the problem in an issue of a schema. The text begins with the path of a field, unless the issue is about the whole value. */
+export function problemOf(value: unknown, { path, code, message }: z.core.$ZodIssue): string {
+  const name = toDotPath(path);
+  const problem = code === 'unrecognized_keys' || valueAt(value, name) !== undefined ? message : 'is missing';
+  return name === '' ? problem : `${name}: ${problem}`;
+}
