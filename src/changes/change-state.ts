@@ -63,7 +63,7 @@ export const outcomeOfState = (
   dependencies: Pick<ChangeDependencies, 'page'>,
 ): EndedOutcome => withNotes(stateOf(change, dependencies), whoDecided(change, context));
 
-/** What became of a change, or what it waits for. */
+/** The outcome of a change, or who has to decide on it. */
 export function stateOf(change: Change, dependencies: Pick<ChangeDependencies, 'page'>): EndedOutcome {
   const { state, ending, tool, id } = change;
   switch (state) {

@@ -41,19 +41,23 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     if (load === undefined) return refuse(say`cloudops-mcp`, [noSuchCommand(name)], terminal);
     return await run(name, await load(), args.slice(1), terminal);
   } catch (error) {
-    if (error instanceof UsageError) return refuse(heading, error.problems, terminal);
-    if (error instanceof JournalFault) {
-      const problem = say`CLOUDOPS_JOURNAL cannot be used: ${error.shown}. ${journalRemedy(error, false)}`;
-      return refuse(heading, [problem], terminal);
-    }
-    if (!(error instanceof Error)) throw error;
-    // The class is in a module that is loaded only for the sandbox, so the error is recognized by its name. Its message is safe text.
-    if (error.name === 'SandboxProblem') return refuse(heading, [say`${defined(error.message)}`], terminal);
+    const problems = problemsOf(error);
+    if (problems !== undefined) return refuse(heading, problems, terminal);
     // An address that is in use is no fault of this program, so its user gets a sentence and no stack trace.
-    if (!('syscall' in error && error.syscall === 'listen')) throw error;
+    if (!(error instanceof Error && 'syscall' in error && error.syscall === 'listen')) throw error;
     printLine(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
     return 1;
   }
+}
+
+/** The problems that an error names for the user. Undefined for any other error. */
+function problemsOf(error: unknown): readonly SafeText[] | undefined {
+  if (error instanceof UsageError) return error.problems;
+  if (error instanceof JournalFault)
+    return [say`CLOUDOPS_JOURNAL cannot be used: ${error.shown}. ${journalRemedy(error, false)}`];
+  // The class is in a module that is loaded only for the sandbox, so the error is recognized by its name. Its message is safe text.
+  if (error instanceof Error && error.name === 'SandboxProblem') return [say`${defined(error.message)}`];
+  return undefined;
 }
 
 /** Prints the problems for which a command cannot run. Several are listed below the heading. Returns the exit code. */

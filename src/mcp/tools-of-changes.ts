@@ -16,7 +16,7 @@ const changeId = { type: 'string' as const, description: 'From the plan.' };
 const getChange = {
   name: 'get_change',
   title: 'Read a change',
-  description: 'What became of a change, or whom it waits for. Waits up to 25 s for its end.',
+  description: 'Returns the outcome of a change, or who has to decide on it. Waits up to 25 s for its end.',
   inputSchema: {
     type: 'object' as const,
     properties: { changeId },

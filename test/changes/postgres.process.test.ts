@@ -173,17 +173,26 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await other.connect();
     await other.query("begin; select pg_advisory_xact_lock(hashtextextended('cloudops request same', 0))");
     expect(await kinds([open(postgres.url(database), impatient)])).toEqual(['unwritable']);
-    const waiters = "from pg_stat_activity where wait_event_type = 'Lock'";
-    const waits = () => expect.poll(() => sql(`select count(*) ${waiters}`)).toBe('1');
+    // The servers of this test run in this process, so it must not stop for a program that runs SQL.
+    const observer = new pg.Client(postgres.url(database));
+    await observer.connect();
+    const countWaiters = async () => {
+      const { rows } = await observer.query(
+        "select count(*)::int as waiters from pg_stat_activity where wait_event_type = 'Lock'",
+      );
+      return rows[0]?.waiters;
+    };
+    const waits = () => expect.poll(countWaiters).toBe(1);
     const cut = kinds([far]);
     await waits();
     cable.cut();
     expect(await cut).toEqual(['unwritable']);
-    await expect.poll(() => sql(`select count(*) ${waiters}`)).toBe('0');
+    await expect.poll(countWaiters).toBe(0);
     const waiting = kinds([store]);
     await waits();
-    sql("select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction'");
+    await observer.query("select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction'");
     expect(await waiting).toEqual(['begun']);
+    await observer.end();
     await other.end().catch(() => undefined);
   });
 

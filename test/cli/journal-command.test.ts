@@ -45,18 +45,18 @@ test.each([[[]], [['--json']]])('what a client is called cannot change what a te
 });
 
 test('for people a change is a row: when by their clock, what came of it, what it was, and who agreed', async () => {
-  const at = new Date('2026-11-20T23:30:00Z');
+  const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 23, 30, second));
   const change = { what: 'Create DevOps server "wiki".' };
   const answeredAfterMs = 4_000;
   await writeChanges(path, [
     {
-      at,
+      at: at(0),
       change,
       decision: { kind: 'approved', way: 'asked', answeredAfterMs },
       end: { state: 'rejected', ending: { code: 'Client.Bad' } },
     },
-    { at, change, decision: { kind: 'declined', way: 'clicked', answeredAfterMs } },
-    { at, change },
+    { at: at(1), change, decision: { kind: 'declined', way: 'clicked', answeredAfterMs } },
+    { at: at(2), change },
   ]);
   const { terminal, printed } = fakeTerminal({ env: { CLOUDOPS_JOURNAL: path }, timeZone: 'Asia/Tokyo' });
   await runCommandLine(['journal'], terminal);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
 import { memoryStore } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
@@ -99,11 +100,10 @@ describe('static tokens', () => {
       caller: { confirm: 'plan' },
     });
     const plan = await answerOf(await post(server.url, toolCall('restore_instance', restore), bearer('a')));
-    const { planId } = (plan.result?.structuredContent ?? {}) as { planId?: string };
-    expect(planId).toBeDefined();
-    const act = toolCall('restore_instance', { ...restore, planId });
-    expect(JSON.stringify(await answerOf(await post(server.url, act, bearer('b'))))).toContain('PlanRefused');
-    expect(JSON.stringify(await answerOf(await post(server.url, act, bearer('a'))))).not.toContain('PlanRefused');
+    const { changeId } = z.object({ changeId: z.string() }).parse(plan.result?.structuredContent);
+    const confirm = toolCall('confirm_change', { changeId, thing: restore.instanceId });
+    expect(JSON.stringify(await answerOf(await post(server.url, confirm, bearer('b'))))).toContain('UnknownChange');
+    expect(JSON.stringify(await answerOf(await post(server.url, confirm, bearer('a'))))).not.toContain('UnknownChange');
     await server.close();
   });
 

@@ -70,9 +70,10 @@ describe('a client of 2025-11-25 that shows forms', () => {
   test.each([
     ['declines', decline, 'Declined'],
     ['closes the form', { action: 'cancel' }, 'Declined'],
-    ['accepts without the choice', { action: 'accept', content: {} }, 'Declined'],
-    ['chooses what is not offered', { action: 'accept', content: { decision: 'Create server "other"' } }, 'Declined'],
-    ['answers what is no answer', { action: 'perhaps' }, 'Declined'],
+    // An unusable response is a fault of the client and no refusal of the user, and this client has no other way to a person.
+    ['accepts without the choice', { action: 'accept', content: {} }, 'NeedsHuman'],
+    ['chooses what is not offered', { action: 'accept', content: { decision: 'Create server "other"' } }, 'NeedsHuman'],
+    ['answers what is no answer', { action: 'perhaps' }, 'NeedsHuman'],
   ])('and whose user %s sends nothing', async (_name, reply, code) => {
     const server = await serve();
     const client = await openSession(server.url);
@@ -82,13 +83,13 @@ describe('a client of 2025-11-25 that shows forms', () => {
     expect(cloud.requests).toHaveLength(0);
   });
 
-  test('an answer that comes as an error is none', async () => {
+  test('an answer that comes as an error is none, and no refusal', async () => {
     const server = await serve();
     const client = await openSession(server.url);
     const { question, rest } = await ask(client);
     const error = { code: -32_603, message: 'the form cannot be shown' };
     expect((await client.send({ jsonrpc: '2.0', id: question, error })).status).toBe(202);
-    expect(await failed({ rest })).toMatchObject({ code: 'Declined' });
+    expect(await failed({ rest })).toMatchObject({ code: 'NeedsHuman' });
   });
 
   test('an answer that comes before anybody can have read the question is a program’s', async () => {
@@ -220,11 +221,16 @@ describe('nothing is sent twice, and nothing without the answer', () => {
     const server = await serve();
     const client = await openSession(server.url);
     const first = await ask(client, { ...restore, instanceId: 'first' }, { id: 6 });
-    const queued = client.call('restore_instance', restore, { id: 7 }).catch((error: Error) => error.message);
-    await vi.waitFor(() => expect(server.callerLogged.filter(({ event }) => event === 'consent')).toHaveLength(2));
+    let ended: string | undefined;
+    client.call('restore_instance', restore, { id: 7 }).catch((error: Error) => {
+      ended = error.message;
+    });
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
-    await client.send(cancelled);
-    expect(await queued).toBe('the answer ended before it said anything');
+    // A cancellation that comes before its call does nothing.
+    await vi.waitFor(async () => {
+      await client.send(cancelled);
+      expect(ended).toBe('the answer ended before it said anything');
+    });
     await client.answer(first.question, decline);
     await first.rest();
     await vi.waitFor(() => expect(server.callerLogged.filter(({ event }) => event === 'call')).toHaveLength(2));
@@ -328,11 +334,14 @@ describe('a session', () => {
     expect(outcomeOf(first)).toMatchObject({ code: 'NeedsHuman', next: expect.not.stringContaining('reconnect') });
   });
 
-  test('without which the mode ask falls back to a planId', async () => {
-    const server = await serve({ caller: { confirm: 'ask' } });
+  test.each([
+    ['ask', { code: 'NeedsHuman', next: { who: 'user', action: 'configure' } }],
+    ['plan', { outcome: 'planned', changeId: expect.any(String) }],
+  ] as const)('without which the mode %s is no weaker than with it', async (confirm, outcome) => {
+    const server = await serve({ caller: { confirm } });
     const client = await openSession(server.url);
     const { first } = await client.call('restore_instance', restore, { headers: { 'mcp-session-id': '' } });
-    expect(outcomeOf(first)).toMatchObject({ outcome: 'planned', planId: expect.any(String) });
+    expect(outcomeOf(first)).toMatchObject(outcome);
   });
 
   test('holds what the client declared', () => {
@@ -411,24 +420,25 @@ describe('a call that waits for a person', () => {
     const server = await serve({ authenticate: byName });
     const client = await openSession(server.url, { token: 'alice' });
     const first = await ask(client, { ...restore, instanceId: 's0' }, { id: 100 });
-    const queued = Array.from({ length: 7 }, (_, index) =>
-      client.call('restore_instance', { ...restore, instanceId: `s${index + 1}` }, { id: index + 1 }),
-    );
-    // A question counts as soon as the server knows that it must be asked.
-    await vi.waitFor(() => expect(server.callerLogged.filter(({ event }) => event === 'consent')).toHaveLength(8));
-    const { first: ninth } = await client.call('restore_instance', { ...restore, instanceId: 's9' }, { id: 9 });
-    expect(outcomeOf(ninth)).toMatchObject({ code: 'TooManyQuestions', mayHaveHappened: false });
+    const others = Array.from({ length: 8 }, async (_, index) => {
+      const args = { ...restore, instanceId: `s${index + 1}` };
+      return { index, call: await client.call('restore_instance', args, { id: index + 1 }) };
+    });
+    // Seven calls wait for their turn, so the only answer is that of the call that came last.
+    const ninth = await Promise.race(others);
+    expect(outcomeOf(ninth.call.first)).toMatchObject({ code: 'TooManyQuestions', mayHaveHappened: false });
+    const queued = others.filter((_, index) => index !== ninth.index);
     const bob = await openSession(server.url, { token: 'bob' });
     expect((await ask(bob)).question).toBeDefined();
     // Questions are asked one by one, so that the first answer lets the second question through.
     await client.answer(first.question, decline);
     await first.rest();
     const second = await Promise.race(queued);
-    expect(second.first.method).toBe('elicitation/create');
-    second.drop();
-    for (const call of queued)
-      void call.then(
-        ({ drop }) => drop(),
+    expect(second.call.first.method).toBe('elicitation/create');
+    second.call.drop();
+    for (const other of queued)
+      void other.then(
+        ({ call }) => call.drop(),
         () => undefined,
       );
   });
