@@ -27,8 +27,7 @@ export default ({ defineOperation, z, xmlRecord, counted, say }) => [
       /** @type {any} */
       const result = xmlRecord(body?.ListAllMyBucketsResult, {
         lists: { Bucket: 'bucket' },
-        numbers: [],
-        booleans: [],
+        values: [],
         structures: ['Buckets', 'Owner'],
         names: {},
       });
@@ -52,7 +51,8 @@ export default ({ defineOperation, z, xmlRecord, counted, say }) => [
       count: ({ buckets = [] }) => buckets.length,
     },
 
-    summarize({ buckets: [first] = [], bucketCount = 0 }) {
+    summarize({ buckets = [], bucketCount = 0 }) {
+      const [first] = buckets;
       const begin = first?.name ? say`; the first is ${first.name}` : say``;
       return say`The account has ${counted(bucketCount, 'bucket')}${begin}.`;
     },

@@ -222,10 +222,7 @@ const ofOthers: readonly (readonly [RegExp, string])[] = [
   [/texts of at most 100 and 1,000 characters/, 'test/operations tests the schema of definitions'],
   [/more than one request a second has no good token/, 'deploy/prometheus/alerts.yaml; a test runs the rules'],
   [/with a standby one second behind/, 'the bench made it so'],
-  [
-    /If it isn't ready after a minute|again in ten seconds|again in a minute/,
-    'advice with room to spare',
-  ],
+  [/If it isn't ready after a minute|again in ten seconds|again in a minute/, 'advice with room to spare'],
 ];
 
 test('README can be read in a few minutes', () => {
