@@ -24,7 +24,7 @@ const calls = [
   },
   {
     tool: 'restore_instance',
-    goal: { files: 52, functions: 245 },
+    goal: { files: 55, functions: 260 },
     asks: 1,
     args: (count) => ({ backupId: 'demobackup0000000000000000000001', instanceId: `restored${count}` }),
   },

@@ -1,15 +1,16 @@
 // One server of the fault matrix. It plans and carries out the same changes as the others at the same time, and again one and five
-// seconds later. A second after each answer it asks again with the planId. It writes each request that its cloud gets, and each answer
+// seconds later. A second after each answer it confirms the plan once more. It writes each request that its cloud gets, and each answer
 // with whether the cloud had the request of its plan, to a file. It ends when stdin closes.
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
 const [module, place, sent, run, offset] = process.argv.slice(2);
-const { answered, openJournal, restoreInstance, testCaller } = await import(pathToFileURL(module).href);
+const { answered, createNotices, openJournal, restoreInstance, testCaller } = await import(pathToFileURL(module).href);
 const shift = { ms: Number(offset) };
 const now = () => new Date(Date.now() + shift.ms);
-const journal = openJournal(place, now);
+const store = await openJournal(place, now);
+const notices = createNotices(store, () => undefined);
 process.stdin.on('end', () => process.exit(0));
 process.stdin.on('data', (bytes) => {
   shift.ms = Number(bytes.toString());
@@ -33,21 +34,22 @@ async function attempt(key) {
     },
     [Symbol.dispose]: () => undefined,
   });
-  const { call } = testCaller('https://cloud.example.com', { journal, now, confirm: 'plan', openClient, httpClient });
-  const ask = async (planId) => {
-    const args = { backupId: 'demobackup0000000000000000000001', instanceId: key, planId };
-    const { signal } = new AbortController();
-    const { ok, structured, failure } = await call(restoreInstance, args, { signal });
-    const { outcome, code, mayHaveHappened, planId: ownPlanId } = ok ? structured : failure;
-    // Only the plan itself has no outcome yet. A failure of a change that says nothing about it claims nothing.
-    if (planId !== undefined || !ok) record(code ?? outcome, { wasSent, outcome, mayHaveHappened });
-    return ownPlanId;
+  const { call, confirm } = testCaller('https://cloud.example.com', {
+    ...{ store, now, confirm: 'plan', openClient, httpClient },
+    pendingNotes: (caller) => notices.take(caller),
+  });
+  const recordAnswer = ({ ok, structured, failure }) => {
+    const { outcome, code, mayHaveHappened } = ok ? structured : failure;
+    record(code ?? outcome, { wasSent, outcome, mayHaveHappened });
   };
-  const planId = await ask();
-  if (planId === undefined) return;
-  await ask(planId);
+
+  const planned = await call(restoreInstance, { backupId: 'demobackup0000000000000000000001', instanceId: key });
+  // Only the plan itself has no outcome yet.
+  if (!planned.ok) return recordAnswer(planned);
+  const { changeId } = planned.structured;
+  recordAnswer(await confirm(changeId, key));
   await delay(1000);
-  await ask(planId);
+  recordAnswer(await confirm(changeId, key));
 }
 /** On a busy machine, further attempts would only wait for connections until these time out. */
 const mostUnderWay = 40;

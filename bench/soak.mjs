@@ -156,9 +156,9 @@ async function changeSomething(caller) {
     counts.plans += 1;
     const planned = await callTool(by, 'restore_instance', args);
     const answer =
-      planned?.planId === undefined
-        ? planned
-        : await callTool(by, 'restore_instance', { ...args, planId: planned.planId });
+      planned?.outcome === 'planned'
+        ? await callTool(by, 'confirm_change', { changeId: planned.changeId, thing: instanceId })
+        : planned;
     counts.changes += 1;
     told.set(instanceId, [...(told.get(instanceId) ?? []), answer ?? { code: 'no answer' }]);
   };
@@ -243,7 +243,8 @@ await last.ended;
 
 const rows = postgres.sql(
   'soak',
-  "select coalesce(outcome, 'open') || ' ' || (intent->>'what') from cloudops_mutations",
+  "select case when state in ('approved', 'begun') then 'open' else state end || ' ' || (facts::json->>'what') " +
+    "from cloudops_changes where state not in ('waiting', 'declined', 'withdrawn')",
 );
 /** Outcomes in the journal by the name of the server, except "not sent". */
 const journal = new Map();

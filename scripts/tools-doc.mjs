@@ -77,8 +77,8 @@ async function answers() {
     for (const { name, example } of operations) {
       const { content, isError } = await client.callTool({ name, arguments: example });
       if (isError) throw new Error(`The example of ${name} fails:\n${content[0].text}`);
-      // The sandbox creates a new key each time.
-      texts[name] = content[0].text.replaceAll(/SANDBOX[0-9A-F]{12}/g, 'SANDBOX…');
+      // The key of the sandbox and the IDs of changes are new each time.
+      texts[name] = content[0].text.replaceAll(/(SANDBOX)[0-9A-F]{12}|(changeId: )[\w-]{22}/g, '$1$2…');
     }
     return texts;
   } finally {

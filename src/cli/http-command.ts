@@ -182,7 +182,7 @@ function printAddresses(stderr: Terminal['stderr'], { host, port }: Address, dec
 }
 
 const noStateKey = words(
-  'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
+  'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the sessions of this process, and its plans with secrets.',
 );
 
 /** The options of the page for decisions. Undefined without a public URL, or without authentication, which signing in needs. */

@@ -40,7 +40,7 @@ export const journalCommand: Command = {
   },
 };
 
-/** Prints each change when its outcome has been read, and changes without outcome last. With `--follow`, waits for more until a signal. */
+/** Prints the changes in the order in which their states changed last. With `--follow`, waits for more until a signal. */
 async function print(config: Config, { options, terminal }: Invocation): Promise<number> {
   const { stdout, now } = terminal;
   const since = timeOfOption('since', options.since, now());

@@ -63,7 +63,7 @@ const inFull: Readonly<Record<string, string>> = {
 const serving: readonly (readonly [RegExp, RegExp])[] = [
   [/cloudops-mcp http/, /listening/],
   [/^cloudops-mcp sandbox/, /CHECKSUM/],
-  [/--follow/, /"outcome":"accepted"/],
+  [/--follow/, /"state":"accepted"/],
   [/^cloudops-mcp --sandbox/, /"event":"start"/],
 ];
 
