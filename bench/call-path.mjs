@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bundle } from '../scripts/bundle.mjs';
 import writeSchemas from '../scripts/schemas.mjs';
+import { linkPackages, unbundled } from '../scripts/source.mjs';
 
 const { values: options } = parseArgs({ options: { list: { type: 'boolean' } } });
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -44,12 +45,14 @@ const counter = `
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-call-path-'));
 const program = join(folder, 'main.mjs');
+linkPackages(folder);
 await writeSchemas();
 await bundle({
   input: join(root, 'src/main.ts'),
   platform: 'node',
   transform: { target: 'node20' },
   resolve: { mainFields: ['module', 'main'] },
+  external: unbundled,
   output: { file: program, codeSplitting: false, sourcemap: true, sourcemapExcludeSources: true },
 });
 

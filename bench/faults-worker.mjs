@@ -43,13 +43,15 @@ async function attempt(key) {
     record(code ?? outcome, { wasSent, outcome, mayHaveHappened });
   };
 
-  const planned = await call(restoreInstance, { backupId: 'demobackup0000000000000000000001', instanceId: key });
+  const context = { signal: new AbortController().signal };
+  const args = { backupId: 'demobackup0000000000000000000001', instanceId: key };
+  const planned = await call(restoreInstance, args, context);
   // Only the plan itself has no outcome yet.
   if (!planned.ok) return recordAnswer(planned);
   const { changeId } = planned.structured;
-  recordAnswer(await confirm(changeId, key));
+  recordAnswer(await confirm(changeId, key, context));
   await delay(1000);
-  recordAnswer(await confirm(changeId, key));
+  recordAnswer(await confirm(changeId, key, context));
 }
 /** On a busy machine, further attempts would only wait for connections until these time out. */
 const mostUnderWay = 40;

@@ -56,7 +56,7 @@ const repeat = (
 ) => `insert into cloudops_changes (id, state, caller, client, tool, request_key, budget, subject, asks, process, way,
     facts, plan, decision, ending, outcome, at, made, expires, decided, begun, ended, changed)
   with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count}),
-    ages (n, age) as (select n, case when n <= ${count / 3} then n * 30 else 3600000 + n * 29000 end from numbers)
+    ages (n, age) as (select n, case when n <= ${Math.floor(count / 3)} then n * 30 else 3600000 + cast(n as bigint) * 29000 end from numbers)
   select 'old-' || n, state, caller, client, tool, request_key || n, budget || n, subject || n, asks, process, way,
     facts, plan, decision, ending, outcome, at - age, made - age, expires - age, decided - age, begun - age, ended - age, changed - age
   from cloudops_changes, ages`;

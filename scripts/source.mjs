@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleLines } from './bundle.mjs';
 
+/** Packages with binaries, which cannot be bundled. */
+export const unbundled = ['pg-native', '@photostructure/sqlite'];
+
 const settings = {
   platform: 'node',
   transform: { target: 'node20' },
@@ -21,7 +24,12 @@ export async function importSource(contents) {
  */
 export async function writeSource(contents, folder) {
   const path = join(folder, 'module.mjs');
-  writeFileSync(path, await bundleLines(contents, { ...settings, external: ['pg-native', '@photostructure/sqlite'] }));
-  symlinkSync(fileURLToPath(new URL('../node_modules', import.meta.url)), join(folder, 'node_modules'));
+  writeFileSync(path, await bundleLines(contents, { ...settings, external: unbundled }));
+  linkPackages(folder);
   return path;
+}
+
+/** Lets modules in a folder import the packages of this repository. */
+export function linkPackages(folder) {
+  symlinkSync(fileURLToPath(new URL('../node_modules', import.meta.url)), join(folder, 'node_modules'));
 }
