@@ -3,6 +3,7 @@ import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { waitForPerson } from '../calls/waiting.js';
 import { callAgain, next } from '../tools/next.js';
+import { reasonOf, shownReason } from '../util/log.js';
 import { forReader, say } from '../util/safe-text.js';
 import { addChange } from './add-change.js';
 import { type Asked, askUser, readResponse } from './ask-user.js';
@@ -18,7 +19,7 @@ import { type PlannedChange, planChange } from './plan-change.js';
 import { answerWithPlan } from './plan-result.js';
 import { runPreflight } from './preflight.js';
 import { idInProof, isProofOf } from './proof.js';
-import { type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
+import { type ConsentRequest, type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
 import { takeVisit } from './visit-page.js';
 
 /** This file has the verb `plan`: the call of a tool that changes something, up to its decision. */
@@ -110,6 +111,7 @@ async function planAndAsk(
   const planned = await planChange(call, replaced, context, dependencies);
   if (planned instanceof Refusal) return planned;
   const step = await consentStep(planned, context, dependencies);
+  if (step instanceof Refusal) return step;
   dependencies.log('info', 'consent', {
     tool: call.operation.name,
     decision: step.kind,
@@ -142,26 +144,42 @@ const reconnect = next(
 
 /** Chooses the next step towards consent to a plan, from the facts about the account, the call and the client. */
 async function consentStep(
-  { call: { account, control }, question }: PlannedChange,
+  planned: PlannedChange,
   context: ChangeContext,
-  { page, store }: ChangeDependencies,
-): Promise<ConsentStep> {
-  const { elicitor, hasView = false, agreed = false, isUnknownClient = false, principal } = context;
-  // A plan that is too long has no question. A program that has answered in place of this client's user before would answer again.
-  const canBeAsked =
-    question !== undefined &&
-    !(await store.isAnsweredByProgram({ ...ofCaller(context), client: context.client }).catch(() => true));
-  const questionIfClientAsks = canBeAsked ? 'fits' : 'unfit';
-  const questionOtherwise = isUnknownClient ? 'unknown' : 'none';
+  dependencies: ChangeDependencies,
+): Promise<ConsentStep | Refusal> {
+  const { account, control } = planned.call;
+  const { hasView = false, agreed = false, principal } = context;
+  const question = await questionState(planned, context, dependencies);
+  if (question instanceof Refusal) return question;
   return decideConsent({
     mode: account.confirm,
     planOnly: control.planOnly,
-    question: elicitor === undefined ? questionOtherwise : questionIfClientAsks,
+    question,
     hasView,
-    page: page?.kind ?? 'none',
+    page: dependencies.page?.kind ?? 'none',
     agreed,
     isUnknownPerson: principal !== undefined && principal.personId === undefined,
   });
+}
+
+/** Finds out whether the client can be asked the question of a plan. Returns a refusal if the store cannot be read. */
+async function questionState(
+  { question }: PlannedChange,
+  context: ChangeContext,
+  { store, log }: ChangeDependencies,
+): Promise<ConsentRequest['question'] | Refusal> {
+  if (context.elicitor === undefined) return context.isUnknownClient === true ? 'unknown' : 'none';
+  // A plan that is too long has no question.
+  if (question === undefined) return 'unfit';
+  try {
+    // A program that has answered in place of this client's user before would answer again.
+    const isAnswered = await store.isAnsweredByProgram({ ...ofCaller(context), client: context.client });
+    return isAnswered ? 'unfit' : 'fits';
+  } catch (error) {
+    log('error', 'journal', { error: reasonOf(error) });
+    return new Refusal('JournalUnavailable', [say`${shownReason(error)}`]);
+  }
 }
 
 /**
