@@ -95,7 +95,7 @@ async function planInTurn(
   const mayAsk = elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
   using _turn = mayAsk ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name)) : undefined;
   // The server may have been stopped while the call waited for its turn.
-  if (context.stop?.aborted === true) return new Refusal('Stopping');
+  if (mayAsk && context.stop?.aborted === true) return new Refusal('Stopping');
   const plan = () => planAndAsk(call, replaced, context, dependencies);
   // While a person is asked, this call frees its place among the concurrent calls. The decision is stored before the call waits for a new place.
   const attempt = await (mayAsk ? waitForPerson(context, plan) : plan());
