@@ -9,6 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import * as z from 'zod';
 import { decideTool } from '../src/mcp/views/contract/apps.js';
 import { type ProposedChange, readProposedChange } from '../src/mcp/views/contract/change-data.js';
+import { textAt } from '../src/util/objects.js';
 import { type RecordedCloud, type ReportedRequest, type SandboxSetting, startCloud } from './cloud.js';
 import type { ModelTool } from './model.js';
 import { startOwnCloud } from './own-cloud.js';
@@ -128,6 +129,8 @@ async function connect(
   called: Called,
 ): Promise<{ readonly client: Client } & Pick<Session, 'call' | 'click'>> {
   const shown: { readonly tool: string; readonly plan: ProposedChange }[] = [];
+  /** The tools that made the plans, by `changeId`. */
+  const planners = new Map<unknown, string>();
   const client = new Client(
     { name: 'cloudops-eval', version: '1' },
     { capabilities: decides === undefined ? {} : { elicitation: { form: {} } } },
@@ -149,14 +152,17 @@ async function connect(
   return {
     client,
     async call(tool, args, signal) {
-      called.tool = tool;
+      // `confirm_change` sends the request of the tool that made the plan.
+      called.tool = planners.get(args.changeId) ?? tool;
       try {
-        const { content, _meta } = await client.callTool(
+        const { content, structuredContent, _meta } = await client.callTool(
           { name: tool, arguments: args },
           { signal, timeout: longestCallMs },
         );
         const plan = readProposedChange(_meta);
         if (plan !== undefined) shown.push({ tool, plan });
+        const changeId = textAt(structuredContent, 'changeId');
+        if (changeId !== undefined && !planners.has(changeId)) planners.set(changeId, tool);
         return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
       } catch (error) {
         signal.throwIfAborted();

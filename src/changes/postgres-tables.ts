@@ -208,9 +208,14 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
   };
 }
 
-/** @throws JournalFault if a newer version made the tables */
+/** @throws JournalFault if a newer version made the tables, or the role may not read which version made them */
 async function requireVersion(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ version: number }>('select max(schema_version) as version from cloudops_store');
+  const { rows } = await client
+    .query<{ version: number }>('select max(schema_version) as version from cloudops_store')
+    .catch((error: unknown) => {
+      if (textAt(error, 'code') !== insufficientPrivilege) throw error;
+      throw new JournalFault('rights', words('the role of this server lacks rights: cloudops_store select'));
+    });
   if (Number(rows[0]?.version) > schemaVersion) throw newerVersion();
 }
 

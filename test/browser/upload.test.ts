@@ -322,7 +322,7 @@ test('part numbers and counts beyond all uploads do no harm', async () => {
   await view.getByRole('slider', { name: 'Part' }).focus();
   await view.getByRole('slider', { name: 'Part' }).press('End');
   expect(await view.getByRole('slider', { name: 'Part' }).getAttribute('aria-valuetext')).toBe(
-    'Parts 99,991 to 100,000: 10 still to come',
+    'Parts 99,991 to 100,000: 10 missing',
   );
   expect(reported).toEqual([]);
 });

@@ -54,10 +54,10 @@ describe.skipIf(!hasPostgres())('of a database', () => {
   test('of an earlier version, what it lacks is named and not added', async () => {
     const address = postgres.url('older');
     await runServer(['journal', 'migrate'], { env: { CLOUDOPS_JOURNAL: address } });
-    postgres.sql('older', 'drop table cloudops_plans; drop index cloudops_mutations_digest_idx');
+    postgres.sql('older', 'drop table cloudops_messages; drop index cloudops_changes_request');
     const { journal } = await examine(address);
     expect(journal).toMatchObject([
-      { status: 'warning', detail: expect.stringMatching(/older": it lacks cloudops_plans$/) },
+      { status: 'warning', detail: expect.stringMatching(/older": it lacks cloudops_messages$/) },
     ]);
     expect(tablesOf('older')).toBe('3');
   });

@@ -399,7 +399,7 @@ describe('files', () => {
   });
 
   test('all changes are counted', async () => {
-    const journal = join(folder, 'journal.db');
+    const journal = join(folder, 'twelve.db');
     const at = new Date('2026-11-20T12:00:00Z');
     await writeChanges(
       journal,

@@ -11,6 +11,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { toolSchemas } from '../../src/mcp/tool-schemas.js';
+import { changeTools } from '../../src/mcp/tools-of-changes.js';
 import { operations } from '../../src/tools/index.js';
 import { isAlive } from '../support/is-alive.js';
 import { allNames, exampleCalls, offeredBy, openPolicy } from '../support/operations.js';
@@ -70,7 +71,13 @@ describe.each(clients)('%s', (_name, connect) => {
       const { tools } = await client.listTools();
       expect(
         tools.map(({ inputSchema, outputSchema }) => ({ input: inputSchema, output: outputSchema })),
-      ).toMatchObject(operations.map(toolSchemas));
+      ).toMatchObject([
+        ...operations.map(toolSchemas),
+        // With CLOUDOPS_CONFIRM=off, no plan waits for confirm_change.
+        ...changeTools
+          .filter(({ name }) => name !== 'confirm_change')
+          .map(({ inputSchema }) => ({ input: inputSchema, output: undefined })),
+      ]);
       const results = [];
       for (const call of exampleCalls) results.push(await client.callTool(call));
       expect(results.map(({ isError }) => isError ?? false)).toEqual(operations.map(() => false));
@@ -89,7 +96,9 @@ describe.each(clients)('%s', (_name, connect) => {
   test('lists the tools without any configuration, and a call then says what is missing', async () => {
     const client = await connect([]);
     try {
-      expect((await client.listTools()).tools).toHaveLength(offeredBy(openPolicy).length);
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
+        [...offeredBy(openPolicy), ...changeTools].map(({ name }) => name),
+      );
       const result = await client.callTool({
         name: 'list_parts',
         arguments: { bucket: 'b', object: 'o', uploadId: 'u' },
@@ -115,12 +124,13 @@ describe.each(clients)('%s', (_name, connect) => {
     }
   });
 
-  test('with READ_ONLY only the reading tool is on offer', async () => {
+  test('with READ_ONLY only the reading tools are on offer, and the tool that reads earlier changes', async () => {
     const client = await connect(['--sandbox', 'CLOUDOPS_READ_ONLY=1']);
     try {
-      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
-        offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
-      );
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+        ...offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
+        'get_change',
+      ]);
     } finally {
       await client.close();
     }
@@ -251,7 +261,11 @@ test('a program that is asked for keys and hangs does not keep the process when 
 });
 
 test.each([
-  [['--regoin', 'x'], {}, [/--regoin is not an option;.* --region\?/]],
+  [
+    ['--region', 'x', '--sandbx'],
+    {},
+    [/--region is not an option: set CLOUDOPS_REGION\./, /--sandbx is not an option;.* --sandbox\?/],
+  ],
   [
     [],
     { CLOUDOPS_REGOIN: 'x', CLOUDOPS_TIMEOUT_MS: 'soon' },

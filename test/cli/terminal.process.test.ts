@@ -31,7 +31,7 @@ const notForPeople = /the user\b(?!')|do not make them up|through the client|may
 describe.each([80, 120])('at %i columns', (columns) => {
   test.each<[string, readonly string[], number, RegExp]>([
     ['help', ['--help'], 0, /Commands:/],
-    ['help of a command', ['journal', '--help'], 0, /--since 24h/],
+    ['help of a command', ['journal', '--help'], 0, /--since\s+24h/],
     ['help of a tool', ['call', 'restore_instance', '--help'], 0, /exactly 32 characters/],
     ['a wrong command', ['list_parts'], 2, /cloudops-mcp call\s+list_parts\?/],
     ['a wrong option', ['--bogus'], 2, /cloudops-mcp: --bogus is not an option/],

@@ -89,7 +89,7 @@ describe('every client lists and calls all tools', () => {
   test.each(clients)('%s', async (_name, connect) => {
     const server = await start();
     const client = await connect(server.url);
-    expect(await client.list()).toEqual(exampleCalls.map(({ name }) => name));
+    expect(await client.list()).toEqual([...exampleCalls.map(({ name }) => name), 'get_change', 'withdraw_change']);
     const results = [];
     for (const { name, arguments: args } of exampleCalls) results.push(await client.call(name, args));
     expect(results.map(({ isError }) => isError ?? false)).toEqual(exampleCalls.map(() => false));

@@ -71,7 +71,7 @@ test('operations from outside bring little besides zod to the start', () => {
 });
 
 test('the first call loads one file besides its entry', () => {
-  const files = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/calls/call-tool.ts']).filter(
+  const files = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/call-stack.ts']).filter(
     (file) => !start.includes(file) && file.modules.length > 0,
   );
   expect(files).toHaveLength(1);
@@ -83,7 +83,7 @@ test('the start is small: one import can bring all of a library along', () => {
 });
 
 test('keys of settings, files and programs need nothing of the AWS SDK, which runs no program of a profile itself', () => {
-  const keys = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/calls/call-tool.ts', 'src/signing/open-keys.ts']);
+  const keys = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/call-stack.ts', 'src/signing/open-keys.ts']);
   const ofSdk = (module: string) => /@aws-sdk\/(credential|nested-clients|token-providers)/.test(module);
   expect(modulesIn(keys).filter(ofSdk)).toEqual([]);
   expect(modulesIn(loadedWith(['src/signing/aws-keys.ts'])).filter(ofSdk)).not.toEqual([]);

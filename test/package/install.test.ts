@@ -20,6 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { seededUpload } from '../../sandbox/sandbox.js';
+import { changeTools } from '../../src/mcp/tools-of-changes.js';
 import { settingsOf, startReal } from '../s3/start.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
 import { packInto } from '../support/pack.js';
@@ -262,7 +263,7 @@ describe.each(['20', '22', '24', '26'])('on Node %s', (release) => {
     await client.connect(new StdioClientTransport({ command: node, args, cwd: project, env }));
     try {
       const { tools } = await client.listTools();
-      expect(tools.map(({ name }) => name)).toEqual(offeredBy(openPolicy).map(({ name }) => name));
+      expect(tools.map(({ name }) => name)).toEqual([...offeredBy(openPolicy), ...changeTools].map(({ name }) => name));
       const { bucket, key: object, uploadId } = seededUpload;
       const result = await client.callTool({ name: 'list_parts', arguments: { bucket, object, uploadId } });
       expect(result).toMatchObject({ structuredContent: { answer: { view: 'summary', partCount: 12 } } });

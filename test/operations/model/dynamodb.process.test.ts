@@ -80,11 +80,9 @@ const createDirectly = (name: string) =>
     body: JSON.stringify(table(name)),
   }).then((response) => expect(response.status).toBe(200));
 const readJournal = async () =>
-  printedChanges((await runServer(['journal', '--json'], { env: settings() })).stdout).map(({ tool, ending }) => [
-    tool,
-    ending?.outcome,
-    ending?.code,
-  ]);
+  printedChanges((await runServer(['journal', '--json'], { env: settings() })).stdout).map(
+    ({ tool, state, ending }) => [tool, state, ending?.code],
+  );
 
 test('a table is created, filled, read and deleted, and the journal has each change', async () => {
   expect(await call('tables_create_table', table('Books'))).toMatchObject({ isError: false });
