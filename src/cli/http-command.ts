@@ -217,7 +217,7 @@ interface Access {
 /** Checks the settings for access, and reads the tokens file. @throws UsageError with every problem */
 export async function accessOf(listenHost: string, config: Config, now: () => Date): Promise<Access> {
   const { http, proxies, publicUrl } = config;
-  const { tokensFile, issuer, audience, scopeClaim, personClaim } = http;
+  const { tokensFile, issuer, audience, scopeClaim, scopePrefix = '', personClaim } = http;
   const reach = reachOf(listenHost, config);
   const { hosts } = reach;
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
@@ -227,8 +227,8 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
   // `Config` is valid: an issuer always has an audience, and excludes a tokens file.
   if (issuer !== undefined && audience !== undefined) {
     // From this metadata, OAuth clients learn where to get a token for this server.
-    const resource = { url: resourceUrl(audience, publicUrl, hosts), issuer };
-    const claims = { scopeClaim, personClaim };
+    const resource = { url: resourceUrl(audience, publicUrl), issuer, scopePrefix };
+    const claims = { scopeClaim, scopePrefix, personClaim };
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, http, proxies);
     return { hosts, resource, openIdentity };
   }
@@ -239,7 +239,7 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
 }
 
 function accessProblems(
-  { http: { tokensFile, issuer, clientId }, publicUrl }: Config,
+  { http: { tokensFile, issuer, audience, clientId }, publicUrl }: Config,
   { hosts, exposedHosts }: Reach,
   tokensProblems: readonly SafeText[],
 ): readonly SafeText[] {
@@ -256,6 +256,10 @@ function accessProblems(
       !authenticatesCallers &&
       say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
     ...tokensProblems,
+    audience !== undefined &&
+      hostOf(audience) === undefined &&
+      publicUrl === undefined &&
+      say`CLOUDOPS_HTTP_AUDIENCE is no URL, so clients would not learn the address of this server: set CLOUDOPS_HTTP_PUBLIC_URL.`,
     lacksClientId &&
       say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
     hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
@@ -337,12 +341,9 @@ function reachOf(listenHost: string, { http: { allowedHosts, audience }, publicU
   return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedHosts };
 }
 
-/** The URL of this server for OAuth clients: the audience if it is a URL, otherwise `/mcp` at the public URL or at the host. */
-function resourceUrl(audience: string, publicUrl: string | undefined, [host]: readonly string[]): string {
-  if (hostOf(audience) !== undefined) return audience;
-  const origin = publicUrl ?? `https://${host}`;
-  return `${origin}/mcp`;
-}
+/** The URL of this server for OAuth clients: the audience if it is a URL, otherwise `/mcp` at the public URL, which `accessProblems` then requires. */
+const resourceUrl = (audience: string, publicUrl: string | undefined): string =>
+  hostOf(audience) === undefined && publicUrl !== undefined ? `${publicUrl}/mcp` : audience;
 
 /** The host name of an http or https URL. Undefined for any other text, because the audience of tokens need not be a URL. */
 function hostOf(text: string | undefined): string | undefined {

@@ -138,6 +138,7 @@ function configOf(
       issuer: values.HTTP_ISSUER,
       audience: values.HTTP_AUDIENCE,
       scopeClaim: values.HTTP_SCOPE_CLAIM,
+      scopePrefix: values.HTTP_SCOPE_PREFIX,
       personClaim: values.HTTP_PERSON_CLAIM,
       clientId: values.HTTP_CLIENT_ID,
       clientSecret: values.HTTP_CLIENT_SECRET,
@@ -176,7 +177,7 @@ function reportHttp(values: SettingValues, texts: GatheredSettings['texts'], rep
       report(say`${safeVariableName(name)} is not usable: plain http is for loopback only; use https.`);
   if ((issuer === undefined) !== (audience === undefined))
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
-  for (const name of ['HTTP_SCOPE_CLAIM', 'HTTP_PERSON_CLAIM'] as const)
+  for (const name of ['HTTP_SCOPE_CLAIM', 'HTTP_SCOPE_PREFIX', 'HTTP_PERSON_CLAIM'] as const)
     if (issuer === undefined && texts[name] !== undefined)
       report(say`${safeVariableName(name)} is of use only with CLOUDOPS_HTTP_ISSUER; set both, or neither.`);
   if (issuer !== undefined && tokensFile !== undefined)

@@ -45,6 +45,10 @@ export const serviceName = () => matching(/^[\w-]+$/, 'a service name');
 export const headerText = () =>
   anyText().regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
 
+/** The beginning of a scope (RFC 6749, section 3.3), which is also written into a header in quotation marks. */
+export const scopePrefix = () =>
+  matching(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'the beginning of a scope, without spaces, quotation marks and backslashes');
+
 export const longSecret = (minimum: number) => () =>
   anyText().min(minimum, say`must have at least ${minimum} characters`.text);
 

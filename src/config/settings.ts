@@ -198,6 +198,10 @@ export const sections = {
       help: 'claim with the scopes, such as realm_access.roles for Keycloak; scope or scp if not set',
       schema: schemas.anyText,
     },
+    HTTP_SCOPE_PREFIX: {
+      help: 'text in front of the scopes at an issuer that knows only qualified scopes, such as api://cloudops/',
+      schema: schemas.scopePrefix,
+    },
     HTTP_PERSON_CLAIM: {
       help: 'claim that names a person alike in all clients and that people cannot change, such as oid or sub; with an issuer, approval needs it',
       schema: schemas.anyText,

@@ -4,7 +4,7 @@ import { type Principal, readScope, scopeOf, scopes as serverScopes, writeScope 
 import type { Operation } from '../tools/define-operation.js';
 import { HttpError, onlyHeader, unavailable } from './http-helpers.js';
 
-/** The result of verifying a bearer token. `reason` is a fixed word for the log, and never text from a client. */
+/** The result of verifying a bearer token. `reason` is for the log. It has no text of a client, but may quote claims that the issuer has signed. */
 export type Authentication =
   | {
       readonly kind: 'authenticated';
@@ -21,6 +21,8 @@ export type Authenticate = (token: string) => Promise<Authentication>;
 export interface ProtectedResource {
   readonly url: string;
   readonly issuer: string;
+  /** The text in front of the scopes' names at the issuer, such as `api://cloudops/`. Empty if the issuer has none. */
+  readonly scopePrefix: string;
 }
 
 /** The scopes that the metadata offers. The scope for auditors is left out, because clients request every scope that is offered. */
@@ -32,10 +34,10 @@ const metadataPath = '/.well-known/oauth-protected-resource';
 export const isMetadataPath = (path: string) => path === metadataPath || path === `${metadataPath}/mcp`;
 
 /** Metadata that tells clients where to get a token (RFC 9728, section 2). */
-export const resourceMetadata = ({ url, issuer }: ProtectedResource) => ({
+export const resourceMetadata = ({ url, issuer, scopePrefix }: ProtectedResource) => ({
   resource: url,
   authorization_servers: [issuer],
-  scopes_supported: offeredScopes,
+  scopes_supported: offeredScopes.map((scope) => scopePrefix + scope),
   bearer_methods_supported: ['header'],
   resource_name: 'cloudops-mcp',
 });
@@ -81,7 +83,13 @@ export async function authenticateRequest(
 
   const { principal } = authentication;
   if (!principal.scopes.some((scope) => serverScopes.includes(scope)))
-    throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', insufficientScope(readScope));
+    throw challenge(
+      resource,
+      403,
+      'scope',
+      'The token has no scope of this server.',
+      insufficientScope(resource, [readScope]),
+    );
   return principal;
 }
 
@@ -91,7 +99,8 @@ const closeConnection = { connection: 'close' };
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
 
 /**
- * Refuses the call of a tool for which the caller lacks the scope, and names the scope in the header, so that clients can request it.
+ * Refuses the call of a tool for which the caller lacks the scope. The header names this scope and those that the caller has, because clients
+ * request exactly the named scopes and would lose the others.
  * @throws HttpError
  */
 export function checkScope(
@@ -105,14 +114,22 @@ export function checkScope(
   // The SDK answers any other message, and a call of a tool that does not exist.
   if (operation === undefined || principal.scopes.includes(scopeOf(operation))) return;
   const scope = scopeOf(operation);
-  throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, insufficientScope(scope));
+  const present = principal.scopes.filter((each) => serverScopes.includes(each));
+  const needed = insufficientScope(resource, [...present, scope]);
+  throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, needed);
 }
 
 /** The scopes that a client should request from the issuer. Undefined without an issuer, because tokens of a file have fixed scopes. */
 const requestedScopes = (resource: ProtectedResource | undefined) =>
-  resource === undefined ? undefined : { scope: offeredScopes.join(' ') };
+  resource === undefined ? undefined : { scope: scopesAtIssuer(resource, offeredScopes) };
 
-const insufficientScope = (scope: string) => ({ error: 'insufficient_scope', scope });
+const insufficientScope = (resource: ProtectedResource | undefined, scopes: readonly string[]) => ({
+  error: 'insufficient_scope',
+  scope: scopesAtIssuer(resource, scopes),
+});
+
+const scopesAtIssuer = (resource: ProtectedResource | undefined, scopes: readonly string[]): string =>
+  scopes.map((scope) => (resource?.scopePrefix ?? '') + scope).join(' ');
 
 /** An error whose header tells the client how to get a valid token (RFC 6750, section 3; RFC 9728, section 5.1). */
 function challenge(

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Agent } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isObject, valueAt } from '../util/objects.js';
+import { exact, quoted, say } from '../util/safe-text.js';
 import type { Authenticate, Authentication } from './auth.js';
 import { type IssuerKeys, IssuerProblem } from './issuer-keys.js';
 import { createRateLimiter } from './limits.js';
@@ -26,6 +27,8 @@ export interface IssuerOptions {
   readonly audience: string;
   /** The claim with the scopes, as a dotted path; `scope` or `scp` if undefined. */
   readonly scopeClaim?: string | undefined;
+  /** The text in front of the scopes' names, which a token may have or lack. Empty if undefined. */
+  readonly scopePrefix?: string | undefined;
   /** The claim that identifies a person in all clients, as a dotted path; `sub` if undefined. */
   readonly personClaim?: string | undefined;
   readonly keys: IssuerKeys;
@@ -48,7 +51,7 @@ export function authenticateByIssuer({ issuer, audience, keys, now, log, ...clai
       });
       return authenticationOf(verified, claims);
     } catch (error) {
-      const reason = invalidReason(error);
+      const reason = invalidReason(error, { issuer, audience });
       if (reason !== undefined) return { kind: 'invalid', reason };
 
       // `createKeySource` logs an IssuerProblem itself.
@@ -87,10 +90,12 @@ async function verifyByAnyOf(
   throw new errors.JWSSignatureVerificationFailed();
 }
 
+type Claims = Pick<IssuerOptions, 'scopeClaim' | 'scopePrefix' | 'personClaim'>;
+
 /** Reads the caller from a token whose signature, issuer, audience and times are valid. */
 function authenticationOf(
   { payload, protectedHeader: { typ } }: JWTVerifyResult,
-  { scopeClaim, personClaim = 'sub' }: Pick<IssuerOptions, 'scopeClaim' | 'personClaim'>,
+  { scopeClaim, scopePrefix = '', personClaim = 'sub' }: Claims,
 ): Authentication {
   if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase())) return { kind: 'invalid', reason: 'typ' };
   // A token with `cnf` is valid only with a proof of possession (RFC 7800). This server cannot check the proof, so a thief could use the token.
@@ -99,7 +104,7 @@ function authenticationOf(
   if (name === undefined) return { kind: 'invalid', reason: 'sub' };
   const { exp = 0 } = payload;
   const { data: personId } = subject.safeParse(claimAt(payload, personClaim));
-  const principal = { name, personId, scopes: scopesOf(payload, scopeClaim), agent: agentOf(payload) };
+  const principal = { name, personId, scopes: scopesOf(payload, scopeClaim, scopePrefix), agent: agentOf(payload) };
   return { kind: 'authenticated', principal, expiresAt: exp * 1000 };
 }
 
@@ -128,10 +133,22 @@ const subject = z
 /** Codes of jose for invalid keys of the issuer. All other codes are about the token. */
 const keyErrors = ['ERR_JWK_INVALID', 'ERR_JWKS_INVALID'];
 
-/** Returns why a token is invalid, for the log: jose's code with the name of the claim. Undefined if the token is not the problem. */
-function invalidReason(error: unknown): string | undefined {
+/**
+ * Returns why a token is invalid, for the log: jose's code and, for a claim, what the token has and what is expected. The claims are the issuer's,
+ * because jose verifies the signature first. Undefined if the token is not the problem.
+ */
+function invalidReason(
+  error: unknown,
+  { issuer, audience }: Pick<IssuerOptions, 'issuer' | 'audience'>,
+): string | undefined {
   if (!(error instanceof errors.JOSEError) || keyErrors.includes(error.code)) return undefined;
-  return error instanceof errors.JWTClaimValidationFailed ? `${error.code} ${error.claim}` : error.code;
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return error.code;
+  const { code, claim, payload } = error;
+  const expected = { iss: issuer, aud: audience }[claim];
+  if (expected === undefined) return `${code} ${claim}`;
+  const present = JSON.stringify(payload[claim]) ?? 'nothing';
+  return say`${exact(code)} ${exact(claim)}: the token has ${quoted(present, 200)}, and this server expects ${quoted(expected, 200)}`
+    .text;
 }
 
 const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes) => scopes.join(' '))]).catch('');
@@ -139,8 +156,11 @@ const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes
 /** The value of a configured claim: by its name or, if there is none, by its path. */
 const claimAt = (payload: JWTPayload, claim: string): unknown => payload[claim] ?? valueAt(payload, claim);
 
-/** Reads the scopes from `scope` (RFC 9068) or `scp`, or from the configured claim. */
-function scopesOf(payload: JWTPayload, claim: string | undefined): readonly string[] {
+/** Reads the scopes from `scope` (RFC 9068) or `scp`, or from the configured claim. Some issuers take a scope with a prefix and write it without. */
+function scopesOf(payload: JWTPayload, claim: string | undefined, scopePrefix: string): readonly string[] {
   const claimed = claim === undefined ? (payload.scope ?? payload.scp) : claimAt(payload, claim);
-  return claimedScopes.parse(claimed).split(' ');
+  return claimedScopes
+    .parse(claimed)
+    .split(' ')
+    .map((scope) => (scope.startsWith(scopePrefix) ? scope.slice(scopePrefix.length) : scope));
 }

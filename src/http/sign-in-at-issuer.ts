@@ -22,6 +22,8 @@ interface IssuerSignInOptions {
   readonly clientId: string;
   readonly clientSecret: string | undefined;
   readonly publicUrl: string;
+  /** See `IssuerOptions`. */
+  readonly scopePrefix?: string | undefined;
   /** Sends the requests to the issuer, through the configured proxies. */
   readonly httpClient: HttpClient;
   /** Verifies an access token, in the same way as for callers of `/mcp`. */
@@ -41,7 +43,7 @@ const mostWaiting = 32;
 /** Maximum number of remembered states of sign-ins. A remembered state, and with it the cookie of the sign-in, cannot be used again. */
 const mostUsedStates = 10_000;
 /** The scopes for people. `cloudops:audit` is left out, because strict issuers refuse a request for a scope that the client may not have. */
-const requestedScopes = ['openid', readScope, writeScope, approveScope];
+const requestedScopes = [readScope, writeScope, approveScope];
 
 /** The cookie of a sign-in while the person is at the issuer. `changeId` names the change to show afterwards. */
 const pendingSchema = lazy(() =>
@@ -140,7 +142,7 @@ function createFirstUseCheck(): (state: string) => boolean {
  * or refuses, and `finish` also rejects if this server refuses the sign-in. The message of the error is the reason for the log.
  */
 function createIssuerClient(options: IssuerSignInOptions) {
-  const { audience, publicUrl } = options;
+  const { audience, publicUrl, scopePrefix = '' } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
   const discover = createDiscovery(options);
   const isFirstUse = createFirstUseCheck();
@@ -152,7 +154,7 @@ function createIssuerClient(options: IssuerSignInOptions) {
       const verifier = oidc.randomPKCECodeVerifier();
       const url = oidc.buildAuthorizationUrl(await discover(), {
         redirect_uri: redirectUri,
-        scope: requestedScopes.join(' '),
+        scope: ['openid', ...requestedScopes.map((scope) => scopePrefix + scope)].join(' '),
         resource: audience,
         state,
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),

@@ -164,6 +164,11 @@ describe('who may not enter a server that is not on loopback alone', () => {
     [['--host', '0.0.0.0', 'CLOUDOPS_HTTP_ISSUER=https://id.example.com'], ['HTTP_AUDIENCE go together']],
     [['CLOUDOPS_HTTP_SCOPE_CLAIM=roles'], ['HTTP_SCOPE_CLAIM is of use only with CLOUDOPS_HTTP_ISSUER']],
     [['CLOUDOPS_HTTP_ISSUER=http://id.example.com', 'CLOUDOPS_HTTP_AUDIENCE=x'], ['plain http is for loopback only']],
+    [
+      ['CLOUDOPS_HTTP_ISSUER=https://id.example.com', 'CLOUDOPS_HTTP_AUDIENCE=0f7'],
+      ['CLOUDOPS_HTTP_AUDIENCE is no URL', 'set CLOUDOPS_HTTP_PUBLIC_URL'],
+    ],
+    [['CLOUDOPS_HTTP_SCOPE_PREFIX=a"b'], ['HTTP_SCOPE_PREFIX is "a\\"b"; it must be the beginning of a scope']],
     [['CLOUDOPS_HTTP_ALLOWED_HOSTS=a.example.com:80'], ['host names without port']],
     [['CLOUDOPS_HTTP_METRICS_PORT=70000'], ['it must be a port']],
     [['--port', 'x'], ['--port takes a number from 0 to 65535']],

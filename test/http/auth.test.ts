@@ -115,7 +115,9 @@ describe('static tokens', () => {
     );
     const refused = await post(server.url, toolCall('restore_instance', restore), headers);
     expect(refused.status).toBe(403);
-    expect(refused.headers.get('www-authenticate')).toContain('error="insufficient_scope", scope="cloudops:write"');
+    expect(refused.headers.get('www-authenticate')).toContain(
+      'error="insufficient_scope", scope="cloudops:read cloudops:write"',
+    );
     await server.close();
   });
 });

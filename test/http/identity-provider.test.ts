@@ -60,7 +60,7 @@ describe('with a certified identity provider', () => {
     const authenticate = authenticateByIssuer({ ...options, keys });
     server = await serveInProcess({
       listen: { host: '127.0.0.1', port },
-      resource: { url: audience, issuer: issuer.issuer },
+      resource: { url: audience, issuer: issuer.issuer, scopePrefix: '' },
       authenticate: async (token) => {
         const result = await authenticate(token);
         if (result.kind !== 'authenticated') refused.push(result.reason);

@@ -27,7 +27,7 @@ const log = () => undefined;
 function authenticateBy(
   issuer: string,
   changes: Partial<
-    Pick<IssuerOptions & IssuerKeysOptions, 'now' | 'log' | 'sleep' | 'scopeClaim' | 'personClaim'>
+    Pick<IssuerOptions & IssuerKeysOptions, 'now' | 'log' | 'sleep' | 'scopeClaim' | 'scopePrefix' | 'personClaim'>
   > = {},
 ) {
   const options = { issuer, audience, now, log, httpClient, sleep: async () => undefined, ...changes };
@@ -62,7 +62,7 @@ describe('tokens of an OAuth issuer', () => {
     metadata = { issuer: issuer.origin, jwks_uri: `${issuer.origin}/keys` };
     authenticate = authenticateBy(issuer.origin);
     server = await serveInProcess({
-      resource: { url: audience, issuer: issuer.origin },
+      resource: { url: audience, issuer: issuer.origin, scopePrefix: '' },
       authenticate,
     });
   });
@@ -198,7 +198,7 @@ describe('tokens of an OAuth issuer', () => {
       expect(await authenticate(await signed(keys.privateKey))).toMatchObject({ kind: 'authenticated' });
       expect(await authenticate(await signed(keys.privateKey, { aud: 'https://other.example.com/mcp' }))).toEqual({
         kind: 'invalid',
-        reason: 'ERR_JWT_CLAIM_VALIDATION_FAILED aud',
+        reason: `ERR_JWT_CLAIM_VALIDATION_FAILED aud: the token has "\\"https://other.example.com/mcp\\"", and this server expects "${audience}"`,
       });
       expect(await authenticate(await signed(third.privateKey))).toEqual({
         kind: 'invalid',
@@ -214,7 +214,10 @@ describe('tokens of an OAuth issuer', () => {
       wake = resolve;
     });
     const authenticate = authenticateBy(issuer.origin, { sleep: () => woken });
-    const own = await serveInProcess({ resource: { url: audience, issuer: issuer.origin }, authenticate });
+    const own = await serveInProcess({
+      resource: { url: audience, issuer: issuer.origin, scopePrefix: '' },
+      authenticate,
+    });
     const good = await sign();
     const first = await post(own.url, message('ping'), bearer(good));
     expect([first.status, first.headers.get('connection')]).toEqual([200, 'keep-alive']);
@@ -278,21 +281,43 @@ describe('tokens of an OAuth issuer', () => {
   });
 
   test.each([
-    ['cloudops:read', namesOf(true), 'restore_instance', 'cloudops:write'],
-    ['cloudops:write', [...namesOf(false), ...ofChanges], 'list_parts', 'cloudops:read'],
+    // Clients ask for exactly the scopes of the challenge, so it names those that the caller has, too.
+    ['cloudops:read', namesOf(true), 'restore_instance', 'cloudops:read cloudops:write'],
+    ['cloudops:write', [...namesOf(false), ...ofChanges], 'list_parts', 'cloudops:write cloudops:read'],
   ])(
     'with the scope %s, only its tools are listed, and others cannot be called',
-    async (scope, tools, other, missing) => {
+    async (scope, tools, other, needed) => {
       for (const token of [await sign({ scope }), await sign({ scope: undefined, scp: ['x', scope] })]) {
         expect(await toolNames(await post(server.url, message('tools/list'), bearer(token)))).toEqual(tools);
         const refused = await post(server.url, toolCall(other, restore), bearer(token));
         expect(refused.status).toBe(403);
         expect(refused.headers.get('www-authenticate')).toMatch(
-          new RegExp(`^Bearer error="insufficient_scope", scope="${missing}", .*resource_metadata="https://cloudops`),
+          new RegExp(`^Bearer error="insufficient_scope", scope="${needed}", .*resource_metadata="https://cloudops`),
         );
       }
     },
   );
+
+  test('an issuer with qualified scopes is asked for them, and may write them with the prefix or without', async () => {
+    const scopePrefix = 'api://cloudops/';
+    const qualified = await serveInProcess({
+      resource: { url: audience, issuer: issuer.origin, scopePrefix },
+      authenticate: authenticateBy(issuer.origin, { scopePrefix }),
+    });
+    const metadata = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', qualified.origin));
+    expect(await metadata.json()).toMatchObject({
+      scopes_supported: ['api://cloudops/cloudops:read', 'api://cloudops/cloudops:write'],
+    });
+    for (const scope of ['api://cloudops/cloudops:read', 'cloudops:read']) {
+      const token = bearer(await sign({ scope }));
+      expect(await toolNames(await post(qualified.url, message('tools/list'), token))).toEqual(namesOf(true));
+      const refused = await post(qualified.url, toolCall('restore_instance', restore), token);
+      expect(refused.headers.get('www-authenticate')).toContain(
+        'scope="api://cloudops/cloudops:read api://cloudops/cloudops:write"',
+      );
+    }
+    await qualified.close();
+  });
 
   test('cloudops:approve among other scopes is ignored, and allows nothing by itself', async () => {
     const both = await post(
