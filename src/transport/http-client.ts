@@ -219,6 +219,7 @@ function dispatch(
     };
     signal.addEventListener('abort', abort, { once: true });
 
+    const tooLarge = () => new TooLarge(`more than ${limits.bodyBytes} bytes`);
     const handler: Dispatcher.DispatchHandler = {
       // Called just before the request is written to an open connection. So `exchange.controller`, once set, also says that the service may
       // have received the request.
@@ -226,14 +227,19 @@ function dispatch(
         if (signal.aborted) controller.abort(signal.reason);
         else exchange.controller = controller;
       },
-      onResponseStart(_controller, status, incoming) {
+      onResponseStart(controller, status, incoming) {
         // Informational responses (1xx) come before the response itself.
-        if (status >= 200) exchange.head = { kind: 'response', status, headers: flatten(incoming) };
+        if (status < 200) return;
+        const head = { kind: 'response', status, headers: flatten(incoming) } as const;
+        exchange.head = head;
+        // A body that is announced as too large is not read at all. The answer to HEAD only has the length that a body would have.
+        if (method !== 'HEAD' && Number(head.headers['content-length']) > limits.bodyBytes)
+          controller.abort(tooLarge());
       },
       onResponseData(controller, chunk) {
         exchange.size += chunk.length;
         // `bodyBytes` limits this body, and `byteLimit` all bodies that are held in memory together.
-        if (exchange.size > limits.bodyBytes) controller.abort(new TooLarge(`more than ${limits.bodyBytes} bytes`));
+        if (exchange.size > limits.bodyBytes) controller.abort(tooLarge());
         else if (byteLimit?.admit(chunk.length) === false) controller.abort(new TooLarge('there is no room for it'));
         else exchange.chunks.push(chunk);
       },

@@ -247,6 +247,12 @@ const rows: readonly Row[] = [
     change: ok(1, 'ResponseTooLarge'),
   },
   {
+    fault: 'body that is announced as too large, and of which nothing is read',
+    script: (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5000000\r\n\r\n'),
+    read: failed(1, 'code: ResponseTooLarge', 'next: Call again and ask for less at once'),
+    change: ok(1, 'ResponseTooLarge'),
+  },
+  {
     fault: 'JSON or XML nested 5,000 deep',
     script: (socket, _count, method) =>
       socket.write(

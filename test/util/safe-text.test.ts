@@ -233,6 +233,7 @@ test.each([
       'cli/run.ts',
       'cli/sandbox-command.ts',
       'http/issuer-keys.ts',
+      'http/issuer.ts',
     ],
   ],
 ])('%s is used in no other files than these', (name, files) => {
