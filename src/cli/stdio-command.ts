@@ -3,7 +3,7 @@ import { allowChanges } from '../calls/account.js';
 import type { Config } from '../config/load-config.js';
 import type { DecisionPage } from '../consent/decision-page.js';
 import { reportJournal } from '../journal/health-check.js';
-import { problemOfMessage } from '../mcp/message-problem.js';
+import { createMessageLines } from '../mcp/message-lines.js';
 import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';
 import { errorName, type Log, reasonOf } from '../util/log.js';
@@ -59,27 +59,18 @@ async function serveClient(
     stop.addEventListener('abort', end);
   });
 
-  const transport = new StdioServerTransport();
+  const lines = createMessageLines({
+    answer: (answer) => void stdout.write(`${JSON.stringify(answer)}\n`),
+    onTooLong: () => log('warn', 'connection', { error: 'a line was skipped, because it is too large' }),
+  });
+  const transport = new StdioServerTransport(stdin.pipe(lines), stdout);
   const connection = serveStdio(() => createServer(server), {
     transport,
     // The error's message is not logged, because it may quote any text that the client sent.
     onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
   });
-  refuseInvalidMessages(transport);
   await ended;
   await connection.close();
-}
-
-/** Puts a check before the SDK's `onmessage`, because the SDK would ignore invalid messages or silently change them. */
-function refuseInvalidMessages(transport: StdioServerTransport): void {
-  const { onmessage } = transport;
-  transport.onmessage = (message) => {
-    const problem = problemOfMessage(message);
-    if (problem === undefined) onmessage?.(message);
-    // A request is answered with an error. JSON-RPC has no answer to a notification or a response.
-    else if ('method' in message && 'id' in message)
-      void transport.send({ jsonrpc: '2.0', id: message.id, error: { ...problem } }).catch(() => undefined);
-  };
 }
 
 /** The page for decisions in the browser of this machine. Its server starts when the first plan waits for a decision. */

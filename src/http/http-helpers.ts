@@ -13,12 +13,21 @@ export class HttpError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** The caller whose request is refused, for the log. The MCP endpoint sets it, because the checks that throw do not know the caller. */
   caller?: string | undefined;
-  constructor(status: number, reason: string, message: string, headers: Readonly<Record<string, string>> = {}) {
+  /** The ID of the refused message, which is null if no message was read, and the code of its JSON-RPC error. */
+  readonly answered: Readonly<{ id: string | number | null; code: number }>;
+  constructor(
+    status: number,
+    reason: string,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+    answered: HttpError['answered'] = { id: null, code: -32000 },
+  ) {
     super(message);
     this.name = 'HttpError';
     this.status = status;
     this.reason = reason;
     this.headers = headers;
+    this.answered = answered;
   }
 }
 

@@ -1,4 +1,4 @@
-import { problemOfMessage } from '../mcp/message-problem.js';
+import { parseMessageText, readMessage } from '../mcp/read-message.js';
 import { HttpError } from './http-helpers.js';
 
 /** Maximum number of JSON values in a message. No call has as many. Even a value of a few bytes costs memory and time. */
@@ -11,17 +11,13 @@ const maximumValues = 5_000;
 export function parseMessage(body: Buffer): object {
   if (hasMoreValuesThan(maximumValues, body))
     throw new HttpError(413, 'values', `A message has ${maximumValues} values at most.`);
-  let message: unknown;
-  try {
-    message = JSON.parse(body.toString('utf8'));
-  } catch {
-    throw new HttpError(400, 'json', 'The body is not JSON.');
-  }
-  if (Array.isArray(message)) throw new HttpError(400, 'batch', 'Batches are not served: send one message.');
-  if (typeof message !== 'object' || message === null) throw new HttpError(400, 'json', 'The body is not a message.');
-  const problem = problemOfMessage(message);
-  if (problem !== undefined) throw new HttpError(400, 'json', `The message is invalid: ${problem.message}.`);
-  return message;
+  const value = parseMessageText(body.toString('utf8'));
+  if (value === undefined) throw new HttpError(400, 'json', 'The body is not JSON.');
+  if (Array.isArray(value)) throw new HttpError(400, 'batch', 'Batches are not served: send one message.');
+  const read = readMessage(value);
+  if (read.kind === 'read') return read.message;
+  const { id, error } = read.answer;
+  throw new HttpError(400, 'json', error.message, {}, { id, code: error.code });
 }
 
 const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');

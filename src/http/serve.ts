@@ -200,11 +200,12 @@ const hostNotAllowed = words(
   'A request was refused for its Host header. If clients use this host, name it in CLOUDOPS_HTTP_ALLOWED_HOSTS.',
 );
 
-function refuse(request: IncomingMessage, response: ServerResponse, { status, message, headers }: HttpError): void {
+function refuse(request: IncomingMessage, response: ServerResponse, refusal: HttpError): void {
+  const { status, message, headers, answered } = refusal;
   // Reads and drops the rest of the body, because some clients read no answer before they have sent the whole body.
   request.resume();
-  // The ID of the JSON-RPC error is null, because no message was read.
-  sendJson(response, status, { jsonrpc: '2.0', error: { code: -32000, message }, id: null }, headers);
+  const { id, code } = answered;
+  sendJson(response, status, { jsonrpc: '2.0', error: { code, message }, id }, headers);
 }
 
 /** The state of this server, for an orchestrator such as Kubernetes, which sends requests only to a server that is ready. */

@@ -292,7 +292,7 @@ test('a call with an argument that the SDK drops is answered with an error, also
       ),
     });
     expect(await server.response(id)).toMatchObject({
-      error: { code: -32602, message: '__proto__: is not an argument' },
+      error: { code: -32602, message: '__proto__: is not an argument.' },
     });
   }
   server.child.stdin.end();

@@ -36,17 +36,19 @@ test('one of 4,999 names is parsed', () => {
   expect(Object.keys(parseMessage(argumentsOf(4_999)))).toEqual(['params']);
 });
 
-test.each([
-  ['{"method":"tools/call","params":null}', /params must be an object/],
-  ['{"method":"tools/call","params":[]}', /params must be an object/],
-  ['{"method":"tools/call","params":{"arguments":{"a":1,"__proto__":{"b":2}}}}', /__proto__: is not an argument/],
-  ['{"method":"tools/call","params":{"arguments":{"tags":[{"__proto__":"b"}]}}}', /__proto__: is not an argument/],
-])('%s is refused, because the SDK would ignore it or drop a part of it', (body, message) => {
-  const problem = expect.objectContaining({ status: 400, message: expect.stringMatching(message) });
-  expect(() => parseMessage(Buffer.from(body))).toThrow(problem);
+test('a message that is no request is refused with its ID, a code and a sentence', () => {
+  const body = Buffer.from('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[]}');
+  const refusal = { status: 400, message: 'params must be an object.', answered: { id: 7, code: -32600 } };
+  expect(() => parseMessage(body)).toThrow(expect.objectContaining(refusal));
 });
 
-test('arguments without a hidden name are parsed', () => {
-  const body = '{"method":"tools/call","params":{"arguments":{"constructor":1}}}';
-  expect(parseMessage(Buffer.from(body))).toEqual(JSON.parse(body));
+test.each([
+  ['not JSON', 'json'],
+  ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', 'batch'],
+])('%s is refused', (body, reason) => {
+  expect(() => parseMessage(Buffer.from(body))).toThrow(expect.objectContaining({ status: 400, reason }));
+});
+
+test('a byte order mark is skipped', () => {
+  expect(parseMessage(Buffer.from('\uFEFF{"method":"ping"}'))).toEqual({ method: 'ping' });
 });

@@ -1,0 +1,89 @@
+import { LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/server';
+import { describe, expect, test } from 'vitest';
+import { readMessage } from '../../src/mcp/read-message.js';
+
+/** Messages as clients write them. Kinds of mistakes are from reports about MCP clients; names and values are made up. */
+
+const request = (params: unknown, method = 'tools/call') => ({ jsonrpc: '2.0', id: 1, method, params });
+const messageOf = (value: unknown) => {
+  const read = readMessage(value);
+  return read.kind === 'read' ? read.message : read.answer.error;
+};
+
+test.each([
+  ['params', request(null), { jsonrpc: '2.0', id: 1, method: 'tools/call' }],
+  ['arguments', request({ name: 'a', arguments: null }), request({ name: 'a' })],
+  ['a capability', request({ a: { roots: null, sampling: {} } }, 'x'), request({ a: { sampling: {} } }, 'x')],
+  [
+    'a field of a response',
+    { jsonrpc: '2.0', id: 1, result: { action: 'accept', content: { reason: null, ok: 'yes' } } },
+    { jsonrpc: '2.0', id: 1, result: { action: 'accept', content: { ok: 'yes' } } },
+  ],
+])('null counts as absent: %s', (_what, given, message) => {
+  expect(messageOf(given)).toEqual(message);
+});
+
+describe('an initialize request', () => {
+  const initialize = (params: unknown) => messageOf(request(params, 'initialize'));
+
+  test('gets all that it lacks', () => {
+    const clientInfo = { name: 'unknown', version: '' };
+    const params = { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities: {}, clientInfo };
+    expect(initialize({ clientInfo: null })).toEqual(request(params, 'initialize'));
+  });
+
+  test('keeps all that it has', () => {
+    const params = {
+      protocolVersion: '2024-11-05',
+      capabilities: { roots: {} },
+      clientInfo: { name: 'a', version: '2' },
+    };
+    expect(initialize(params)).toEqual(request(params, 'initialize'));
+  });
+});
+
+test('a client of 2026-07-28 may leave out its version in each request', () => {
+  const key = 'io.modelcontextprotocol/clientInfo';
+  expect(messageOf(request({ _meta: { [key]: { name: 'a' } } }))).toEqual(
+    request({ _meta: { [key]: { name: 'a', version: '' } } }),
+  );
+});
+
+test('arguments may be JSON text', () => {
+  expect(messageOf(request({ arguments: '{"bucket":"b"}' }))).toEqual(request({ arguments: { bucket: 'b' } }));
+});
+
+const deep = () => Array.from({ length: 1_001 }).reduce<unknown>((inner) => [inner], []);
+
+test.each([
+  ['a number', 7, -32600, /must be a JSON object/],
+  ['a list of params', request([]), -32600, /params must be an object/],
+  ['arguments that are no object', request({ arguments: 'bucket=b' }), -32602, /arguments must be an object/],
+  ['a hidden name', JSON.parse('{"id":1,"method":"m","params":{"arguments":{"__proto__":{}}}}'), -32602, /__proto__/],
+  [
+    'a hidden name inside',
+    JSON.parse('{"id":1,"method":"m","params":{"arguments":{"tags":[{"__proto__":"b"}]}}}'),
+    -32602,
+    /__proto__/,
+  ],
+  ['a message that is too deep', request({ arguments: { a: deep() } }), -32600, /deeper than 1000 levels/],
+])(
+  '%s is refused with a code and a sentence, because the SDK would ignore or change it',
+  (_what, value, code, text) => {
+    expect(messageOf(value)).toEqual({ code, message: expect.stringMatching(text) });
+  },
+);
+
+test('arguments may have the names of methods of JavaScript', () => {
+  const message = request({ arguments: { constructor: 1 } });
+  expect(messageOf(message)).toEqual(message);
+});
+
+test.each([
+  ['a request', { id: 'a', method: 'm', params: 1 }, { isAnswered: true, answer: { id: 'a' } }],
+  ['a request whose ID is no ID', { id: {}, method: 'm', params: 1 }, { isAnswered: true, answer: { id: null } }],
+  ['a notification', { method: 'm', params: 1 }, { isAnswered: false }],
+  ['a response', { id: 1, params: 1 }, { isAnswered: false }],
+])('%s that cannot be read is answered if it has an answer', (_what, value, read) => {
+  expect(readMessage(value)).toMatchObject(read);
+});
