@@ -63,7 +63,9 @@ async function serveClient(
     answer: (answer) => void stdout.write(`${JSON.stringify(answer)}\n`),
     onTooLong: () => log('warn', 'connection', { error: 'a line was skipped, because it is too large' }),
   });
-  const transport = new StdioServerTransport(stdin.pipe(lines), stdout);
+  // `lines` limits the length of a line. A line that it writes may be longer than the line that it read, because numbers may have more digits.
+  const options = { maxBufferSize: Number.POSITIVE_INFINITY };
+  const transport = new StdioServerTransport(stdin.pipe(lines), stdout, options);
   const connection = serveStdio(() => createServer(server), {
     transport,
     // The error's message is not logged, because it may quote any text that the client sent.
@@ -71,6 +73,8 @@ async function serveClient(
   });
   await ended;
   await connection.close();
+  // The transport stops reading `lines`. A stdin that is still read would keep the process from ending.
+  stdin.unpipe(lines).pause();
 }
 
 /** The page for decisions in the browser of this machine. Its server starts when the first plan waits for a decision. */

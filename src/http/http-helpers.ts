@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
+import type { ErrorAnswer } from '../mcp/read-message.js';
 
 /** Functions for the three HTTP servers of this program: for MCP and pages, for metrics, and for the page in the browser of this machine. */
 
@@ -13,21 +14,21 @@ export class HttpError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** The caller whose request is refused, for the log. The MCP endpoint sets it, because the checks that throw do not know the caller. */
   caller?: string | undefined;
-  /** The ID of the refused message, which is null if no message was read, and the code of its JSON-RPC error. */
-  readonly answered: Readonly<{ id: string | number | null; code: number }>;
+  /** The JSON-RPC answer to a message that was read and refused. Undefined if the request was refused before that. */
+  readonly answer: ErrorAnswer | undefined;
   constructor(
     status: number,
     reason: string,
     message: string,
     headers: Readonly<Record<string, string>> = {},
-    answered: HttpError['answered'] = { id: null, code: -32000 },
+    answer?: ErrorAnswer,
   ) {
     super(message);
     this.name = 'HttpError';
     this.status = status;
     this.reason = reason;
     this.headers = headers;
-    this.answered = answered;
+    this.answer = answer;
   }
 }
 

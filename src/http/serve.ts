@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorAnswer } from '../mcp/read-message.js';
 import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
 import { errorName, type Log } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
@@ -202,12 +203,14 @@ const hostNotAllowed = words(
   'A request was refused for its Host header. If clients use this host, name it in CLOUDOPS_HTTP_ALLOWED_HOSTS.',
 );
 
+/** JSON-RPC's code for errors of a server's own. */
+const refusedRequest = -32000;
+
 function refuse(request: IncomingMessage, response: ServerResponse, refusal: HttpError): void {
-  const { status, message, headers, answered } = refusal;
+  const { status, message, headers, answer = errorAnswer(null, refusedRequest, message) } = refusal;
   // Reads and drops the rest of the body, because some clients read no answer before they have sent the whole body.
   request.resume();
-  const { id, code } = answered;
-  sendJson(response, status, { jsonrpc: '2.0', error: { code, message }, id }, headers);
+  sendJson(response, status, answer, headers);
 }
 
 /** The state of this server, for an orchestrator such as Kubernetes, which sends requests only to a server that is ready. */

@@ -11,7 +11,7 @@ import {
 
 /** This file reads the lines of a client on stdin, each with a message or a batch of messages, before the SDK's transport gets them. */
 
-/** The longest line (bytes). The SDK's transport ends the connection at a longer one. */
+/** The longest line (bytes). */
 const longestLine = 10 * 1000 * 1000;
 /** The beginning of a longer line in which its ID is looked for (bytes). */
 const headLength = 1000;

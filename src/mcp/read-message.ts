@@ -22,6 +22,8 @@ const invalidParams = -32602;
 
 /** The most levels of lists and objects in a message. The arguments of a call have a lower limit of their own. */
 const maximumDepth = 1_000;
+/** Maximum number of JSON values in a message over HTTP, or in arguments that are JSON text. No call has as many. */
+export const maximumValues = 5_000;
 
 export const errorAnswer = (id: ErrorAnswer['id'], code: number, message: string): ErrorAnswer => ({
   jsonrpc: '2.0',
@@ -46,19 +48,17 @@ export function readMessage(value: unknown): ReadMessage {
   if (!isObject(value)) return invalid({ method: '', id: null }, invalidRequest, 'A message must be a JSON object.');
   if (isDeeperThan(maximumDepth, value))
     return invalid(value, invalidRequest, `A message must not be nested deeper than ${maximumDepth} levels.`);
-  const { params: givenParams, result, ...message } = value;
-  const shownResult = result === undefined ? {} : { result: withoutNulls(result) };
-  const params = givenParams ?? undefined;
-  if (params === undefined) return { kind: 'read', message: { ...message, ...shownResult } };
+  const { params = null, result, ...others } = value;
+  const message = result === undefined ? others : { ...others, result: withoutNulls(result) };
+  if (params === null) return { kind: 'read', message };
   if (!isObject(params)) return invalid(value, invalidRequest, 'params must be an object.');
 
   const args = readArguments(params.arguments);
-  if (args !== undefined && !isObject(args)) return invalid(value, invalidParams, 'arguments must be an object.');
-  if (holdsProto(args)) return invalid(value, invalidParams, '__proto__: is not an argument.');
-  const present = withoutNulls({ ...params, arguments: args ?? null });
+  if (args.kind === 'invalid') return invalid(value, invalidParams, args.problem);
+  const present = withoutNulls({ ...params, arguments: args.value });
   return {
     kind: 'read',
-    message: { ...message, ...shownResult, params: withDefaults(value.method, isObject(present) ? present : {}) },
+    message: { ...message, params: withDefaults(value.method, isObject(present) ? present : {}) },
   };
 }
 
@@ -68,10 +68,42 @@ function invalid({ id, method }: Readonly<Record<string, unknown>>, code: number
   return { kind: 'invalid', answer: errorAnswer(knownId, code, message), isAnswered };
 }
 
-/** Some clients write all arguments as one JSON text. */
-function readArguments(args: unknown): unknown {
-  if (args === null) return undefined;
-  return typeof args === 'string' ? (parseJson(args) ?? args) : args;
+type Arguments =
+  /** The value is null if there are no arguments. */
+  | { readonly kind: 'read'; readonly value: Readonly<Record<string, unknown>> | null }
+  | { readonly kind: 'invalid'; readonly problem: string };
+
+/** Reads the arguments of a call, which some clients write as one JSON text. The limits of a message do not see into a text, so it has its own. */
+function readArguments(given: unknown): Arguments {
+  if (given === undefined || given === null) return { kind: 'read', value: null };
+  if (typeof given === 'string' && hasMoreValuesThan(maximumValues, Buffer.from(given)))
+    return { kind: 'invalid', problem: `arguments must not have more than ${maximumValues} values.` };
+  const args = typeof given === 'string' ? parseJson(given) : given;
+  if (!isObject(args)) return { kind: 'invalid', problem: 'arguments must be an object.' };
+  if (isDeeperThan(maximumDepth, args))
+    return { kind: 'invalid', problem: `arguments must not be nested deeper than ${maximumDepth} levels.` };
+  if (holdsProto(args)) return { kind: 'invalid', problem: '__proto__: is not an argument.' };
+  return { kind: 'read', value: args };
+}
+
+const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
+
+/**
+ * True if JSON has more than `maximum` values, found without parsing it. Counts the commas and opening brackets outside of strings, because
+ * each value has a comma or a bracket before it. The result for text that is not JSON does not matter, because parsing refuses such text.
+ */
+export function hasMoreValuesThan(maximum: number, json: Buffer): boolean {
+  let count = 0;
+  let isString = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at];
+    // Skips the escaped byte, which may be a quote.
+    if (isString && byte === backslash) at += 1;
+    else if (byte === quote) isString = !isString;
+    else if (!isString && (byte === comma || byte === bracket || byte === brace)) count += 1;
+    if (count > maximum) return true;
+  }
+  return false;
 }
 
 /** Adds what the SDK requires and clients leave out: the version of the client, and all that an `initialize` request lacks. */
@@ -81,7 +113,7 @@ function withDefaults(method: unknown, params: Readonly<Record<string, unknown>>
       protocolVersion: LATEST_PROTOCOL_VERSION,
       capabilities: {},
       ...params,
-      clientInfo: { ...unknownClient, ...Object(params.clientInfo) },
+      clientInfo: { ...unknownClient, ...(isObject(params.clientInfo) && params.clientInfo) },
     };
   const { _meta: meta } = params;
   if (!isObject(meta) || !isObject(meta[CLIENT_INFO_META_KEY])) return params;
@@ -90,14 +122,8 @@ function withDefaults(method: unknown, params: Readonly<Record<string, unknown>>
 
 const unknownClient = { name: 'unknown', version: '' };
 
-/** True if an object in the value has a field `__proto__`, which zod would silently drop. Uses no recursion, because a message may be nested deeply. */
-function holdsProto(value: unknown): boolean {
-  const remaining = [value];
-  while (remaining.length > 0) {
-    const inner = remaining.pop();
-    if (typeof inner !== 'object' || inner === null) continue;
-    if (Object.hasOwn(inner, '__proto__')) return true;
-    for (const field of Object.values(inner)) remaining.push(field);
-  }
-  return false;
-}
+/** True if an object in the value has a field `__proto__`, which zod would silently drop, so that the call would be made without the field. */
+const holdsProto = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (Object.hasOwn(value, '__proto__') || Object.values(value).some(holdsProto));

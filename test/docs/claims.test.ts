@@ -141,7 +141,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/DEPLOY.md', `A session lasts ${session}`],
   [
     'docs/DEPLOY.md',
-    `one message with at most ${grouped(constant('src/http/parse-message.ts', 'maximumValues'))} values`,
+    `one message with at most ${grouped(constant('src/mcp/read-message.ts', 'maximumValues'))} values`,
   ],
   ['docs/DEPLOY.md', `messages that are received at the same time | ${callsOfCaller} for each caller`],
   ['docs/DEPLOY.md', `${binary(bytesOfAll)} in all; a read waits up to ${seconds(readWaitMs)} for room`],

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hasMoreValuesThan, parseMessage } from '../../src/http/parse-message.js';
+import { parseMessage } from '../../src/http/parse-message.js';
+import { hasMoreValuesThan } from '../../src/mcp/read-message.js';
 
 /** The elements, fields and containers of a value. */
 const count = (value: unknown): number =>
@@ -38,7 +39,8 @@ test('one of 4,999 names is parsed', () => {
 
 test('a message that is no request is refused with its ID, a code and a sentence', () => {
   const body = Buffer.from('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[]}');
-  const refusal = { status: 400, message: 'params must be an object.', answered: { id: 7, code: -32600 } };
+  const answer = { jsonrpc: '2.0', id: 7, error: { code: -32600, message: 'params must be an object.' } };
+  const refusal = { status: 400, answer };
   expect(() => parseMessage(body)).toThrow(expect.objectContaining(refusal));
 });
 

@@ -59,6 +59,15 @@ test.each([
   ['a number', 7, -32600, /must be a JSON object/],
   ['a list of params', request([]), -32600, /params must be an object/],
   ['arguments that are no object', request({ arguments: 'bucket=b' }), -32602, /arguments must be an object/],
+  ['arguments that are the text null', request({ arguments: 'null' }), -32602, /arguments must be an object/],
+  ['text of too many arguments', request({ arguments: `[${'1,'.repeat(5_000)}1]` }), -32602, /more than 5000 values/],
+  [
+    'text of arguments that are too deep',
+    request({ arguments: `{"a":${'['.repeat(2_000)}${']'.repeat(2_000)}}` }),
+    -32602,
+    /deeper than 1000 levels/,
+  ],
+  ['a hidden name in the text of arguments', request({ arguments: '{"__proto__":{}}' }), -32602, /__proto__/],
   ['a hidden name', JSON.parse('{"id":1,"method":"m","params":{"arguments":{"__proto__":{}}}}'), -32602, /__proto__/],
   [
     'a hidden name inside',
