@@ -81,7 +81,7 @@ test('an upload is shown, refreshed while an S3 client uploads, and told to the 
   await expect.poll(legend).toBe('2 too small 2 still to come');
   await upload(4);
   await view.getByRole('button', { name: 'Refresh' }).click();
-  await expect.poll(legend).toBe('1 new since the last look 2 too small 1 still to come');
+  await expect.poll(legend).toBe('1 new since the last look 2 too small 1 missing');
   await expect.poll(() => told.length).toBe(2);
   expect(told).toEqual(answers.map(({ structuredContent }) => Object(structuredContent).summary));
   s3.destroy();
@@ -102,7 +102,7 @@ test('a click carries the change out, and the model is told, but not of the tick
 test('two views of one plan: the second click changes nothing, and shows what came of the first', async () => {
   const plan = await server.call(restoreInstance.name, restoreInstance.example);
   await readAsAPerson();
-  for (const said of ['You agreed to it.', 'An earlier click decided this. This one sent nothing.']) {
+  for (const said of ['You agreed to it.', 'An earlier decision stands. This click sent nothing.']) {
     const shown = await browser.show('change', { answer: server.call });
     await shown.sendCall(restoreInstance.example, plan);
     await shown.view.getByRole('button', { name: acceptName }).click();

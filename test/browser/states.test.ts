@@ -89,7 +89,7 @@ const outcomes: Readonly<Record<string, ChangeOutcome>> = {
   earlier: {
     ...accepted,
     sentAt: '2026-11-20T12:00:12.000Z',
-    earlier: 'An earlier click decided this. This one sent nothing.',
+    earlier: 'An earlier decision stands. This click sent nothing.',
   },
 };
 

@@ -66,6 +66,7 @@ beforeAll(async () => {
       NODE_EXTRA_CA_CERTS: certificate.authority,
       CLOUDOPS_SANDBOX: '1',
       CLOUDOPS_CONFIRM: 'approval',
+      CLOUDOPS_HTTP_PERSON_CLAIM: 'sub',
       CLOUDOPS_STATE_KEY: 'k'.repeat(32),
       CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
       CLOUDOPS_HTTP_PUBLIC_URL: publicUrl,

@@ -30,6 +30,7 @@ import { cleanEnv } from '../support/server-process.js';
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-package-'));
 const [tarball, project] = [join(folder, `cloudops-mcp-${packageJson.version}.tgz`), join(folder, 'empty')];
 const installed = join(project, 'node_modules', 'cloudops-mcp');
+const quiet = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
 const run = (command: string, ...args: string[]) =>
   execFileSync(command, args, { cwd: project, encoding: 'utf8', env: cleanEnv(), stdio: ['ignore', 'pipe', 'pipe'] });
 
@@ -37,7 +38,7 @@ beforeAll(() => {
   packInto(folder);
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{ "private": true }');
-  run('npm', 'install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball);
+  run('npm', 'install', ...quiet, tarball);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -167,6 +168,8 @@ describe('licences and bill of materials', () => {
 describe("operations of one's own, in an empty folder", () => {
   const own = join(folder, 'own');
   const prefix = join(folder, 'global');
+  /** What users of Node.js 20 install beside, for the journal. Later versions have a SQLite. */
+  const besides = process.versions.node.startsWith('20.') ? [resolve('node_modules/@photostructure/sqlite')] : [];
   const bucket = 'demo-bucket';
   /** The settings of each store; Ceph's are known when it runs. */
   const stores: Record<string, Record<string, string>> = { 'the sandbox': { CLOUDOPS_SANDBOX: '1' } };
@@ -174,18 +177,8 @@ describe("operations of one's own, in an empty folder", () => {
   let s3: S3Client;
   beforeAll(async () => {
     cpSync(join(installed, 'examples', 'operations'), own, { recursive: true });
-    run(
-      'npm',
-      'install',
-      '--offline',
-      '--ignore-scripts',
-      '--no-audit',
-      '--no-fund',
-      '-g',
-      '--prefix',
-      prefix,
-      tarball,
-    );
+    if (besides.length > 0) run('npm', 'install', ...quiet, '--no-save', ...besides);
+    run('npm', 'install', ...quiet, '-g', '--prefix', prefix, tarball, ...besides);
     const [port, monitorPort] = [await freePort(), await freePort()];
     ceph = startReal('radosgw', {
       S3_RUN: join(folder, 'radosgw'),
@@ -203,7 +196,7 @@ describe("operations of one's own, in an empty folder", () => {
 
   const ways: readonly (readonly [string, readonly [string, ...string[]]])[] = [
     ['a global install', [join(prefix, 'bin', 'cloudops-mcp')]],
-    ['npx', ['npx', '--offline', '-y', '-p', tarball, 'cloudops-mcp']],
+    ['npx', ['npx', '--offline', '-y', ...[tarball, ...besides].flatMap((one) => ['-p', one]), 'cloudops-mcp']],
     ['a local install', [join(project, 'node_modules', '.bin', 'cloudops-mcp')]],
   ];
   const inFolder = (

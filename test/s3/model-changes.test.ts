@@ -194,7 +194,7 @@ describe.skipIf(store.name !== 'radosgw')('a change of a model', () => {
       expect(await call(tool, args, planning)).toMatchObject({ isError: true, code: 'Repeated' });
       expect(relay.exchanges).toHaveLength(made);
       const last = (await readJournal('planned')).filter((change) => change.tool === tool);
-      expect(last).toMatchObject([{ decision: { way: 'confirmed' }, state: 'accepted' }]);
+      expect(last).toMatchObject([{ decision: { way: 'confirmed' }, state: outcome }]);
     });
 
     test('is unknown if the process is killed before the answer, and is not repeated', async () => {

@@ -58,7 +58,7 @@ test('an outcome comes back as it was written; what is not text is left out', ()
     next: 'Wait.',
     sentAt: '2026-11-20T12:00:00.000Z',
     code: 'X',
-    earlier: 'An earlier click decided this.',
+    earlier: 'An earlier decision stands.',
   };
   expect(readOutcome({ [outcomeKey]: outcome })).toEqual({
     ...outcome,
