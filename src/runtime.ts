@@ -13,7 +13,6 @@ import { openStore, type Store } from './changes/open-store.js';
 import { createQuestionQueue, type QuestionQueue } from './changes/question-queue.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
-import type { SharedMessages } from './http/replica-messages.js';
 import { questionLimits } from './mcp/client-quirks.js';
 import type { ServerDependencies } from './server.js';
 import { type Log, reasonOf } from './util/log.js';
@@ -39,12 +38,6 @@ export interface Runtime {
   readonly server: ServerDependencies;
   /** Waits at most `graceMs` for the changes under way, and closes everything. */
   close(graceMs: number): Promise<void>;
-}
-
-/** The table for messages between replicas. Undefined if the store cannot be shared by processes on several machines. */
-export async function openSharedMessages({ openDatabase }: Store): Promise<SharedMessages | undefined> {
-  if (openDatabase === undefined) return undefined;
-  return (await import('./http/replica-messages.js')).createPostgresMessages(await openDatabase());
 }
 
 /** Interval (milliseconds) at which expired plans are erased, and the changes of processes that are gone are ended. */
@@ -201,7 +194,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
   };
 }
 
-/** Logs once that a client's session is not known, so that its user cannot be asked. */
+/** Logs once that a client's session is not known, so that it is not known what the client can do. */
 function noteOnce(log: Log): () => void {
   let isNoted = false;
   return () => {
@@ -211,7 +204,7 @@ function noteOnce(log: Log): () => void {
 }
 
 const unknownClient = words(
-  'A client sends a session that is missing or not of this server, perhaps after a restart. Its user cannot be asked until it reconnects; CLOUDOPS_STATE_KEY keeps sessions valid.',
+  'A client sends a session that is missing or not of this server, perhaps after a restart. Its changes may be refused until it reconnects; CLOUDOPS_STATE_KEY keeps sessions valid.',
 );
 
 /** Returns a call stack that is loaded at the first call, because many clients start a server only for the list of tools. */

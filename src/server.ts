@@ -39,6 +39,8 @@ export interface ServerDependencies extends ResourceTexts {
   readonly viewsForAll?: boolean;
   /** The client that began the HTTP session. Undefined without a session. */
   readonly sessionClient?: Client | undefined;
+  /** The protocol versions before 2026-07-28 that this server agrees to, the newest first. Default: those of the SDK. */
+  readonly protocolVersions?: readonly string[];
   /** How long clients may keep lists (milliseconds). Default: an hour. */
   readonly listLifeMs?: number;
   /** Runs work that waits for a person, without counting it against the limit of concurrent calls. */
@@ -61,7 +63,7 @@ export function createServer(
   dependencies: ServerDependencies,
   catalog: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
 ): Server {
-  const { version, principal } = dependencies;
+  const { version, principal, protocolVersions } = dependencies;
   const offer = catalog.offerTo(principal);
   const listLife: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
 
@@ -69,6 +71,7 @@ export function createServer(
     { name: 'cloudops-mcp', title: 'Cloud operations', version, icons: [serverIcon] },
     {
       instructions: offer.instructions,
+      ...(protocolVersions !== undefined && { supportedProtocolVersions: [...protocolVersions] }),
       // `state` is the proof of a question (see `questionResult`), which the call itself compares with the row of its change.
       requestState: { verify: async (state) => state },
       capabilities: {

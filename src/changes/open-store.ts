@@ -2,23 +2,19 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { basename } from 'node:path';
 import { type Log, ShownError } from '../util/log.js';
-import { lazy } from '../util/objects.js';
 import { regularFile } from '../util/regular-file.js';
 import { own, say, words } from '../util/safe-text.js';
 import type { Changes } from './change.js';
 import { JournalFault } from './journal-fault.js';
-import type { Database } from './postgres-database.js';
 import { thisProcess } from './processes.js';
 import { createSqlite } from './sqlite.js';
 import { createChanges } from './store.js';
 import { systemClock } from './store-clock.js';
 import { type StorePlace, storePlace } from './store-place.js';
 
-/** Holds the changes of all servers, and the messages between replicas, in a file or a database. Opens each of them when it is first needed. */
+/** Holds the changes of all servers, in a file or a database, which is opened when it is first needed. */
 export interface Store extends Pick<StorePlace, 'name' | 'path'> {
   openChanges(): Promise<Changes>;
-  /** The database, for messages between replicas. Undefined if the store is a file. */
-  readonly openDatabase: (() => Promise<Database>) | undefined;
   /** Creates missing tables and indexes. */
   migrate(): Promise<void>;
 }
@@ -54,22 +50,20 @@ function fileStore(path: string, now: () => Date, { log, createsTables }: StoreO
         process: thisProcess(),
         log,
       }),
-    openDatabase: undefined,
     migrate: async () => undefined,
   };
 }
 
 function databaseStore(url: string, now: () => Date, options: StoreOptions & { readonly log: Log }): Store {
-  const openDatabase = lazy(async () => (await import('./postgres-database.js')).openDatabase(url, now, options));
   return {
     name: storePlace(url).name,
     path: undefined,
     openChanges: async () => {
+      const { openDatabase } = await import('./postgres-database.js');
       const { createPostgres } = await import('./postgres.js');
-      const engine = createPostgres(await openDatabase(), options.log);
+      const engine = createPostgres(openDatabase(url, now, options), options.log);
       return createChanges(engine, { now, process: thisProcess(), log: options.log });
     },
-    openDatabase,
     migrate: async () => (await import('./postgres-tables.js')).migrate(url),
   };
 }

@@ -32,22 +32,21 @@ export async function checkHealth(transaction: DatabaseTransaction): Promise<rea
     isReadOnly: boolean;
     /** True if a standby could take over without changes that were confirmed. */
     losesChanges: boolean;
-    lackingForChanges: string[];
-    lackingForQuestions: string[];
+    lacking: string[];
     /** Null if this role can build indexes itself. */
     otherOwner: string | null;
   }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
        current_setting('synchronous_standby_names') = '' and ${hasStandby} as "losesChanges",
-       ${lackingOn('cloudops_changes', 'cloudops_processes')} as "lackingForChanges",
-       ${lackingOn('cloudops_messages')} as "lackingForQuestions", ${otherOwner} as "otherOwner"`,
+       ${lackingOn('cloudops_changes', 'cloudops_processes')} as "lacking",
+       ${otherOwner} as "otherOwner"`,
   );
   const [state] = rows;
 
   if (state?.isReadOnly !== false)
     throw new JournalFault('standby', words('the database is read-only, as a standby is'));
-  if (state.lackingForChanges.length > 0)
-    throw new JournalFault('rights', say`the role of this server lacks rights: ${rightsOf(state.lackingForChanges)}`);
+  if (state.lacking.length > 0)
+    throw new JournalFault('rights', say`the role of this server lacks rights: ${rightsOf(state.lacking)}`);
   requireSameTime(offsetMs);
 
   const { indexes } = await missingParts(client);
@@ -55,10 +54,6 @@ export async function checkHealth(transaction: DatabaseTransaction): Promise<rea
   if (state.losesChanges)
     warnings.push(
       words('replication is not synchronous: when a standby takes over, changes that it did not get can be made twice'),
-    );
-  if (state.lackingForQuestions.length > 0)
-    warnings.push(
-      say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(state.lackingForQuestions)}`,
     );
   if (indexes.length > 0) {
     const condition =

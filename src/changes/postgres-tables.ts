@@ -41,14 +41,6 @@ const required: readonly Part[] = [
   { name: 'cloudops_changes', sql: `${tables.cloudops_changes}; ${guard}` },
   { name: 'cloudops_processes', sql: tables.cloudops_processes },
   {
-    name: 'cloudops_messages',
-    sql: `create table if not exists cloudops_messages (
-      key text primary key,
-      expected timestamptz not null default now(),
-      message text
-    )`,
-  },
-  {
     name: 'cloudops_store',
     sql: `create table if not exists cloudops_store (schema_version integer not null);
       insert into cloudops_store values (${schemaVersion})`,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,7 +14,7 @@ import { defaultHttpLimits } from '../http/limits.js';
 import { type HttpOptions, type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
-import { openSharedMessages, type Runtime } from '../runtime.js';
+import type { Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import type { Proxies } from '../transport/proxies.js';
 import { sentences } from '../util/human.js';
@@ -93,21 +92,19 @@ type HttpParts = Awaited<ReturnType<typeof openParts>>;
 
 /** Opens the parts that the HTTP server needs besides the runtime. */
 async function openParts({ config, access }: HttpSetup, runtime: Runtime, log: Log) {
-  const { server, place, store } = runtime;
-  // For messages between replicas. Undefined if the replicas share no database.
-  const sharedMessages = await openSharedMessages(place);
+  const { server, store } = runtime;
   // Only changes are recorded in the journal, so a server whose accounts allow none is ready without the journal.
   const anyAccountAllowsChanges = allowChanges(server.accounts, server.operations);
   const journalWatch = anyAccountAllowsChanges ? watchStore(store, log) : undefined;
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config.publicUrl, runtime, identity, log);
-  return { sharedMessages, journalWatch, identity, decisions };
+  return { journalWatch, identity, decisions };
 }
 
 function httpOptions(
   { config, terminal, address, access }: HttpSetup,
   { server, interruptedChanges, questions, store, place, stateKeys }: Runtime,
-  { sharedMessages, journalWatch, identity, decisions }: HttpParts,
+  { journalWatch, identity, decisions }: HttpParts,
   log: Log,
   stop: AbortSignal,
 ): HttpOptions {
@@ -121,7 +118,6 @@ function httpOptions(
     server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
     stateKeys,
     decisions,
-    shared: sharedMessages,
     checkJournal: journalWatch?.checkNow,
     rate: config.http.rate,
     limits: defaultHttpLimits,
@@ -145,22 +141,20 @@ function httpOptions(
     },
     log,
     now: terminal.now,
-    newId: randomUUID,
   };
 }
 
 async function shutDown(
   httpServer: Awaited<ReturnType<typeof serveHttp>>,
-  { sharedMessages, journalWatch, identity }: HttpParts,
+  { journalWatch, identity }: HttpParts,
   store: Runtime['store'],
   now: () => Date,
 ): Promise<void> {
-  // The HTTP server stops first, because its last calls still use the shared messages, the journal and the authentication.
+  // The HTTP server stops first, because its last calls still use the journal and the authentication.
   const stoppedAt = now().getTime();
   await httpServer.stop(graceMs);
   // Waits for outcomes that the journal could not take yet. Otherwise, they would end as unknown. A second signal ends the process at once.
   await awaitOutcomes(store, graceMs - Math.max(0, now().getTime() - stoppedAt));
-  await sharedMessages?.close();
   journalWatch?.stop();
   await identity?.close?.();
 }

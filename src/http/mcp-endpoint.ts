@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isJsonContentType } from '@modelcontextprotocol/server';
+import { isJsonContentType, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import type { CallTool, ChangeTools } from '../call-stack.js';
 import type { CallOutcome } from '../calls/outcome.js';
 import type { Principal } from '../calls/policy.js';
 import { refusedChange } from '../calls/refusal.js';
-import type { Wait } from '../calls/waiting.js';
+import type { Client } from '../mcp/client.js';
 import { createToolCatalog } from '../mcp/tool-catalog.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, type ServerDependencies } from '../server.js';
@@ -12,14 +12,11 @@ import type { Log } from '../util/log.js';
 import type { SealingKeys } from '../util/seal.js';
 import { createTurns } from '../util/turns.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
-import { type ClientReply, type Correspondent, createInbox, maximumReply, replyIn } from './client-replies.js';
-import { createBodyReader, HttpError, unavailable } from './http-helpers.js';
+import { createBodyReader, HttpError } from './http-helpers.js';
 import { createLimitedLog } from './limited-log.js';
 import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createMcpSessions, type McpSession } from './mcp-sessions.js';
+import { createMcpSessions } from './mcp-sessions.js';
 import { parseMessage } from './parse-message.js';
-import type { SharedMessages } from './replica-messages.js';
-import type { Conversation } from './serve-legacy-request.js';
 import { serveMessage } from './serve-message.js';
 
 export interface McpEndpointOptions {
@@ -30,14 +27,10 @@ export interface McpEndpointOptions {
   /** Requests per second of each caller. */
   readonly rate: number;
   readonly server: ServerDependencies;
-  /** Keys for session IDs and for messages between replicas. */
+  /** Keys for session IDs. */
   readonly stateKeys: SealingKeys;
-  /** Messages between replicas. Undefined if there are no other replicas. */
-  readonly shared?: SharedMessages | undefined;
   /** Checks the journal at once. Undefined if this server needs no journal. */
   readonly checkJournal?: (() => void) | undefined;
-  /** Returns a new ID that cannot be guessed. */
-  readonly newId: () => string;
   readonly log: Log;
   readonly now: () => Date;
 }
@@ -47,11 +40,7 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly principal: Principal | undefined;
-  readonly session: McpSession | undefined;
-  /** The session's functions for a call. Only protocol versions before 2026-07-28 use them. */
-  readonly conversation: Conversation;
-  /** Parses the body, or returns the message if the body is already parsed. @throws HttpError */
-  readonly readMessage: () => Promise<object>;
+  readonly body: Buffer;
 }
 
 /**
@@ -60,15 +49,11 @@ interface Exchange {
  * on calls, JSON, and the scope. Then the SDK answers.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
-  const { authenticate, resource, limits, stateKeys, newId, log, now } = options;
+  const { authenticate, resource, limits, log, now } = options;
   const onFailedLogin = createLimitedLog(now, log, 'login failed');
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
-  const sessions = createMcpSessions(stateKeys, newId);
-  const inbox = createInbox({ shared: options.shared, stateKeys, log });
   const serveCall = createCallServer(options, metrics, concurrency);
-  // Parsing a large body blocks the event loop for milliseconds, so large bodies take turns with other work.
-  const takeTurn = createTurns();
 
   /** Runs the checks that need no body. `principal` is undefined if callers are not authenticated. @throws HttpError */
   const checkHead = (request: IncomingMessage, principal: Principal | undefined): void => {
@@ -80,14 +65,6 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
       throw new HttpError(415, 'content type', 'The content type must be application/json.');
   };
 
-  /** Passes a reply on to the call that waits for it. @throws HttpError */
-  const serveReply = async (response: ServerResponse, reply: ClientReply, from: Correspondent): Promise<void> => {
-    await inbox.deliver(from, reply).catch(() => {
-      throw unavailable('reply', 'The reply cannot be passed on now.', { retryAfterSeconds: 1 });
-    });
-    response.writeHead(202).end();
-  };
-
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -96,27 +73,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     checkHead(request, principal);
     const endReceiving = concurrency.receive(principal?.name);
     const body = await readBody(request).finally(endReceiving);
-    // In sessions and replies, the empty name stands for all callers that are not authenticated.
-    const caller = principal?.name ?? '';
-    const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
-
-    // A short message is parsed before it waits for one of the places for calls, because it may be a client's reply to a question.
-    const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
-    const reply = replyIn(shortMessage);
-    // A reply needs no place. Otherwise, if calls had all places, the reply would be refused, and the user's answer would be lost. But without a
-    // session, no call can wait for a reply, so the SDK gets the reply, like any message.
-    if (session !== undefined && reply !== undefined)
-      return serveReply(response, reply, { caller, session: session.id });
-
-    const conversation: Conversation = {
-      newId,
-      begin: (client) => sessions.begin(caller, client),
-      // Undefined without a session, because then no reply of the client can reach the call.
-      expectReply:
-        session && ((expected, receive) => inbox.expectReply({ caller, session: session.id }, expected, receive)),
-    };
-    const readMessage = async () => shortMessage ?? takeTurn(() => parseMessage(body));
-    await serveCall({ request, response, principal, session, conversation, readMessage });
+    await serveCall({ request, response, principal, body });
   };
 
   /** @throws HttpError if the request is refused */
@@ -131,35 +88,40 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   };
 }
 
-/** Serves all messages except replies in a session, within the limits on concurrent calls. Each message gets its own SDK server. */
+/** Bodies up to this size are parsed at once (bytes). */
+const shortBody = 16 * 1024;
+
+/** Serves messages within the limits on concurrent calls. Each message gets its own SDK server. */
 function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { resource, server: serverOptions, log } = options;
   const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
   const reported = reportCalls(serverOptions, metrics, options);
+  const sessions = createMcpSessions(options.stateKeys);
+  // Parsing a large body blocks the event loop for milliseconds, so large bodies take turns with other work.
+  const takeTurn = createTurns();
 
-  return async ({ request, response, principal, session, conversation, readMessage }: Exchange): Promise<void> => {
+  return async ({ request, response, principal, body }: Exchange): Promise<void> => {
+    // In sessions, the empty name stands for all callers that are not authenticated.
+    const caller = principal?.name ?? '';
+    const sessionClient = sessions.find(caller, request.headers['mcp-session-id']?.toString());
+    const beginSession = (client: Client) => sessions.begin(caller, client);
+
     const place = await concurrency.take(principal?.name);
     const { call, changes, allEnded } = trackCalls(reported);
-    const createSdkServer = (cancellableWait: Wait) => {
-      // While a call waits for a person, it gives up its place, and the client can cancel it.
-      const waitForPerson: Wait = (work) => place.waitOutside(() => cancellableWait(work));
-      // In an old protocol, the client declares its capabilities only when its session begins.
-      const sessionClient = session?.client;
-      return createServer(
-        { ...serverOptions, principal, call, changes, sessionClient, listLifeMs, wait: waitForPerson },
-        catalog,
-      );
-    };
+    // While a call waits for a person, it gives up its place.
+    const ofRequest = { principal, call, changes, sessionClient, wait: place.waitOutside };
+    const createSdkServer = () =>
+      createServer({ ...serverOptions, ...ofRequest, listLifeMs, protocolVersions }, catalog);
 
     try {
-      // The client may close the connection while its request waits for a place or for `readMessage`. `serveMessage` must then not be called,
-      // because it would wait forever for a close event that has already happened.
+      // The client may close the connection while its request waits for a place or its turn. `serveMessage` must then not be called, because it
+      // would wait forever for a close event that has already happened.
       const isGone = () => response.destroyed || request.socket.destroyed;
       if (isGone()) return;
-      const message = await readMessage();
+      const message = body.length > shortBody ? await takeTurn(() => parseMessage(body)) : parseMessage(body);
       if (isGone()) return;
       if (principal !== undefined) checkScope(message, principal, serverOptions.operations, resource);
-      await serveMessage(createSdkServer, message, request, response, { log, conversation });
+      await serveMessage(createSdkServer, message, request, response, { log, beginSession });
     } finally {
       // If the client has gone, its call is cancelled, but a change that was sent still runs, and keeps its place until it ends.
       await allEnded();
@@ -167,6 +129,9 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
     }
   };
 }
+
+/** Protocol 2025-03-26 is not agreed to, because its clients may send batches, and each message counts against the limits of its caller. */
+const protocolVersions = SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version !== '2025-03-26');
 
 /** Clients may cache lists for this time (milliseconds). It is short, because lists depend on scopes, and the caller's next token may lack some. */
 const listLifeMs = 5 * 60_000;

@@ -2,7 +2,7 @@ import { hasMoreValuesThan, maximumValues, parseMessageText, readMessage } from 
 import { HttpError } from './http-helpers.js';
 
 /**
- * Parses a body with one message. Even a value of a few bytes costs memory and time, so values are counted first. Refuses a batch (an array), because batches exist only in a protocol version that is not supported.
+ * Parses a body with one message. Even a value of a few bytes costs memory and time, so values are counted first. Refuses a batch (an array), because no protocol version that this server agrees to over HTTP has batches.
  * @throws HttpError
  */
 export function parseMessage(body: Buffer): object {

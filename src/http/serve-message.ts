@@ -1,80 +1,100 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import {
-  classifyInboundRequest,
   createMcpHandler,
-  type JSONRPCRequest,
-  type McpHttpHandler,
+  isLegacyRequest,
   type Server,
-  SUPPORTED_PROTOCOL_VERSIONS,
+  WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import type { Wait } from '../calls/waiting.js';
+import { type Client, describeClient } from '../mcp/client.js';
 import { correctHeaders } from '../mcp/client-quirks.js';
 import type { Log } from '../util/log.js';
+import { valueAt } from '../util/objects.js';
 import { webHeaders, webRequest, whenClosed } from './http-helpers.js';
-import { type Conversation, serveLegacyRequest } from './serve-legacy-request.js';
 
-/**
- * Serves one parsed message with its own SDK server: with the SDK's handler since protocol 2026-07-28, and with `serveLegacyRequest` before.
- * @param createWith makes the SDK server. Whenever the server waits for a person, it must call `wait`
- */
-export async function serveMessage(
-  createWith: (wait: Wait) => Server,
-  message: unknown,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-  { log, conversation }: { readonly log: Log; readonly conversation: Conversation },
-): Promise<void> {
-  const onerror = ({ name }: Error) => log('debug', 'http', { error: name });
-  if (isLegacyRequest(message, incoming)) {
-    const create = (wait: Wait) => Object.assign(createWith(wait), { onerror });
-    return serveLegacyRequest(create, message, incoming, response, conversation);
-  }
-
-  // From 2026-07-28 on, closing the connection cancels a call, so the wait for a person needs no listener for a cancellation.
-  const create = () => createWith((work) => work());
-  // The lists of this server never change, so there is nothing to subscribe to.
-  const handler = createMcpHandler(create, { maxSubscriptions: 0, onerror });
-  return serveByHandler(handler, message, incoming, response);
-}
-
-/** True for a request that `serveLegacyRequest` serves. The SDK's handler gets all other messages, and refuses those of an old protocol. */
-function isLegacyRequest(message: unknown, { headers }: IncomingMessage): message is JSONRPCRequest {
-  const { accept = '' } = headers;
-  if (!accept.includes('application/json') || !accept.includes('text/event-stream')) return false;
-  const protocolVersionHeader = headers['mcp-protocol-version']?.toString();
-  if (protocolVersionHeader !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersionHeader)) return false;
-  const inbound = classifyInboundRequest({
-    httpMethod: 'POST',
-    body: message,
-    ...(protocolVersionHeader !== undefined && { protocolVersionHeader }),
-  });
-  return inbound.kind === 'legacy' && (inbound.reason === 'initialize' || inbound.reason === 'no-claim');
+interface MessageOptions {
+  readonly log: Log;
+  /** Begins the session of a client that has sent `initialize`. Returns the session's ID. */
+  readonly beginSession: (client: Client) => string;
 }
 
 /**
- * Serves a parsed message with a handler for `fetch` requests. Resolves when the answer is complete, or when the client has gone. The SDK's
- * own adapter (`toNodeHandler`) is not used, because it would convert the message to JSON again, for a body that no code reads.
+ * Serves one parsed message with an SDK server of its own: with the SDK's handler since protocol 2026-07-28, and with the SDK's transport before.
+ * In both, the client cancels its request by closing the connection.
  */
-export async function serveByHandler(
-  handler: Pick<McpHttpHandler, 'fetch'>,
-  message: unknown,
+export function serveMessage(
+  createServer: () => Server,
+  message: object,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
+  { log, beginSession }: MessageOptions,
 ): Promise<void> {
-  // Aborts if the client closes the connection before the answer is complete.
+  const onerror = ({ name }: Error) => log('debug', 'http', { error: name });
+  const headers = webHeaders(incoming);
+  // Some clients send headers of another protocol than the message.
+  correctHeaders(headers, message);
+
+  return sendAnswer(incoming, outgoing, async (clientGone) => {
+    const request = webRequest(headers, clientGone);
+    if (await isLegacyRequest(request, message)) {
+      const server = Object.assign(createServer(), { onerror });
+      clientGone.addEventListener('abort', () => void server.close().catch(onerror));
+      return answerLegacyRequest(server, request, message, beginSession);
+    }
+    // The lists of this server never change, so there is nothing to subscribe to.
+    const handler = createMcpHandler(createServer, { legacy: 'reject', maxSubscriptions: 0, onerror });
+    return handler.fetch(request, { parsedBody: message });
+  });
+}
+
+/** Answers a message of a protocol before 2026-07-28: with a stream of events if the message is a call with a progress token, and with JSON otherwise. */
+async function answerLegacyRequest(
+  server: Server,
+  request: Request,
+  message: object,
+  beginSession: MessageOptions['beginSession'],
+): Promise<Response> {
+  const reportsProgress =
+    valueAt(message, 'method') === 'tools/call' && valueAt(message, 'params._meta.progressToken') !== undefined;
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !reportsProgress });
+  await server.connect(transport);
+  const response = await transport.handleRequest(request, { parsedBody: message });
+  // Only a successful answer to `initialize` has set the capabilities.
+  const capabilities = server.getClientCapabilities();
+  if (capabilities !== undefined)
+    response.headers.set('mcp-session-id', beginSession(describeClient(capabilities, server.getClientVersion())));
+  return response;
+}
+
+/**
+ * Sends the answer to a request. Resolves when the answer is complete, or when the client has gone. The SDK's own adapter (`toNodeHandler`) is not
+ * used, because it would convert the message to JSON again, for a body that no code reads.
+ * @param answer returns the answer. The signal aborts if the client closes the connection before the answer is complete. `answer` may then never resolve
+ */
+export async function sendAnswer(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  answer: (clientGone: AbortSignal) => Promise<Response>,
+): Promise<void> {
   const clientGone = new AbortController();
   const closed = whenClosed(incoming, outgoing).then(() => {
     if (!outgoing.writableFinished) clientGone.abort();
   });
 
-  const request = webRequest(webHeaders(incoming), clientGone.signal);
-  // Some clients send headers of another protocol than the message.
-  correctHeaders(request.headers, message);
-  const { status, headers, body } = await handler.fetch(request, { parsedBody: message });
+  const response = await Promise.race([answer(clientGone.signal), closed]);
+  if (response === undefined) return;
+  const { status, body } = response;
+  const headers = { 'cache-control': 'no-store', ...Object.fromEntries(response.headers) };
+  if (body === null) return void outgoing.writeHead(status, headers).end();
+  if (response.headers.get('content-type') === 'application/json') {
+    const json = Buffer.from(await response.arrayBuffer());
+    // Without `content-length`, Node would use chunked encoding.
+    outgoing.writeHead(status, { ...headers, 'content-length': json.length }).end(json);
+    return closed;
+  }
 
-  outgoing.writeHead(status, Object.fromEntries(headers));
-  if (body === null) return void outgoing.end();
+  // Sends the head of a stream at once, because its first event may take long.
+  outgoing.writeHead(status, headers).flushHeaders();
   const sent = pipeline(body, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {
     // A client that has gone is no failure.
     if (!clientGone.signal.aborted) throw error;

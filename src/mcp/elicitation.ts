@@ -34,16 +34,25 @@ const answerMs = 10 * 60 * 1000;
 const progressMs = 10_000;
 
 /**
- * Returns the way to ask the client's user in a form; undefined if the client cannot show forms.
+ * When the client can be asked. Since protocol 2026-07-28, requests have an envelope. In older protocols over HTTP, the answer would come with another
+ * request, perhaps to another replica, so people decide on the page instead.
+ */
+function timeToAsk({ mcpReq: { envelope }, http }: ServerContext): 'duringCall' | 'afterCall' | 'never' {
+  if (envelope !== undefined) return 'afterCall';
+  return http === undefined ? 'duringCall' : 'never';
+}
+
+/**
+ * Returns the way to ask the client's user in a form; undefined if the client cannot show forms, or speaks a protocol before 2026-07-28 over HTTP.
  * - In protocols before 2026-07-28, `ask` sends the question to the client during the call, and returns the user's response.
  * - Since 2026-07-28, `ask` returns `later`: the caller ends the call with the question as its result, and the client makes the same call a
  *   second time, with the response (`broughtBy`).
  * @param onWaiting called every ten seconds while a question waits for its answer
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
-  if (!client.form) return undefined;
-  // Without an envelope, the protocol is older than 2026-07-28.
-  if (context.mcpReq.envelope !== undefined) return { ask: async () => 'later' };
+  const time = timeToAsk(context);
+  if (!client.form || time === 'never') return undefined;
+  if (time === 'afterCall') return { ask: async () => 'later' };
   return {
     ask: async (message, accept, cancelSignal, nameToType) => {
       const acceptLabel = accept.text;
@@ -100,16 +109,16 @@ async function sendQuestion(
 }
 
 /**
- * Returns the way to send the client's user to a URL, at which the user decides on a plan; undefined if the client cannot open URLs. The page at
- * the URL must ask people to sign in, because the client and its model may read the URL.
+ * Returns the way to send the client's user to a URL, at which the user decides on a plan; undefined if the client cannot open URLs, or
+ * speaks a protocol before 2026-07-28 over HTTP. The page at the URL must ask people to sign in, because the client and its model may read the URL.
  * - In protocols before 2026-07-28, `send` sends the URL to the client during the call, and returns the user's response (`Visit`).
  * - Since 2026-07-28, `send` returns `later`, as `elicitorFor` describes.
  * @param onWaiting called every ten seconds while the request to open the URL waits for its answer
  */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
-  if (!client.url) return undefined;
-  // Without an envelope, the protocol is older than 2026-07-28.
-  if (context.mcpReq.envelope !== undefined) return { send: async () => 'later' };
+  const time = timeToAsk(context);
+  if (!client.url || time === 'never') return undefined;
+  if (time === 'afterCall') return { send: async () => 'later' };
   return {
     send: async (message, url, cancelSignal) => {
       const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };

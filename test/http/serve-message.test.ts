@@ -3,20 +3,17 @@ import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as tick } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { serveLegacyRequest } from '../../src/http/serve-legacy-request.js';
-import { serveByHandler } from '../../src/http/serve-message.js';
+import { sendAnswer, serveMessage } from '../../src/http/serve-message.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { startServer } from '../support/http-server.js';
 
-type Fetch = Parameters<typeof serveByHandler>[0]['fetch'];
-
-/** A server that passes requests to a handler, with a message that is parsed already. */
-async function serve(fetch: Fetch) {
+/** A server that sends answers. */
+async function serve(answer: Parameters<typeof sendAnswer>[2]) {
   const responses: ServerResponse[] = [];
   const served: Promise<void>[] = [];
   const server = createServer((request, response) => {
     responses.push(response);
-    served.push(serveByHandler({ fetch }, { id: 1 }, request, response));
+    served.push(sendAnswer(request, response, answer));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -26,14 +23,12 @@ async function serve(fetch: Fetch) {
   return { port: (server.address() as AddressInfo).port, responses, served };
 }
 
-test('the handler gets the headers and the message, the client its status, headers and body', async () => {
-  const { port } = await serve(async (request, options) => {
-    const seen = [request.method, request.headers.get('mcp-method'), options?.parsedBody];
-    return Response.json(seen, { status: 418, headers: { 'x-answer': 'yes' } });
-  });
-  const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers: { 'mcp-method': 'ping' } });
+test('the client gets status, headers and body', async () => {
+  const { port } = await serve(async () => Response.json(['read'], { status: 418, headers: { 'x-answer': 'yes' } }));
+  const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' });
   expect([response.status, response.headers.get('x-answer')]).toEqual([418, 'yes']);
-  expect(await response.json()).toEqual(['POST', 'ping', { id: 1 }]);
+  expect([response.headers.get('content-length'), response.headers.get('cache-control')]).toEqual(['8', 'no-store']);
+  expect(await response.json()).toEqual(['read']);
 });
 
 test('an answer without a body ends', async () => {
@@ -41,15 +36,11 @@ test('an answer without a body ends', async () => {
   expect(await (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' })).text()).toBe('');
 });
 
-test('a handler knows when its client has gone, and not when an answer has been read', async () => {
+test('an answer that never comes ends with its client, which is told only then', async () => {
   const signals: AbortSignal[] = [];
-  let answer = () => undefined as unknown;
-  const { port, served } = await serve(({ signal }) => {
-    signals.push(signal);
-    if (signals.length === 1) return Promise.resolve(new Response('read'));
-    return new Promise((resolve) => {
-      answer = () => resolve(new Response('too late'));
-    });
+  const { port, served } = await serve((clientGone) => {
+    signals.push(clientGone);
+    return signals.length === 1 ? Promise.resolve(new Response('read')) : new Promise(() => undefined);
   });
   await (await fetch(`http://127.0.0.1:${port}/`)).text();
   const abort = new AbortController();
@@ -57,9 +48,8 @@ test('a handler knows when its client has gone, and not when an answer has been 
   await vi.waitFor(() => expect(signals).toHaveLength(2));
   abort.abort();
   await expect(gone).rejects.toThrow();
-  await vi.waitFor(() => expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]));
-  answer();
   await Promise.all(served);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
 });
 
 test('an answer is made no faster than its client reads, and comes to an end with it', async () => {
@@ -86,7 +76,10 @@ test('an answer is made no faster than its client reads, and comes to an end wit
 });
 
 describe('a request of a protocol before 2026-07-28', () => {
-  /** A tool that runs until it is released or its client has gone. */
+  const usual = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const withProgress = { 'x-progress': 'yes' };
+
+  /** A tool that runs until it is released or its client has gone. Calls have a progress token if they have the header `x-progress`. */
   async function serveTool() {
     let signal: AbortSignal | undefined;
     let headers: Headers | undefined;
@@ -105,10 +98,11 @@ describe('a request of a protocol before 2026-07-28', () => {
         });
         return { content: [{ type: 'text', text }] };
       });
-      const call = { jsonrpc: '2.0' as const, id: 1, method: 'tools/call', params: { name: 't', arguments: {} } };
+      const _meta = request.headers['x-progress'] === undefined ? {} : { progressToken: 'p' };
+      const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 't', arguments: {}, _meta } };
       responses.push(response);
-      const conversation = { begin: () => 'session', newId: () => 'question' };
-      served.push(serveLegacyRequest(() => server, call, request, response, conversation));
+      const options = { log: () => undefined, beginSession: () => 'session' };
+      served.push(serveMessage(() => server, call, request, response, options));
     });
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
@@ -119,7 +113,8 @@ describe('a request of a protocol before 2026-07-28', () => {
     return {
       port,
       responses,
-      call: (init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}/`, { method: 'POST', ...init }),
+      call: ({ headers, ...init }: RequestInit & { headers?: Record<string, string> } = {}) =>
+        fetch(`http://127.0.0.1:${port}/`, { method: 'POST', ...init, headers: { ...usual, ...headers } }),
       called: () => vi.waitFor(() => expect(signal).toBeDefined()),
       aborted: () => signal?.aborted,
       header: (name: string) => headers?.get(name),
@@ -129,10 +124,11 @@ describe('a request of a protocol before 2026-07-28', () => {
     };
   }
 
-  test('is answered with JSON if there is nothing to tell before the result', async () => {
-    const { call, called, end, served } = await serveTool();
+  test('is answered with JSON, whatever there is to tell before the result', async () => {
+    const { call, called, progress, end, served } = await serveTool();
     const response = call();
     await called();
+    await progress();
     end('done');
     const { headers } = await response;
     expect(headers.get('content-type')).toBe('application/json');
@@ -150,13 +146,12 @@ describe('a request of a protocol before 2026-07-28', () => {
     expect([header('traceparent'), header('tracestate')]).toEqual(['00-1', 'vendor=1']);
   });
 
-  test('is answered with a stream of events as soon as there is progress', async () => {
+  test('is answered with a stream of events if it has a progress token', async () => {
     const { call, called, progress, end } = await serveTool();
-    const answering = call();
+    const response = await call({ headers: withProgress });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
     await called();
     await progress();
-    const response = await answering;
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
     end('done');
     const events = [...(await response.text()).matchAll(/^event: message\ndata: (.*)\n\n/gm)];
     expect(events.map(([, data = '']) => JSON.parse(data))).toMatchObject([
@@ -165,23 +160,25 @@ describe('a request of a protocol before 2026-07-28', () => {
     ]);
   });
 
-  test('keeps its connection busy while the result takes long', async () => {
+  test('with a progress token keeps its connection busy while the result takes long', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     const { call, called, end } = await serveTool();
-    const answering = call();
+    const response = await call({ headers: withProgress });
     await called();
     vi.advanceTimersByTime(30_000);
-    const response = await answering;
     end('done');
     expect(await response.text()).toMatch(/^(?:: keepalive\n\n){2}event: message\ndata: \{.*"done".*\}\n\n$/);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('is stopped when its client has gone', async () => {
+  test.each([
+    ['JSON', {}],
+    ['a stream', withProgress],
+  ])('is stopped when its client, which waits for %s, has gone', async (_what, headers) => {
     const { call, called, aborted, end, served } = await serveTool();
     const abort = new AbortController();
-    const gone = call({ signal: abort.signal });
+    const gone = call({ headers, signal: abort.signal }).then((response) => response.text());
     await called();
     expect(aborted()).toBe(false);
     abort.abort();
@@ -192,16 +189,14 @@ describe('a request of a protocol before 2026-07-28', () => {
   });
 
   test('has its whole answer, however late its client reads it', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    onTestFinished(() => void vi.useRealTimers());
     const { port, responses, called, end, served } = await serveTool();
     const socket = connect(port, '127.0.0.1');
     socket.pause();
-    socket.write('POST / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+    const head = Object.entries(usual).map(([name, value]) => `${name}: ${value}`);
+    socket.write(`POST / HTTP/1.1\r\nhost: 127.0.0.1\r\n${head.join('\r\n')}\r\n\r\n`);
     await called();
     end('x'.repeat(20_000_000));
     await vi.waitFor(() => expect(responses[0]?.writableEnded).toBe(true));
-    vi.advanceTimersByTime(60_000);
     let received = 0;
     socket.on('data', (chunk) => {
       received += chunk.length;
@@ -227,6 +222,7 @@ describe('a request of a protocol before 2026-07-28', () => {
     ['a request whose client takes no events', 406, call, { accept: 'application/json' }],
     ['a request whose client takes no JSON', 406, call, { accept: 'text/event-stream' }],
     ['a notification', 202, { jsonrpc: '2.0', method: 'notifications/initialized' }, {}],
+    ['a cancellation', 202, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }, {}],
     ['a response', 202, { jsonrpc: '2.0', id: 1, result: {} }, {}],
     ['an object that is no message', 400, { id: 1 }, {}],
     ['a message of JSON-RPC 1.0', 400, { ...call, jsonrpc: '1.0' }, {}],

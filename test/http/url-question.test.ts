@@ -33,40 +33,65 @@ afterEach(async () => {
 
 const info = { name: 'test', version: '1' };
 const requestInit = { headers: { authorization: 'Bearer alice' } };
-const clients: readonly [string, (elicitation: Elicitation, onSent: OnSent) => Promise<Call>][] = [
-  [
-    'SDK 1.x',
-    async (elicitation, onSent) => {
-      const client = new ClientV1(info, { capabilities: { elicitation } });
-      client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ action: await onSent(params) }));
-      const transport = new HttpV1(served.url, { requestInit });
-      await client.connect(transport as Parameters<typeof client.connect>[0]);
-      closing.push(() => client.close());
-      return async (args = restore, name = 'restore_instance') => {
-        const result = await client.callTool({ name, arguments: { ...args } });
-        return Object(result.structuredContent);
-      };
-    },
-  ],
-  [
-    'SDK 2.x, 2026-07-28',
-    async (elicitation, onSent) => {
-      const client = new ClientV2(info, {
-        capabilities: { elicitation },
-        versionNegotiation: { mode: { pin: '2026-07-28' } },
-      });
-      client.setRequestHandler('elicitation/create', async ({ params }) => ({ action: await onSent(params) }));
-      await client.connect(new HttpV2(served.url, { requestInit }));
-      closing.push(() => client.close());
-      return async (args = restore, name = 'restore_instance') => {
-        const result = await client.callTool({ name, arguments: { ...args } });
-        return Object(result.structuredContent);
-      };
-    },
-  ],
-];
 
-describe.each(clients)('%s', (_name, connect) => {
+describe('a client of 2025', () => {
+  /** Calls a tool. Fails if the client gets a question. */
+  const connect = async (elicitation: Elicitation): Promise<Call> => {
+    const client = new ClientV1(info, { capabilities: { elicitation } });
+    client.setRequestHandler(ElicitRequestSchema, () => expect.unreachable());
+    const transport = new HttpV1(served.url, { requestInit });
+    await client.connect(transport as Parameters<typeof client.connect>[0]);
+    closing.push(() => client.close());
+    return async (args = restore, name = 'restore_instance') => {
+      const result = await client.callTool({ name, arguments: { ...args } });
+      return Object(result.structuredContent);
+    };
+  };
+
+  describe.each<readonly [string, Elicitation]>([
+    ['forms', { form: {} }],
+    ['addresses', { url: {} }],
+    ['forms and addresses', { form: {}, url: {} }],
+  ])('that declares %s', (_what, elicitation) => {
+    test.each(['ask', 'human', 'approval'] as const)('gets the address of the page: %s', async (confirm) => {
+      served = await serveDecisions({ confirm });
+      const call = await connect(elicitation);
+      const planned = await call();
+      expect(planned).toMatchObject({ outcome: 'waiting', decideAt: expect.any(String), changeId: expect.any(String) });
+      expect(await call({ changeId: planned.changeId, thing: 'wiki' }, 'confirm_change')).toMatchObject({
+        code: 'NotConfirmable',
+      });
+      expect(served.requests).toEqual([]);
+      const browser = browserOf(served);
+      await browser.signIn('bob');
+      served.pass(3000);
+      await browser.decide(String(planned.changeId), 'accept');
+      expect(await call({ changeId: planned.changeId }, 'get_change')).toMatchObject({ outcome: 'accepted' });
+      expect(served.requests).toHaveLength(1);
+    });
+
+    test('is refused in the mode human without a page', async () => {
+      served = await serveDecisions({ confirm: 'human', hasPage: false });
+      expect(await (await connect(elicitation))()).toMatchObject({ code: 'NeedsHuman', mayHaveHappened: false });
+      expect(served.requests).toEqual([]);
+    });
+  });
+});
+
+describe('a client of 2026-07-28', () => {
+  const connect = async (elicitation: Elicitation, onSent: OnSent): Promise<Call> => {
+    const client = new ClientV2(info, {
+      capabilities: { elicitation },
+      versionNegotiation: { mode: { pin: '2026-07-28' } },
+    });
+    client.setRequestHandler('elicitation/create', async ({ params }) => ({ action: await onSent(params) }));
+    await client.connect(new HttpV2(served.url, { requestInit }));
+    closing.push(() => client.close());
+    return async (args = restore, name = 'restore_instance') => {
+      const result = await client.callTool({ name, arguments: { ...args } });
+      return Object(result.structuredContent);
+    };
+  };
   const start = async (elicitation: Elicitation, action: Action, setup: DecisionsSetup = {}, afterMs = 3000) => {
     served = await serveDecisions({ confirm: 'human', ...setup });
     const sent: Sent[] = [];

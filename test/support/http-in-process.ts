@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { defaultHttpLimits, type HttpLimits } from '../../src/http/limits.js';
 import { type HttpOptions, serveHttp } from '../../src/http/serve.js';
 import type { ServerDependencies } from '../../src/server.js';
@@ -29,7 +28,6 @@ export async function serveInProcess({
     hosts: ['127.0.0.1', 'localhost', '[::1]'],
     limits: { ...defaultHttpLimits, ...limits },
     rate: 1000,
-    newId: randomUUID,
     timeoutMs: 20_000,
     missingPart: () => undefined,
     state: {
