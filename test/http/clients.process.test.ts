@@ -160,9 +160,21 @@ describe('consent, from replicas that share a key and a journal, with each reque
     connect(replicas[0]?.url ?? new URL(''), person, roundRobin());
   const agree: Person = (message) => ({ action: 'accept', content: { decision: acceptLabel(message) } });
 
-  test.each(clients.slice(0, 2))('%s: a client that cannot ask makes two calls', async (name, connect) => {
-    const args = restore(`plan-${name.length}`);
-    const client = await connectTo(connect);
+  test.each(
+    clients
+      .slice(0, 2)
+      .flatMap(([name, connect]) => [
+        [name, 'cannot ask', connect, undefined] as const,
+        [
+          name,
+          'shows forms, which this protocol has no way for over HTTP,',
+          connect,
+          () => expect.unreachable(),
+        ] as const,
+      ]),
+  )('%s: a client that %s makes two calls', async (name, what, connect, person) => {
+    const args = restore(`plan-${name.length}-${what.length}`);
+    const client = await connectTo(connect, person);
     const sent = cloud.requests.length;
     const { structuredContent } = await client.call('restore_instance', args);
     const { outcome, changeId } = structuredContent as { outcome: string; changeId: string };
@@ -176,19 +188,6 @@ describe('consent, from replicas that share a key and a journal, with each reque
     expect(cloud.requests).toHaveLength(sent + 1);
     await client.close();
   });
-
-  test.each(clients.slice(0, 2))(
-    '%s: the question comes on the stream of the call, and the answer to the same replica',
-    async (name, connect) => {
-      const args = restore(`streamed-${name.length}`);
-      const [{ url }] = replicas as [HttpProcess];
-      const sent = cloud.requests.length;
-      const agreer = await connect(url, agree);
-      expect(await agreer.call('restore_instance', args)).toMatchObject({ structuredContent: { outcome: 'accepted' } });
-      expect(cloud.requests).toHaveLength(sent + 1);
-      await agreer.close();
-    },
-  );
 
   test.each(clients.slice(2, 4))(
     '%s: the result of the call asks, and the next call brings the answer',
