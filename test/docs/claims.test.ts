@@ -212,6 +212,7 @@ const ofOthers: readonly (readonly [RegExp, string])[] = [
   ],
   [/texts of at most 100 and 1,000 characters/, 'test/operations tests the schema of definitions'],
   [/more than one request a second has no good token/, 'deploy/prometheus/alerts.yaml; a test runs the rules'],
+  [/idle connections (?:open for|after less than) a minute/, 'the default of CLOUDOPS_TIMEOUT_MS'],
   [/with a standby one second behind/, 'the bench made it so'],
   [/If it isn't ready after a minute|again in ten seconds|again in a minute/, 'advice with room to spare'],
 ];

@@ -163,9 +163,10 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/changes/postgres.process.test.ts', 'readers of lists have two connections of their own'],
   ],
   'Somebody answers a question for the person': [
-    ['test/http/mcp-sessions.test.ts', 'an answer from %s, which leaves the question open'],
-    ['test/http/mcp-sessions.test.ts', 'an answer %s'],
-    ['test/http/mcp-sessions.test.ts', 'are read only if they were sealed by a replica'],
+    ['test/changes/ask-user.test.ts', 'is nobody with the proof %s'],
+    ['test/changes/ask-user.test.ts', 'is nothing to another caller'],
+    ['test/mcp/views/views.test.ts', 'one of another caller is refused'],
+    ['test/http/decisions.test.ts', 'the proof of one session is none for another'],
   ],
   'A caller sees what others do': [
     ['test/http/auth.test.ts', 'the journal shows %s: %s sees %j'],

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -27,12 +26,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function connect(env: Record<string, string>, onQuestion?: () => Promise<never>, args = ['--sandbox']) {
+async function connect(env: Record<string, string>, args = ['--sandbox']) {
   const journal = { CLOUDOPS_JOURNAL: join(folder, 'journal.db') };
   const server = await startHttpProcess(args, { env: { ...env, ...journal } });
-  const capabilities = onQuestion === undefined ? {} : { elicitation: {} };
-  const client = new Client({ name: 'test', version: '1' }, { capabilities });
-  if (onQuestion !== undefined) client.setRequestHandler(ElicitRequestSchema, onQuestion);
+  const client = new Client({ name: 'test', version: '1' });
   const transport = new StreamableHTTPClientTransport(server.url);
   await client.connect(transport as Parameters<typeof client.connect>[0]);
   closing.push(() => client.close(), server.stop);
@@ -44,20 +41,6 @@ async function connect(env: Record<string, string>, onQuestion?: () => Promise<n
   return { server, call, get, read, changes };
 }
 
-test('questions that are open, and those that wait for them, do not keep it; nobody counts as having refused', async () => {
-  const asked = vi.fn(() => new Promise<never>(() => {}));
-  const { server, call, changes } = await connect({ CLOUDOPS_CONFIRM: 'human' }, asked);
-  const calls = [call(), call({ instanceId: 'second' })];
-  await vi.waitFor(() => expect(asked).toHaveBeenCalledOnce(), 5_000);
-  const start = Date.now();
-  await server.stop();
-  expect(Date.now() - start).toBeLessThan(soonMs);
-  for (const result of await Promise.all(calls))
-    expect(result).toMatchObject({ structuredContent: { code: 'Stopping', mayHaveHappened: false } });
-  expect(asked).toHaveBeenCalledOnce();
-  expect(await changes()).toMatchObject([{ state: 'withdrawn', decision: { way: 'withdrawn' } }]);
-});
-
 test('a call that waits for a decision is answered with where its plan stands', async () => {
   const env = {
     CLOUDOPS_STATE_KEY: 'k'.repeat(48),
@@ -65,7 +48,7 @@ test('a call that waits for a decision is answered with where its plan stands', 
     CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
     CLOUDOPS_SECRET_ACCESS_KEY: 'test',
   };
-  const { server, call, get } = await connect({ ...env, CLOUDOPS_CONFIRM: 'plan' }, undefined, []);
+  const { server, call, get } = await connect({ ...env, CLOUDOPS_CONFIRM: 'plan' }, []);
   const { structuredContent } = await call();
   const status = get(Object(structuredContent).changeId);
   await delay(1500);
@@ -89,7 +72,7 @@ test('reads of a cloud that hangs are given up at once, and a change in flight k
     CLOUDOPS_SECRET_ACCESS_KEY: 'test',
     CLOUDOPS_CONFIRM: 'off',
   };
-  const { server, call, read, changes } = await connect(env, undefined, []);
+  const { server, call, read, changes } = await connect(env, []);
   const change = call();
   const reads = Array.from({ length: 12 }, read);
   await vi.waitFor(() => expect(cloud.requests.length).toBeGreaterThan(12), 5_000);
@@ -126,7 +109,7 @@ test('an outcome that the journal cannot take is written if the journal comes ba
     // The call waits for the journal for one second in place of ten.
     ...shorterTimers({ 10000: 1_000 }),
   };
-  const { server, call, changes } = await connect(env, undefined, []);
+  const { server, call, changes } = await connect(env, []);
   expect(await call()).toMatchObject({
     structuredContent: { outcome: 'accepted', notes: [expect.stringContaining('not in the journal yet')] },
   });
