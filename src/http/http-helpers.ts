@@ -166,13 +166,14 @@ export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse
     response.once('close', end);
   });
 
-/** Converts the headers of a Node request to the `Headers` of `fetch`: all headers, or only those in `names`. */
-export function webHeaders({ headersDistinct }: IncomingMessage, names = Object.keys(headersDistinct)): Headers {
+/** Converts the headers of a Node request to the `Headers` of `fetch`. */
+export function webHeaders({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();
-  for (const name of names) for (const value of headersDistinct[name] ?? []) headers.append(name, value);
+  for (const [name, values = []] of Object.entries(headersDistinct))
+    for (const value of values) headers.append(name, value);
   return headers;
 }
 
 /** Makes a request to `/mcp` for the SDK, without a body, because the SDK gets the parsed message. */
-export const webRequest = (headers: Headers, signal?: AbortSignal): Request =>
-  new Request('http://localhost/mcp', { method: 'POST', headers, ...(signal !== undefined && { signal }) });
+export const webRequest = (headers: Headers, signal: AbortSignal): Request =>
+  new Request('http://localhost/mcp', { method: 'POST', headers, signal });

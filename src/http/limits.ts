@@ -11,9 +11,9 @@ export const defaultHttpLimits = {
   concurrentCalls: 64,
   /** Calls of one authenticated caller, both waiting and running. Also the limit for the caller's messages that are being received. */
   callsOfCaller: 32,
-  /** Open questions to the user of one caller. */
+  /** Calls of one caller that wait for a person. */
   questionsOfCaller: 8,
-  /** Open questions of all callers. Each holds a connection, so most of `connections` stay free for the answers. */
+  /** Calls of all callers that wait for a person. Each holds a connection, so most of `connections` stay free. */
   questions: 128,
   waitingCalls: 64,
   /** The longest time that a call waits for one of the `concurrentCalls` places. */
@@ -40,7 +40,7 @@ interface Place {
   /** Called once, when the call has ended. */
   leave(): void;
   /**
-   * Runs `work`, which asks a person, and gives up the place meanwhile. Afterwards, the call gets the next free place.
+   * Runs `work`, which waits for a person, and gives up the place meanwhile. Afterwards, the call gets the next free place.
    * @throws Refusal if too many questions are open
    */
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
