@@ -157,6 +157,19 @@ describe('views over HTTP', () => {
   });
 });
 
+test('a call that waits for a decision leaves its place to others', async () => {
+  const server = await serve({
+    limits: { concurrentCalls: 1, waitMs: 3000 },
+    caller: { confirm: 'plan', statusWaitMs: 10_000 },
+  });
+  const client = await openSession(server.url);
+  const changeId = outcomeOf(await client.call('restore_instance', restore))?.changeId;
+  const waiting = client.call('get_change', { changeId });
+  const confirmed = await client.call('confirm_change', { changeId, thing: 'restored' });
+  expect(outcomeOf(confirmed)).toMatchObject({ outcome: 'accepted' });
+  expect(outcomeOf(await waiting)).toMatchObject({ outcome: 'accepted' });
+});
+
 describe('a protocol version', () => {
   const initialize = (protocolVersion: string) =>
     message('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 't', version: '1' } });
