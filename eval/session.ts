@@ -141,12 +141,15 @@ async function connect(
       const decision = decides(message);
       record({ kind: 'question', tool: called.tool, message, decision });
       await delay(readMs);
-      const { decision: choice, name } = form.parse(params).requestedSchema.properties;
-      const [accept, nothing] = choice.enum;
+      const { properties } = form.parse(params).requestedSchema;
+      if ('name' in properties) {
+        const [, name = ''] = /, type (.*)$/.exec(properties.name.title) ?? [];
+        return decision === 'decline' ? { action: 'decline' } : { action: 'accept', content: { name } };
+      }
+      const [accept, nothing] = properties.decision.enum;
       if (decision === 'decline')
         return { action: 'accept', content: { decision: nothing, ...(reason !== undefined && { reason }) } };
-      const [, typed] = /"(.*)"/.exec(name?.description ?? '') ?? [];
-      return { action: 'accept', content: { decision: accept, ...(typed !== undefined && { name: typed }) } };
+      return { action: 'accept', content: { decision: accept } };
     });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [server], env, stderr: 'inherit' }));
   return {
@@ -187,13 +190,13 @@ async function connect(
 
 const longestCallMs = 120_000;
 
-/** The server's question with two choices. The first accepts. For a deletion, the person also types the name that it describes. */
+/** The server's question: the name of what is deleted, or two choices, of which the first accepts. */
 const form = z.object({
   requestedSchema: z.object({
-    properties: z.object({
-      decision: z.object({ enum: z.tuple([z.string(), z.string()]) }),
-      name: z.object({ description: z.string() }).optional(),
-    }),
+    properties: z.union([
+      z.object({ name: z.object({ title: z.string() }) }),
+      z.object({ decision: z.object({ enum: z.tuple([z.string(), z.string()]) }) }),
+    ]),
   }),
 });
 

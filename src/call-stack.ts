@@ -13,6 +13,7 @@ import { unlessStopped } from './calls/waiting.js';
 import type { Change } from './changes/change.js';
 import type { ChangeContext, ChangeDependencies } from './changes/change-context.js';
 import {
+  type ClickResult,
   clickOnChange,
   confirmChange,
   findByProof,
@@ -20,7 +21,7 @@ import {
   stateForView,
   withdrawChange,
 } from './changes/change-tools.js';
-import type { Click, DecisionResult } from './changes/decide.js';
+import type { Click } from './changes/decide.js';
 import { runChange, takeBrought } from './changes/run-change.js';
 import type { Operation } from './tools/define-operation.js';
 import { createHttpClient, defaultLimits } from './transport/http-client.js';
@@ -38,7 +39,7 @@ export interface ChangeTools {
   withdraw(id: string, context: ChangeContext): Promise<EndedOutcome>;
   confirm(confirmed: { readonly id: string; readonly thing: string }, context: ChangeContext): Promise<EndedOutcome>;
   /** Decides by a click. Whether the person may see the change is checked before. @param context the caller of the change */
-  click(change: Change, click: Click, context: ChangeContext): Promise<DecisionResult>;
+  click(change: Change, click: Click, context: ChangeContext): Promise<ClickResult>;
   /** Finds the change whose proof a view brings back. */
   findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
   /** The outcome of a change for a view or a page. Waits for the end of a change that is decided. */

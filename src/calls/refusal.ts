@@ -134,11 +134,11 @@ const refusals = {
     ),
   },
   WrongName: {
-    reason: 'the name that was typed is not its name',
+    reason: 'what was typed does not match',
     next: next(
       'user',
       'decide',
-      say`Nobody has refused it. ${callAgainFirst}${forAgent(' if the user still wants it')}, and the name can be typed again.`,
+      say`Nobody has refused it. ${callAgainFirst}${forAgent(' if the user still wants it')}, and it can be typed again.`,
     ),
   },
   TooManyRefusals: {
@@ -236,6 +236,13 @@ const refusals = {
       say`Do not call this tool: it belongs to the buttons that ${forReader({ agent: 'the user sees', person: 'you see' })}. Call the tool of the change itself.`,
     ),
   },
+  TooSoon: {
+    reason: forReader({
+      agent: "the click came too soon to be a person's",
+      person: 'Please read the plan first',
+    }),
+    next: next('user', 'decide', 'The plan still waits for a click of the user.'),
+  },
   NotConfirmable: {
     reason: 'confirm_change does not decide on this plan',
     next: next('agent', 'call', 'Call get_change with the changeId: its answer says who decides, and where.'),
@@ -264,7 +271,7 @@ const refusals = {
     reason: 'its plan is not valid any more',
     next: next('agent', 'call', say`${callAgainFirst} for a new plan${forAgent(', and show it to the user')}.`),
   },
-} as const satisfies Readonly<Record<string, { readonly reason: string; readonly next: Next }>>;
+} as const satisfies Readonly<Record<string, { readonly reason: string | SafeText; readonly next: Next }>>;
 
 export type RefusalCode = keyof typeof refusals;
 

@@ -10,7 +10,6 @@ import { subjectOf } from './open-changes.js';
 import { acceptOf } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
 import { makeProof } from './proof.js';
-import { nameToType } from './typed-name.js';
 
 /** How long a plan can be decided in the client (milliseconds). A plan on the page waits longer. */
 export const planInClientMs = 10 * 60_000;
@@ -81,7 +80,7 @@ function hold(held: ChangeDependencies['heldArguments'], id: string, args: NewCh
 }
 
 function rowOf(
-  { call, plan, requestKey, requestDigest, repeats, tokenSource }: PlannedChange,
+  { call, plan, typedName, requestKey, requestDigest, repeats, tokenSource }: PlannedChange,
   id: string,
   { client, principal }: ChangeContext,
 ): Omit<NewChange, 'options' | 'proof'> {
@@ -108,7 +107,7 @@ function rowOf(
     target: targetOf(plan),
     plan,
     accept: acceptOf(call),
-    typedName: nameToType(call),
+    typedName,
   };
 }
 

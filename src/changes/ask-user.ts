@@ -1,13 +1,14 @@
 import type { Question } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import { unlessStopped } from '../calls/waiting.js';
-import { type SafeText, say, upTo, words } from '../util/safe-text.js';
+import { join, type SafeText, say, upTo, words } from '../util/safe-text.js';
 import { addChange } from './add-change.js';
 import type { Change, Decision } from './change.js';
 import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import type { Elicitor, FormResponse } from './elicitor.js';
 import type { PlannedChange } from './plan-change.js';
 import { againstAsking } from './refusals.js';
+import { notTyped } from './typed-name.js';
 
 /** The result of asking: a decision on the stored change, the question for a later call, or nobody was asked. */
 export type Asked =
@@ -69,11 +70,11 @@ async function askUntilAnswered(
       const answeredAfterMs = elicitor.isDirect ? undefined : now().getTime() - askedAt;
       return decisionOf(change, response, question, answeredAfterMs);
     }
-    message = afterWrongName(question);
+    message = elicitor.isDirect ? question : afterWrongName(question);
   }
 }
 
-const afterWrongName = (question: SafeText): SafeText => say`That is not the name. ${question}`;
+const afterWrongName = (question: SafeText): SafeText => join([notTyped, question], '\n');
 
 const questionOf = ({ accept, typedName }: Change, message: SafeText, state: string): Question => ({
   kind: 'inputRequired',

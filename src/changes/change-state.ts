@@ -5,8 +5,8 @@ import { Refusal, refusedChange } from '../calls/refusal.js';
 import { waitForPerson } from '../calls/waiting.js';
 import { forAgent, next } from '../tools/next.js';
 import { reasonOf } from '../util/log.js';
-import { forReader, own, quoted, type SafeText, say, sentence, time, words } from '../util/safe-text.js';
-import type { Change, Decision } from './change.js';
+import { duration, forReader, own, quoted, type SafeText, say, sentence, time, words } from '../util/safe-text.js';
+import type { Change, Decision, DecisionWay } from './change.js';
 import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { withChangeId, withNotes } from './conclude-change.js';
 import { refusalOf, thingOf } from './decide.js';
@@ -81,39 +81,89 @@ export function stateOf(change: Change, dependencies: Pick<ChangeDependencies, '
   }
 }
 
-/** The outcome of a call whose decision came after another one. */
-export const lateOutcome = (change: Change, context: Pick<ChangeContext, 'principal'>): EndedOutcome =>
-  withNotes(outcomeOfState(change, context, { page: undefined }), [
-    say`An earlier decision stands${change.decision === undefined ? words('') : say`: ${decisionText(change)}`}. This one changed nothing.`,
-  ]);
-
-/** The decision as a clause for people: `"bob" accepted this at 2026-11-20T10:04:00Z`. */
-export function decisionText({
-  decision,
-  decidedAt,
-  madeAt,
-}: Pick<Change, 'decision' | 'decidedAt' | 'madeAt'>): SafeText {
-  const { kind = 'approved', person, way } = decision ?? {};
-  const byWhom = person === undefined ? words('somebody') : quoted(person, 100);
-  const who = kind === 'withdrawn' ? words(way === 'program' ? 'a program' : 'its caller') : byWhom;
-  return say`${who} ${words(deeds[kind])} this at ${time(new Date(decidedAt ?? madeAt).toISOString())}`;
+/** The outcome of a call whose decision came after another one. An expired plan has no decision. */
+export function lateOutcome(change: Change, way: DecisionWay, context: Pick<ChangeContext, 'principal'>): EndedOutcome {
+  const standing = visibleDecision(change, context);
+  if (standing === undefined) return stateOf(change, {});
+  // A call that brings the same answer again, for example after its result was lost.
+  const isRepetition = standing.way === way;
+  return withNotes(stateOf(change, {}), [lateText(change, standing, { way, isRepetition })]);
 }
 
-const deeds = { approved: 'accepted', declined: 'declined', withdrawn: 'withdrew' } as const satisfies Record<
-  Decision['kind'],
-  string
->;
+/** The decision that stands as a clause for people: `bob agreed`. */
+function decisionClause({ kind, way, person, replacedBy }: Decision): SafeText {
+  if (way === 'program') return words('a program answered in place of the user');
+  if (kind === 'withdrawn')
+    return replacedBy === undefined
+      ? words('its caller withdrew the plan')
+      : words('its caller replaced the plan with a newer one');
+  const who = person === undefined ? (deciders[way] ?? words('somebody')) : own(person);
+  return say`${who} ${words(kind === 'approved' ? 'agreed' : 'declined')}`;
+}
 
-/** Ways in which a person other than the agent's user may have decided. */
-const isOnPage = ({ decision }: Change) => decision?.way === 'page';
+const deciders: Readonly<Partial<Record<DecisionWay, SafeText>>> = {
+  asked: words('the user'),
+  clicked: words('the user'),
+  page: words('a person on the page'),
+  confirmed: words('the agent'),
+};
 
-/** Notes for the agent about who decided: the name if the caller may see it, otherwise that it was a person on the page. */
-function whoDecided(change: Change, { principal }: Pick<ChangeContext, 'principal'>): readonly SafeText[] {
-  const { person } = change.decision ?? {};
-  if (!isOnPage(change)) return [];
-  const mayKnow = visibleCaller(principal) === undefined || person === principal?.name;
-  const who = mayKnow && person !== undefined ? quoted(person, 100) : words('A person on the page');
-  return [say`${who} decided on this plan.`];
+/** The decision that stands as a sentence for people: `bob agreed at 2026-11-20T10:04:00.000Z.` */
+export const decisionText = (
+  { decidedAt, madeAt }: Pick<Change, 'decidedAt' | 'madeAt'>,
+  standing: Decision,
+): SafeText => say`${sentence(decisionClause(standing))} at ${time(new Date(decidedAt ?? madeAt).toISOString())}.`;
+
+/**
+ * Tells whoever decides after somebody else of the decision that stands: `Too late: bob agreed 12 s before you. Your click changed nothing.`
+ * @param late the way of the decision that came too late. `isRepetition` is true if it only repeats the person's own
+ */
+function lateText(
+  change: Change,
+  standing: Decision,
+  { way, isRepetition }: { readonly way: DecisionWay; readonly isRepetition: boolean },
+): SafeText {
+  const { decidedAgoMs } = change;
+  const act = lateActs[way] ?? words('call');
+  if (isRepetition) return say`${decisionText(change, standing)} This ${act} changed nothing.`;
+  const ago = decidedAgoMs === undefined ? words('') : say`${duration(decidedAgoMs / 1000)} `;
+  return say`Too late: ${decisionClause(standing)} ${ago}before you. Your ${act} changed nothing.`;
+}
+
+const lateActs: Readonly<Partial<Record<DecisionWay, SafeText>>> = {
+  asked: words('answer'),
+  clicked: words('click'),
+  page: words('click'),
+};
+
+/** A click that came after a decision on its change. */
+export interface LateClick {
+  readonly kind: 'late';
+  readonly change: Change;
+  /** The decision that stands, in sentences for the person. */
+  readonly earlierDecision: SafeText | undefined;
+  /** False if the click only repeats the decision that stands, because its answer was lost. */
+  readonly isLate: boolean;
+}
+
+export function lateClick(change: Change, click: Decision): LateClick {
+  const { decision: standing } = change;
+  if (standing === undefined) return { kind: 'late', change, earlierDecision: undefined, isLate: false };
+  const isLate = standing.kind !== click.kind || standing.way !== click.way || standing.person !== click.person;
+  const earlierDecision = lateText(change, standing, { way: click.way, isRepetition: !isLate });
+  return { kind: 'late', change, earlierDecision, isLate };
+}
+
+/** The decision on a change, with the name of the person only if the caller may see it. */
+function visibleDecision({ decision }: Change, { principal }: Pick<ChangeContext, 'principal'>): Decision | undefined {
+  const mayKnow = visibleCaller(principal) === undefined || decision?.person === principal?.name;
+  return decision && (mayKnow ? decision : { ...decision, person: undefined });
+}
+
+/** A note for the agent about who decided, if a person other than its user may have decided. */
+function whoDecided(change: Change, context: Pick<ChangeContext, 'principal'>): readonly SafeText[] {
+  const decision = visibleDecision(change, context);
+  return decision?.way === 'page' ? [say`${sentence(decisionClause(decision))}.`] : [];
 }
 
 function waitingAnswer(change: Change, { page }: Pick<ChangeDependencies, 'page'>): Success {

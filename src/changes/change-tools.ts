@@ -5,7 +5,7 @@ import { next } from '../tools/next.js';
 import { own, say } from '../util/safe-text.js';
 import type { Change } from './change.js';
 import type { ChangeContext, ChangeDependencies } from './change-context.js';
-import { awaitEnd, lateOutcome, outcomeOfState } from './change-state.js';
+import { awaitEnd, type LateClick, lateClick, lateOutcome, outcomeOfState } from './change-state.js';
 import {
   type Click,
   type DecisionResult,
@@ -42,7 +42,7 @@ export async function withdrawChange(
   if (decided.kind === 'refused') return decided;
   // A repeated call finds what its first attempt has withdrawn.
   const isWithdrawn = decided.kind === 'decided' || decided.change.state === 'withdrawn';
-  return isWithdrawn ? withdrawnOutcome(change) : lateOutcome(decided.change, context);
+  return isWithdrawn ? withdrawnOutcome(change) : lateOutcome(decided.change, 'withdrawn', context);
 }
 
 const withdrawnOutcome = ({ tool, id }: Change): EndedOutcome => ({
@@ -68,12 +68,12 @@ export async function confirmChange(
 ): Promise<Result> {
   const change = await findChange(id, context, dependencies);
   if (change instanceof Refusal) return change;
-  if (change.state !== 'waiting') return lateOutcome(change, context);
+  if (change.state !== 'waiting') return lateOutcome(change, 'confirmed', context);
   const refusal =
     refusalOfConfirmation(change, thing, context.client) ?? (await againstConfirming(change, context, dependencies));
   if (refusal !== undefined) return refusal;
   const decided = await decide(change, { kind: 'approved', way: 'confirmed' }, context, dependencies);
-  return decided.kind === 'late' ? lateOutcome(decided.change, context) : outcomeOf(decided);
+  return decided.kind === 'late' ? lateOutcome(decided.change, 'confirmed', context) : outcomeOf(decided);
 }
 
 const outcomeOf = (decided: Exclude<DecisionResult, { kind: 'late' }>): Result =>
@@ -111,12 +111,17 @@ export async function clickOnChange(
   click: Click,
   context: ChangeContext,
   dependencies: ChangeDependencies,
-): Promise<DecisionResult> {
-  if (change.state !== 'waiting') return { kind: 'late', change };
+): Promise<ClickResult> {
+  const decision = decisionOfClick(change, click);
+  if (change.state !== 'waiting') return lateClick(change, decision);
   if (change.isExpired) return new Refusal('PlanExpired');
   const refusal = refusalOfMode(change, click, context, dependencies) ?? refusalOfClick(change, click);
-  return refusal ?? decide(change, decisionOfClick(change, click), context, dependencies);
+  if (refusal !== undefined) return refusal;
+  const decided = await decide(change, decision, context, dependencies);
+  return decided.kind === 'late' ? lateClick(decided.change, decision) : decided;
 }
+
+export type ClickResult = Exclude<DecisionResult, { kind: 'late' }> | LateClick;
 
 /** The setting may have changed since the plan was shown. */
 function refusalOfMode(

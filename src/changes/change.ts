@@ -57,6 +57,8 @@ export interface Decision {
   readonly reason?: string | undefined;
   /** How long the person took to answer (milliseconds). */
   readonly answeredAfterMs?: number | undefined;
+  /** ID of the newer plan in whose favour this one was withdrawn. */
+  readonly replacedBy?: string | undefined;
   /** Set if the person only closed the question. It counts among the declined changes, but `confirm_change` may still follow. */
   readonly isDismissed?: boolean | undefined;
 }

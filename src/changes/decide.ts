@@ -71,9 +71,14 @@ const unwrittenNote = words(
 );
 
 /** The refusal that tells of a decision against a change. */
-export function refusalOf({ mode }: Pick<Change, 'mode'>, { kind, way }: Decision): Refusal {
+export function refusalOf({ mode }: Pick<Change, 'mode'>, { kind, way, replacedBy }: Decision): Refusal {
   if (way === 'program') return new Refusal('NobodyAsked');
-  if (kind === 'withdrawn') return new Refusal('Withdrawn');
+  if (kind === 'withdrawn')
+    return new Refusal(
+      'Withdrawn',
+      [],
+      replacedBy === undefined ? {} : { reason: words('its caller replaced the plan with a newer one') },
+    );
   const problems = [declines[way] ?? words('this plan was declined')];
   // With `approval`, the person who decides is never the user.
   return mode === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
@@ -102,8 +107,8 @@ export function refusalOfClick({ options, ageMs, typedName }: Change, click: Cli
   const isInView = click.where === 'view';
   if (isInView ? !options.byClick : !options.onPage) return new Refusal('ClickRefused');
   if (isInView && ageMs > planInClientMs) return new Refusal('PlanExpired');
-  // No person reads a plan in less than `shortestReadMs`, so a program has clicked.
-  if (ageMs < shortestReadMs) return new Refusal('NobodyAsked', [say`the click came after ${ageMs} ms`]);
+  // No person reads a plan in less than `shortestReadMs`.
+  if (ageMs < shortestReadMs) return new Refusal('TooSoon', [say`the click came after ${ageMs} ms`]);
   if (click.decision === 'accept' && !isTyped(typedName, click.typedName)) return new Refusal('WrongName');
   return undefined;
 }

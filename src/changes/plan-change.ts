@@ -1,7 +1,6 @@
 import type { Plan } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
-import type { Refusal } from '../calls/refusal.js';
-import { tooLargeToShow } from '../calls/refusal.js';
+import { Refusal, tooLargeToShow } from '../calls/refusal.js';
 import { secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { sentences } from '../util/human.js';
@@ -13,9 +12,10 @@ import { checkBudget } from './check-budget.js';
 import { isOfAnother, ofCaller } from './may-see.js';
 import { openChangeText, subjectOf } from './open-changes.js';
 import { canBeShown, makePlan } from './plan.js';
-import { questionText } from './question.js';
+import { questionText, shortQuestion } from './question.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
 import { requestDigest, requestKey } from './request-key.js';
+import { nameToType } from './typed-name.js';
 
 /** A change with its plan, checked against the store. */
 export interface PlannedChange {
@@ -24,6 +24,8 @@ export interface PlannedChange {
   readonly plan: Plan;
   /** The plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
   readonly question: SafeText | undefined;
+  /** What a person types to agree, for a deletion. */
+  readonly typedName: string | undefined;
   /** The caller's waiting changes of the same thing, which this one may replace. */
   readonly replaceable: readonly Change[];
   readonly requestKey: string;
@@ -54,6 +56,8 @@ export async function planChange(
 
   const budgetText = await checkBudget(budget, { tool: operation.name, planOnly: control.planOnly }, dependencies);
   if (budgetText !== undefined && 'code' in budgetText) return budgetText;
+  const typedName = nameToType(call);
+  if (typedName instanceof Refusal) return typedName;
   const madePlan = makePlan(call);
   if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
 
@@ -69,6 +73,7 @@ export async function planChange(
     call,
     plan,
     question: questionFor(plan, call, context, dependencies),
+    typedName,
     replaceable: open.filter(({ state, subject }) => state === 'waiting' && subject?.digest === subjectDigest(call)),
     requestKey: key,
     requestDigest: requestDigest(call, secretsIn(call), dependencies.keys()[0]),
@@ -129,15 +134,16 @@ async function openChanges(
   return found.filter(({ id }) => id !== replaced?.id && id !== duplicate?.id).slice(0, mostOpen);
 }
 
-/** The question about a plan, if the client can ask and the plan fits. A terminal has shown the whole plan, so the summary may be the question. */
+/** The question about a plan, if the client can ask and the plan fits. A terminal shows the whole plan above the question. */
 function questionFor(
   plan: Plan,
   call: ResolvedChange,
   { elicitor }: ChangeContext,
-  { questionLimits }: ChangeDependencies,
+  { questionLimits, now }: ChangeDependencies,
 ): SafeText | undefined {
   if (elicitor === undefined) return undefined;
-  return questionText(plan, call, questionLimits) ?? (elicitor.isDirect ? plan.summary : undefined);
+  const text = elicitor.isDirect ? shortQuestion : questionText;
+  return text(plan, call, questionLimits, now());
 }
 
 interface Remarks {

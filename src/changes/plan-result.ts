@@ -12,10 +12,9 @@ import { addressOf, type DecisionPage } from './decision-page.js';
 import { subjectOf } from './open-changes.js';
 import { acceptOf, planText } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
-import { decisionLines } from './question.js';
+import { shortQuestion } from './question.js';
 import { againstAsking, againstConfirming } from './refusals.js';
 import type { ConsentStep } from './required-consent.js';
-import { nameToType } from './typed-name.js';
 import { visitPage } from './visit-page.js';
 
 type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
@@ -71,8 +70,8 @@ export async function answerWithPlan(
   const { guide } = context;
   if (guide === undefined || change === undefined || proof === undefined || pageUrl === undefined) return answer;
   if (change.mode === 'approval') return answer;
-  const lines = decisionLines(planned.plan, planned.call, questionLimits);
-  return visitPage(change, { proof, address: pageUrl, lines, answer }, guide, context, dependencies);
+  const question = shortQuestion(planned.plan, planned.call, questionLimits, now());
+  return visitPage(change, { proof, address: pageUrl, question, answer }, guide, context, dependencies);
 }
 
 /** Returns the offered ways without those that earlier refusals close, and the refusal that closes one. */
@@ -110,7 +109,7 @@ function announce(
 }
 
 /** The answer with the plan: `success` for the agent, and `view` for the change view, in which the user sees the plan and may click. */
-function planOutcome({ call, plan, replaceable }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
+function planOutcome({ call, plan, typedName, replaceable }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
   const tool = call.operation.name;
   const { byConfirmation, byClick, onPage, pageUrl, change, proof } = ways;
   const issuedAt = time.getTime();
@@ -118,7 +117,6 @@ function planOutcome({ call, plan, replaceable }: PlannedChange, time: Date, way
   const expiresIso = new Date(expiresAt).toISOString();
   // If nobody can agree to the plan, its text has no deadline.
   const deadlineText = change === undefined ? undefined : `${expiresIso.slice(0, 16).replace('T', ' ')} UTC`;
-  const requiredName = nameToType(call);
   return {
     kind: 'succeeded',
     success: {
@@ -140,7 +138,7 @@ function planOutcome({ call, plan, replaceable }: PlannedChange, time: Date, way
     view: {
       kind: 'plan',
       accept: acceptOf(call),
-      ...(requiredName !== undefined && { typedName: requiredName }),
+      ...(typedName !== undefined && { typedName }),
       issuedAt,
       expiresAt,
       ...(byConfirmation && { inChat: true }),

@@ -19,6 +19,7 @@ import {
   type SafeText,
   say,
   withArgumentNames,
+  withTimes,
   words,
 } from '../util/safe-text.js';
 import { fieldsSentence } from './fields-sentence.js';
@@ -48,7 +49,6 @@ export function makePlan(call: PlanInput): Plan {
   const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
   const tables = planTables(operation, shownInput);
   const hints = hintsOf(operation, ownTexts, input, region);
-  const destruction = operation.effect === 'delete' ? [say`This is destructive.`] : [];
 
   return {
     summary: say`${ownTexts.headline(input, region)}.`,
@@ -56,7 +56,7 @@ export function makePlan(call: PlanInput): Plan {
     where: whereOf(call),
     ...(found !== undefined && { found }),
     ...(alert !== undefined && { alert }),
-    consequences: [...destruction, ...ownTexts.consequences(input, region)].map(inWords),
+    consequences: ownTexts.consequences(input, region).map(inWords),
     risks: risksOf(call),
     ...(hasOtherArguments && { also }),
     ...(tables.length > 0 && { tables }),
@@ -212,38 +212,37 @@ const firstText = (value: unknown) => [value].flat().find((element) => typeof el
  * @param until the time at which the plan expires; undefined if no later call can carry out the plan
  */
 export function planText(plan: Plan, until: string | undefined): SafeText {
-  const { headline, cautions, details } = planParts(plan);
-  const lists = section(words('Lists:'), plan.also?.lists ?? []);
   const holds = until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`];
-  return join([headline, ...cautions, ...details, ...lists, ...holds], '\n');
+  const where = say`Where: ${join(plan.where, ', ')}.`;
+  const lines = [fitted(plan.summary).line, ...cautionsOf(plan), where, ...planDetails(plan), ...holds];
+  return withTimes(join(lines, '\n'), (time) => defined(`${isoSecond(time).replace('T', ' ')} UTC`));
 }
 
-/**
- * Returns the lines of a plan: the headline, the cautions below the headline (other plans for the same thing, the alert and the risks), and the
- * details. The details leave out the lists among the arguments, which callers add as text or as tables.
- */
-export function planParts(plan: Plan) {
-  const { others: otherPlans = [], found: presentState, also: otherArguments } = plan;
-  // The headline cuts long names. The details begin with these names in full.
-  const headline = fitted(plan.summary);
+/** A time to the second: `2026-11-20T10:04:00`. */
+const isoSecond = (time: number): string => new Date(time).toISOString().slice(0, 19);
 
-  const cautions = [...otherPlans];
-  // `alertLine` names the risks too.
-  if (plan.alert !== undefined) cautions.push(alertLine(plan));
-  else if (plan.risks.length > 0) cautions.push(say`Risk: ${risksIn(plan.risks)}.`);
+/** The lines below the headline: the alert and the risks, and other plans for the same thing. These come last, because a client may cut the end. */
+export const cautionsOf = (plan: Plan): readonly SafeText[] =>
+  [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
 
+/** The consequences of a plan that its risks do not tell already. */
+export const consequencesOf = (plan: Plan): readonly SafeText[] =>
+  plan.consequences.filter((consequence) => !riskSentencesOf(plan).some((risk) => risk.equals(consequence)));
+
+/** The lines of a plan below the question: what its headline leaves out, and all that is known beyond it. */
+export function planDetails(plan: Plan): readonly SafeText[] {
+  const { found: presentState, also: otherArguments } = plan;
   const defaults = plan.defaults.map(({ name, value }) => say`${name}: ${value}`);
-  const details = [
-    ...inFull(headline),
-    say`Where: ${join(plan.where, ', ')}.`,
+  return [
+    ...inFull(fitted(plan.summary)),
     ...fieldsSentence(otherArguments),
     ...(presentState === undefined ? [] : [presentState]),
-    ...section(words('What will happen:'), plan.consequences),
+    ...section(words('What will happen:'), consequencesOf(plan)),
     ...section(words('Warnings:'), plan.warnings),
     ...section(words('Defaults that the cloud applies:'), defaults),
     ...section(words('Not checked:'), plan.notChecked),
+    ...section(words('Lists:'), otherArguments?.lists ?? []),
   ];
-  return { headline: headline.line, cautions, details };
 }
 
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
@@ -251,10 +250,10 @@ const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'no way back': say`This cannot be undone.`,
 };
 
-export const riskSentencesOf = ({ risks }: Plan): readonly SafeText[] => risks.map((risk) => riskSentences[risk]);
+const riskSentencesOf = ({ risks }: Plan): readonly SafeText[] => risks.map((risk) => riskSentences[risk]);
 
 /** The alert and the risks of a plan in one line; empty if the plan has neither. */
-export const alertLine = (plan: Plan): SafeText => join(sentences(plan.alert ?? false, ...riskSentencesOf(plan)), ' ');
+const alertLine = (plan: Plan): SafeText => join(sentences(plan.alert ?? false, ...riskSentencesOf(plan)), ' ');
 
 const section = (title: SafeText, lines: readonly SafeText[]) =>
   lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];

@@ -24,7 +24,7 @@ export async function runPreflight(
   const outcome = await callRead(preflight.operation, args, contextOfRead);
   if (outcome.kind === 'succeeded') {
     const { summary, answer = {} } = outcome.success;
-    const found = say`Found at ${time(now().toISOString())}: ${summary}`;
+    const found = say`As of ${time(now().toISOString())}: ${summary}`;
     return { ...call, found, alert: preflight.alert?.(answer) };
   }
 

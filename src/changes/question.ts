@@ -2,6 +2,7 @@ import type { Plan } from '../calls/outcome.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import {
   cut,
+  duration,
   fitted,
   inFull,
   join,
@@ -11,10 +12,11 @@ import {
   sentence,
   shortNames,
   type Wording,
+  withTimes,
   words,
 } from '../util/safe-text.js';
 import { otherArguments } from './other-arguments.js';
-import { accountText, alertLine, destinationsOf, riskSentencesOf } from './plan.js';
+import { accountText, cautionsOf, consequencesOf, destinationsOf } from './plan.js';
 
 /** The size that a question may have, so that every client shows it whole. */
 export interface QuestionLimits {
@@ -35,17 +37,13 @@ const longestAccount = 'account '.length + 24;
  * short enough for every client. The other lines hold everything that would be sent, with all entries of lists and with whole values.
  * @returns undefined if the question is longer than `limits.characters`
  */
-export function questionText(plan: Plan, call: ResolvedChange, limits: QuestionLimits): SafeText | undefined {
-  const destination = say`${sentence(join(plan.where, ', '))}.`;
-  const fitsLine = destination.text.length <= limits.lineLength;
-  // A destination that is too long for a line leaves out the sources of its values, such as `given`. The later line `Where` has them.
-  const destinationLine = fitsLine ? destination : whereLine(call, limits);
-  // Two or three lines: the headline, the cautions (the alert, the risks and other plans) if there are any, and the destination.
-  const firstLines = [...decisionLines(plan, call, limits), destinationLine];
-
-  // The cautions have these sentences already, so they are left out of the consequences.
-  const risks = riskSentencesOf(plan);
-  const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
+export function questionText(
+  plan: Plan,
+  call: ResolvedChange,
+  limits: QuestionLimits,
+  now: Date,
+): SafeText | undefined {
+  const firstLines = decisionLines(plan, call, limits);
   // Not `plan.also`, in which long values and lists are shortened.
   const also = otherArguments(call.change.named, call.shownInput, unlimited);
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
@@ -55,8 +53,8 @@ export function questionText(plan: Plan, call: ResolvedChange, limits: QuestionL
     // The line `In full: …`, if the headline omits something.
     ...withUncutNames(inFull(shortHeadline(call, limits))),
     ...(plan.found === undefined ? [] : [plan.found]),
-    ...withUncutNames(plan.consequences.filter((consequence) => !isRisk(consequence))),
-    ...withUncutNames(titled('Where', fitsLine ? [] : plan.where)),
+    ...withUncutNames(consequencesOf(plan)),
+    ...withUncutNames(titled('Where', fitsLine(plan, limits) ? [] : plan.where)),
     ...withUncutNames(titled('Also', [...also.lists, ...also.fields])),
     ...titled('Defaults', defaults),
     ...plan.warnings,
@@ -65,9 +63,20 @@ export function questionText(plan: Plan, call: ResolvedChange, limits: QuestionL
 
   // One or more, because `limits.lines` is greater than three.
   const linesLeft = limits.lines - firstLines.length;
-  const question = join([...firstLines, ...joinOverflow(laterLines, linesLeft)], '\n');
+  const question = withAges(join([...firstLines, ...joinOverflow(laterLines, linesLeft)], '\n'), now);
   return question.text.length <= limits.characters ? question : undefined;
 }
+
+/** The question about a plan that is shown in whole beside it: its first lines. */
+export const shortQuestion = (plan: Plan, call: ResolvedChange, limits: QuestionLimits, now: Date): SafeText =>
+  withAges(join(decisionLines(plan, call, limits), '\n'), now);
+
+/** Writes times as people read them in a question: `24 s ago`. */
+const withAges = (text: SafeText, now: Date): SafeText =>
+  withTimes(text, (time) => {
+    const seconds = (now.getTime() - time) / 1000;
+    return seconds < 0 ? say`in ${duration(-seconds)}` : say`${duration(seconds)} ago`;
+  });
 
 /** Joins the lines from number `most` on to one last line, so that there are at most `most` lines, and nothing is left out. */
 const joinOverflow = (lines: readonly SafeText[], most: number): readonly SafeText[] =>
@@ -80,12 +89,17 @@ const withUncutNames = (texts: readonly SafeText[]): SafeText[] => texts.map((te
 const titled = <const Title extends string>(title: Wording<Title>, values: readonly SafeText[]): SafeText[] =>
   values.length === 0 ? [] : [say`${words(title)}: ${join(values, ', ')}.`];
 
-/** The first lines: the change, its alert and risks, and other plans for the same thing. These come last, because a client may cut the end. */
-export function decisionLines(plan: Plan, call: ResolvedChange, limits: QuestionLimits): readonly SafeText[] {
+/** The first two or three lines: the change, its cautions if there are any, and its destination. */
+function decisionLines(plan: Plan, call: ResolvedChange, limits: QuestionLimits): readonly SafeText[] {
   const headline = say`${shortHeadline(call, limits).line}?`;
-  const cautions = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
-  return cautions.length === 0 ? [headline] : [headline, join(cautions, ' ')];
+  const cautions = cautionsOf(plan);
+  // A destination that is too long for a line leaves out the sources of its values, such as `given`. The later line `Where` has them.
+  const destination = fitsLine(plan, limits) ? whereOf(plan) : whereLine(call, limits);
+  return [headline, ...(cautions.length === 0 ? [] : [join(cautions, ' ')]), destination];
 }
+
+const fitsLine = (plan: Plan, { lineLength }: QuestionLimits): boolean => whereOf(plan).text.length <= lineLength;
+const whereOf = ({ where }: Plan): SafeText => say`${sentence(join(where, ', '))}.`;
 
 const shortHeadline = ({ change, input, endpoint }: ResolvedChange, { lineLength }: QuestionLimits) =>
   fitted(change.headline(input, endpoint.region), lineLength - 1);

@@ -33,7 +33,7 @@ function earlierClause(earlier: Earlier): SafeText {
 
 /** The warning on a plan that would repeat an earlier change. */
 export function repeatWarning(earlier: Earlier): SafeText {
-  const sent = earlier.kind === 'own' ? say` It was sent at ${time(earlier.call.sentAt)}.` : words('');
+  const sent = earlier.kind === 'own' ? say` It was sent ${time(earlier.call.sentAt)}.` : words('');
   return say`This is a repeat: ${earlierClause(earlier)}.${sent}`;
 }
 

@@ -172,6 +172,7 @@ const entrySchema = lazy(() =>
           person: z.string().optional(),
           reason: z.string().optional(),
           answeredAfterMs: z.number().optional(),
+          replacedBy: z.string().optional(),
           isDismissed: z.boolean().optional(),
           decidedAt: z.number(),
         })

@@ -221,7 +221,7 @@ async function storeAnswer(
 ): Promise<EndedOutcome | Refusal | Approved> {
   const stored = await storeDecision(change, decision, context, dependencies, refusal);
   if (stored.kind === 'decided') return stored.outcome;
-  return stored.kind === 'late' ? lateOutcome(stored.change, context) : stored;
+  return stored.kind === 'late' ? lateOutcome(stored.change, decision.way, context) : stored;
 }
 
 /**
@@ -239,7 +239,7 @@ export async function takeBrought(
   if (change instanceof Refusal) return change;
   if (!isProofOf(change, proof)) return new Refusal('UnknownChange');
   if (!change.options.byForm) return takeVisit(change, brought.visit, context, dependencies);
-  if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, context);
+  if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, 'asked', context);
 
   const asked = readResponse(change, brought.responseTo, proof);
   if (asked.kind !== 'decided') return asked;

@@ -165,7 +165,7 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
     const added = await towardsSending(id, async (transaction): Promise<Added> => {
       const kind = await insertWaiting(transaction, change, { wall: wall(), lifetimeMs, replaces });
       if (kind !== 'added') return { kind };
-      const withdrawal = { kind: 'withdrawn', way: 'withdrawn' } as const;
+      const withdrawal = { kind: 'withdrawn', way: 'withdrawn', replacedBy: id } as const;
       const replaced =
         isId(replaces) && (await updateDecided(transaction, replaces, withdrawal, { wall: wall(), process: self.id }));
       if (approved !== undefined) await decideIn(id, approved)(transaction);

@@ -1,11 +1,14 @@
 import type { Account } from '../calls/account.js';
+import { Refusal } from '../calls/refusal.js';
 import type { ChangeTexts, Operation } from '../tools/define-operation.js';
-import { textsAt } from '../util/objects.js';
+import { textsAt, valueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
+import { exact, type SafeText, say, words } from '../util/safe-text.js';
 import { modesWithPerson } from './required-consent.js';
 
-/** Longer names do not have to be typed (characters). */
+/** Of longer names, only the end is typed (characters). */
 const longestTyped = 40;
+const typedEnd = 8;
 
 interface Deletion {
   readonly operation: Pick<Operation, 'effect'>;
@@ -15,19 +18,44 @@ interface Deletion {
 }
 
 /**
- * Returns the name that a person has to type to agree to a deletion; undefined if a click is enough, or if the name is hard to type. If several
- * things are deleted, the name of the first.
+ * Returns what a person has to type to agree to a deletion: the name of the thing, the end of a long name, an ARN or a URL, or the number of
+ * things (`delete 3`). Undefined if a click is enough. Refuses a name that nobody could read or type.
  */
-export function nameToType({ operation, change, input, account }: Deletion): string | undefined {
+export function nameToType({ operation, change, input, account }: Deletion): string | undefined | Refusal {
   const { confirm, confirmDelete = 'type' } = account;
-  if (operation.effect !== 'delete' || confirmDelete === 'click' || !modesWithPerson.includes(confirm))
-    return undefined;
-  const path = change.identifies?.at(-1);
-  const [first = ''] = path === undefined ? [] : textsAt(input, path);
-  const name = first.trim();
-  return name === '' || name.length > longestTyped || escapeInvisible(name) !== name ? undefined : name;
+  if (operation.effect !== 'delete' || confirm === 'off') return undefined;
+  const path = change.identifies?.at(-1) ?? '';
+  const names = textsAt(input, path);
+  if (names.some((name) => isBlank(name) || escapeInvisible(name) !== name))
+    return new Refusal('InvalidArguments', [
+      say`a name of what would be deleted is blank or has invisible characters, so that nobody can check it`,
+    ]);
+  if (confirmDelete === 'click' || !modesWithPerson.includes(confirm)) return undefined;
+
+  // Entries of a list count even if they have no name.
+  const list = valueAt(input, path.split('[]')[0] ?? '');
+  const count = Array.isArray(list) ? list.length : names.length;
+  const [name] = names;
+  if (count === 1 && name !== undefined) return shortened(name.trim());
+  // A deletion that names nothing may delete everything.
+  return count === 0 ? 'delete' : `delete ${count}`;
 }
 
-/** True if the person typed the wanted name, or if no name is wanted. */
+/** True for a name of spaces, or of the blank character of Braille. */
+const isBlank = (name: string): boolean => /^[\s\u2800]*$/.test(name);
+
+/** An ARN or a URL begins alike for many things. */
+const shortened = (name: string): string =>
+  name.length > longestTyped || /^arn:|^[a-z][a-z0-9+.-]*:\/\//i.test(name)
+    ? [...name].slice(-typedEnd).join('').trim()
+    : name;
+
+/** The sentence that tells a person what to type. The name is at its end, because it stands without quotation marks. */
+export const typePrompt = (typedName: string): SafeText => say`To go ahead, type ${exact(typedName)}`;
+
+/** The answer to anything else that is typed. */
+export const notTyped = words('That does not match.');
+
+/** True if the person typed what is wanted, or if nothing is wanted. */
 export const isTyped = (wanted: string | undefined, typed: string | undefined): boolean =>
   wanted === undefined || typed?.trim() === wanted;

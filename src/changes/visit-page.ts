@@ -16,7 +16,7 @@ const aboutPage = say`You decide on a page, where you sign in. Opening it decide
 
 /**
  * Sends the user to the page, and waits for the decision there.
- * @param lines the first lines of the plan
+ * @param question the first lines of the question
  * @param answer the answer with the plan, if there is no decision
  */
 export async function visitPage(
@@ -24,19 +24,19 @@ export async function visitPage(
   {
     proof,
     address,
-    lines,
+    question,
     answer,
   }: {
     readonly proof: string;
     readonly address: string;
-    readonly lines: readonly SafeText[];
+    readonly question: SafeText;
     readonly answer: EndedOutcome;
   },
   guide: Guide,
   context: ChangeContext,
   dependencies: ChangeDependencies,
 ): Promise<CallOutcome | Refusal> {
-  const message = join([...lines, aboutPage], '\n');
+  const message = join([question, aboutPage], '\n');
   const askedAt = dependencies.now().getTime();
   const visit = await send(message, address, guide, change.tool, context, dependencies);
   if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, state: proof };
@@ -76,7 +76,7 @@ export async function takeVisit(
     const refusal = new Refusal('Declined', [say`the user declined to open the page`]);
     const decided = await decide(change, { kind: 'declined', way: 'asked' }, context, dependencies, refusal);
     if (decided.kind === 'decided') return decided.outcome;
-    return decided.kind === 'late' ? lateOutcome(decided.change, context) : decided;
+    return decided.kind === 'late' ? lateOutcome(decided.change, 'asked', context) : decided;
   }
   const last = visit === 'opened' ? await awaitEnd(change, context, dependencies) : change;
   return outcomeOfState(last, context, dependencies);

@@ -5,6 +5,7 @@ import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { attemptsText, resultText } from '../calls/result-text.js';
 import type { Elicitor, FormResponse } from '../changes/elicitor.js';
+import { isTyped, notTyped, typePrompt } from '../changes/typed-name.js';
 import type { Config } from '../config/load-config.js';
 import { callChangeTool, changeToolNames } from '../mcp/tools-of-changes.js';
 import { startRuntime } from '../runtime.js';
@@ -21,8 +22,8 @@ import {
   UsageError,
   validConfig,
 } from './command.js';
-import { printLine, widthOf } from './layout.js';
-import { planForQuestion } from './plan-for-question.js';
+import { printLine } from './layout.js';
+import { planForQuestion, questionLines } from './plan-for-question.js';
 import { createSpinner, type Spinner } from './spinner.js';
 import { commandLog } from './terminal-log.js';
 
@@ -240,12 +241,12 @@ function elicitorOn(tool: SafeText, spinner: Spinner, terminal: Terminal, signal
       spinner.stop();
       stderr.write(`${planForQuestion(plan, layoutOf(terminal, 'stderr')).join('\n')}\n`);
     },
-    // `_message` is not needed, because `show` has printed the plan, and `_cancel` is not, because only Ctrl-C (`signal`) ends the question.
-    ask: async (_message, acceptLabel, _cancel, nameToType) => {
+    // Neither the label nor `_cancel` is needed, because the answer is typed, and only Ctrl-C (`signal`) ends the question.
+    ask: async (question, _acceptLabel, _cancel, nameToType) => {
       // `show` stops the spinner only before the first question. After a wrong name, the question comes again, and the spinner runs.
       spinner.stop();
       try {
-        return await askForConsent(acceptLabel, nameToType, terminal, signal);
+        return await askForConsent(question, nameToType, terminal, signal);
       } finally {
         spinner.say(tool);
       }
@@ -255,19 +256,18 @@ function elicitorOn(tool: SafeText, spinner: Spinner, terminal: Terminal, signal
 
 /**
  * Asks for consent to a change. Only the typed name or, without a name, "yes" agrees. Any other reply declines, except for a wrong name.
- * @param acceptLabel label of the accepting option, which becomes the question
- * @param nameToType the name that the user must type to agree, for a deletion
+ * @param nameToType what the user must type to agree, for a deletion
  */
 async function askForConsent(
-  acceptLabel: SafeText,
+  question: SafeText,
   nameToType: string | undefined,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<FormResponse> {
   const { stdin, stderr } = terminal;
   // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
-  const lines = createInterface({ input: stdin, terminal: false, signal });
-  const iterator = lines[Symbol.asyncIterator]();
+  const reader = createInterface({ input: stdin, terminal: false, signal });
+  const iterator = reader[Symbol.asyncIterator]();
   /** Resolves with undefined after Ctrl-C, which aborts `signal`, or if stdin has ended or failed. */
   const readLine = async (prompt: string): Promise<string | undefined> => {
     stderr.write(prompt);
@@ -280,17 +280,15 @@ async function askForConsent(
   };
 
   const consentWord = nameToType ?? 'yes';
-  const question = say`${acceptLabel}?`.text;
-  const instruction = say`Type ${exact(consentWord)} to go ahead: `.text;
-  const fitsOneLine = widthOf(question) + widthOf(instruction) < layoutOf(terminal, 'stderr').width;
+  const shownQuestion = questionLines(question, layoutOf(terminal, 'stderr')).join('\n');
 
   try {
-    const line = await readLine(`${question}${fitsOneLine ? ' ' : '\n'}${instruction}`);
+    const line = await readLine(`${shownQuestion}\nTo decline, type no. ${typePrompt(consentWord)}\n> `);
     if (line === undefined) return { kind: 'cancelled' };
-    if (line === consentWord) return { kind: 'agreed' };
+    if (isTyped(consentWord, line)) return { kind: 'agreed' };
     const isRefusal = ['', 'n', 'no'].includes(line.toLowerCase());
     if (nameToType !== undefined && !isRefusal) {
-      printLine(stderr, 'That is not the name. Type no to decline.');
+      printLine(stderr, notTyped);
       return { kind: 'wrongName' };
     }
 
@@ -298,7 +296,7 @@ async function askForConsent(
     const reason = line === '' ? undefined : await readLine(reasonPrompt);
     return { kind: 'declined', reason };
   } finally {
-    lines.close();
+    reader.close();
   }
 }
 

@@ -5,17 +5,18 @@ import type { EndedOutcome } from '../calls/outcome.js';
 import type { Principal } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import type { Change, Changes, State } from '../changes/change.js';
-import { decisionText, stateOf } from '../changes/change-state.js';
-import type { DecisionResult } from '../changes/decide.js';
+import { decisionText, lateClick, stateOf } from '../changes/change-state.js';
+import type { ClickResult } from '../changes/change-tools.js';
+import { decisionOfClick } from '../changes/decide.js';
 import { longestReason } from '../changes/decline-reason.js';
 import { otherChangeText } from '../changes/open-changes.js';
 import { isOwnChange, reasonAgainstDeciding } from '../changes/required-consent.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
-import { viewMeta } from '../mcp/views/results.js';
+import { type Showing, viewMeta } from '../mcp/views/results.js';
 import { decisionSchema } from '../mcp/views/view-of-tool.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Log } from '../util/log.js';
-import { quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
+import { quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Authentication } from './auth.js';
 import type { DecisionSession } from './decision-session.js';
 
@@ -87,16 +88,32 @@ export function shownChange(
   { accounts, operations, now }: Pick<PageDependencies, 'accounts' | 'operations' | 'now'>,
   visible: readonly Change[] = [],
 ): object {
-  if (change.state !== 'waiting') return endOnPage(change, describeDecision(change));
+  if (change.state !== 'waiting') return endOnPage(change, { earlierDecision: standingDecision(change) });
   const mayDecide = reasonAgainst(change, user, accounts) === undefined;
   const operation = operations.find(({ name }) => name === change.tool);
   const others = relatedChanges(change, visible).map((other) => otherChangeText(other, change, operation, now()));
   return resultForView(waitingOutcome(change, { mayDecide, others }), change);
 }
 
-/** What became of a change that was decided, below the decision in sentences. */
-const endOnPage = (change: Change, earlierDecision: SafeText): object =>
-  resultForView(stateOf(change, {}), change, { earlierDecision, isOfPlan: true });
+/** What became of a change that was decided, below a text about its decision, and the ID of the newer plan that replaced it. */
+function endOnPage(
+  change: Change,
+  { earlierDecision, isLate = false }: { readonly earlierDecision: SafeText | undefined; readonly isLate?: boolean },
+): object {
+  const { replacedBy } = change.decision ?? {};
+  const result = resultForView(stateOf(change, {}), change, { earlierDecision, isLate, isOfPlan: true });
+  return { ...result, ...(replacedBy !== undefined && { successor: replacedBy }) };
+}
+
+/** The decision on a change in sentences for people. */
+const standingDecision = (change: Change): SafeText | undefined =>
+  change.decision && withReason(change, decisionText(change, change.decision));
+
+/** A text about the decision on a change, and the reason that the person gave. */
+const withReason = ({ decision }: Change, text: SafeText | undefined): SafeText | undefined =>
+  text === undefined || decision?.reason === undefined
+    ? text
+    : say`${text} Reason: ${quoted(decision.reason, longestReason)}.`;
 
 /** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket, and shows no buttons. */
 function waitingOutcome(
@@ -119,23 +136,12 @@ function waitingOutcome(
 }
 
 /** Makes the result of a call for the change view: an outcome together with its plan. */
-function resultForView(
-  outcome: EndedOutcome,
-  change: Change,
-  showing: { readonly earlierDecision?: SafeText; readonly isOfPlan?: true } = {},
-): object {
+function resultForView(outcome: EndedOutcome, change: Change, showing: Showing = {}): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const metaOf = (shown: EndedOutcome) => viewMeta(shown, { onDecisionPage: true, ...showing });
   const planMeta = metaOf(waitingOutcome(change, { mayDecide: false }));
   // If the plan and the outcome have the same field, the outcome's field counts.
   return { content: [], structuredContent, _meta: { ...planMeta, ...metaOf(outcome) } };
-}
-
-/** Describes the decision on a change to people, with the reason if there is one. */
-function describeDecision(change: Change): SafeText {
-  const { reason } = change.decision ?? {};
-  const because = reason === undefined ? words('') : say` Reason: ${quoted(reason, longestReason)}.`;
-  return say`${sentence(say`${decisionText(change)}.`)}${because}`;
 }
 
 /** The note above a plan: who asked for it, and with which client. Both names are quoted, because they come from outside. */
@@ -160,7 +166,7 @@ export const readClick = (params: unknown): PageClick | undefined => clickSchema
 
 /** The effect of a click, for the log. */
 const effects = { decided: 'counted', late: 'too late', refused: 'not counted' } as const satisfies Record<
-  DecisionResult['kind'],
+  ClickResult['kind'],
   string
 >;
 
@@ -183,10 +189,13 @@ export async function answerClick(
       return resultForView(
         decided.outcome,
         change,
-        user.person === undefined ? {} : { earlierDecision: describeDecision(decided.change) },
+        user.person === undefined ? {} : { earlierDecision: standingDecision(decided.change) },
       );
     case 'late':
-      return endOnPage(decided.change, say`${describeDecision(decided.change)} This click sent nothing.`);
+      return endOnPage(decided.change, {
+        ...decided,
+        earlierDecision: withReason(decided.change, decided.earlierDecision),
+      });
     case 'refused':
       return resultForView(refusedClick(tool, decided), change);
   }
@@ -198,13 +207,13 @@ async function decideByClick(
   { decision, reason, name: typedName }: DecidingClick,
   user: PageUser,
   { accounts, changes, callerOf }: PageDependencies,
-): Promise<DecisionResult> {
-  if (change.state !== 'waiting') return { kind: 'late', change };
+): Promise<ClickResult> {
+  const click = { decision, where: 'page', person: user.person, reason, typedName } as const;
+  if (change.state !== 'waiting') return lateClick(change, decisionOfClick(change, click));
   const objection = reasonAgainst(change, user, accounts);
   if (objection !== undefined) return new Refusal('NotAllowed', [objection]);
   const caller = await callerOf(change);
   if (caller?.kind === 'unavailable') return undecided(words('the caller of this change cannot be verified now'));
-  const click = { decision, where: 'page', person: user.person, reason, typedName } as const;
   // Never aborts, because the change continues when the page is closed.
   const { signal } = new AbortController();
   return changes.click(change, click, { client: change.client, principal: principalOf(change, caller), signal });
@@ -218,7 +227,7 @@ function principalOf({ caller: name }: Change, caller: Authentication | undefine
 
 /** The refusal of a click for a temporary reason, after which the plan waits for another click. */
 const undecided = (reason: SafeText): Refusal =>
-  new Refusal('StateUnavailable', [say`the plan is kept; load this page again in a few seconds`], {
+  new Refusal('StateUnavailable', [say`the plan is kept; click again in a few seconds`], {
     reason: say`${reason}, so this click decided nothing`,
   });
 

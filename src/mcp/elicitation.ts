@@ -3,29 +3,30 @@ import { inputResponse, SdkError, SdkErrorCode, type ServerContext } from '@mode
 import * as z from 'zod';
 import { longestReason } from '../changes/decline-reason.js';
 import type { Brought, Elicitor, FormResponse, Guide, Visit } from '../changes/elicitor.js';
-import { isTyped } from '../changes/typed-name.js';
+import { isTyped, typePrompt } from '../changes/typed-name.js';
 import { lazy, textAt, valueAt } from '../util/objects.js';
-import { say } from '../util/safe-text.js';
 import type { Client } from './client.js';
 import { canLeaveFieldsEmpty } from './client-quirks.js';
 
-/** The declining option, which is selected by default. */
 const declineLabel = 'Do nothing';
 
-/** The form of a question: two labels to choose from, the name if it has to be typed, and an optional reason for declining. */
-export const consentForm = (client: Pick<Client, 'name'>, acceptLabel: string, nameToType?: string) => ({
-  type: 'object' as const,
-  properties: {
-    decision: { type: 'string' as const, title: 'Decision', enum: [acceptLabel, declineLabel], default: declineLabel },
-    ...(nameToType !== undefined && {
-      name: { type: 'string' as const, title: 'Name', description: say`Type ${nameToType} to agree.`.text },
-    }),
-    ...(canLeaveFieldsEmpty(client) && {
-      reason: { type: 'string' as const, title: 'Reason, if you decline', maxLength: longestReason },
-    }),
-  },
-  required: ['decision'],
-});
+/**
+ * The form of a question. A deletion has only the field for the name, because a second field could contradict it. Any other change has two
+ * labels, of which the accepting one is selected, so that the client's button to accept means what it says, and an optional reason.
+ */
+export function consentForm(client: Pick<Client, 'name'>, acceptLabel: string, nameToType?: string) {
+  const text = { type: 'string' as const };
+  if (nameToType !== undefined)
+    return {
+      type: 'object' as const,
+      properties: { name: { ...text, title: typePrompt(nameToType).text } },
+      required: ['name'],
+    };
+  const decision = { ...text, title: 'Decision', enum: [acceptLabel, declineLabel], default: acceptLabel };
+  const reason = { ...text, title: 'Reason, if you decline', maxLength: longestReason };
+  const properties = { decision, ...(canLeaveFieldsEmpty(client) && { reason }) };
+  return { type: 'object' as const, properties, required: ['decision'] };
+}
 
 /** Time limit of a question, long enough for a person. The client may have a shorter limit. */
 const answerMs = 10 * 60 * 1000;
@@ -135,13 +136,13 @@ function visitOf(answer: unknown): Visit {
   return action === 'decline' ? 'declined' : 'cancelled';
 }
 
-/** The content of a form. A name or reason of another type counts as absent, so that the decision can still be read. */
+/** The content of a form. A text of another type counts as absent, so that the others can still be read. */
 const contentSchema = lazy(() => {
   const text = z.string().optional().catch(undefined);
-  return z.object({ decision: z.string(), name: text, reason: text });
+  return z.object({ decision: text, name: text, reason: text });
 });
 
-/** Returns the user's response in a client's answer to a form. An answer without content, or with neither of the two labels, is nobody's response. */
+/** Returns the user's response in a client's answer to a form. An answer without content, or with neither of two labels, is nobody's response. */
 function responseOf(answer: unknown, acceptLabel: string, nameToType: string | undefined): FormResponse {
   const action = textAt(answer, 'action');
   if (action === 'decline') return { kind: 'declined' };
@@ -149,6 +150,8 @@ function responseOf(answer: unknown, acceptLabel: string, nameToType: string | u
   if (action !== 'accept') return { kind: 'notAsked' };
 
   const { data } = contentSchema().safeParse(valueAt(answer, 'content'));
-  if (data?.decision === acceptLabel) return { kind: isTyped(nameToType, data.name) ? 'agreed' : 'wrongName' };
+  if (data !== undefined && nameToType !== undefined)
+    return { kind: isTyped(nameToType, data.name) ? 'agreed' : 'wrongName' };
+  if (data?.decision === acceptLabel) return { kind: 'agreed' };
   return data?.decision === declineLabel ? { kind: 'declined', reason: data.reason } : { kind: 'notAsked' };
 }

@@ -66,7 +66,7 @@ export const abortMultipartUpload = defineOperation({
     // Gives the time of the last part, not its age, because a plan may wait for a day.
     alert: ({ lastUploadedAt, idleSeconds, stopped }) =>
       typeof lastUploadedAt === 'string' && idleSeconds !== undefined && stopped !== true
-        ? say`Still receiving: last part at ${time(lastUploadedAt)}.`
+        ? say`Still receiving: last part ${time(lastUploadedAt)}.`
         : undefined,
   },
 
@@ -76,10 +76,7 @@ export const abortMultipartUpload = defineOperation({
     headline: ({ bucket, object, uploadId }) =>
       say`Abort the upload${detail(say` ${quoted(uploadId, 60)}`)} of ${object}${detail(say` to bucket ${bucket}`)}${detail(say` and delete its parts`)}`,
     accept: ({ object }) => say`Abort upload of ${object}`,
-    consequences: () => [
-      say`All received parts are deleted. This cannot be undone.`,
-      say`A client that is still uploading gets an error.`,
-    ],
+    consequences: () => [say`A client that is still uploading gets an error.`],
     warnings: () => [],
     notChecked: ['that no client is still uploading'],
     identifies: ['bucket', 'uploadId', 'object'],

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
 import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
+import { outcomeKey } from '../../src/mcp/views/contract/change-data.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
@@ -100,12 +101,12 @@ test('a person refuses', async () => {
   await view(page).getByLabel('Reason, if you decline (optional)').fill('Wait for Monday');
   expect(
     await view(page)
-      .getByLabel(/^Type /)
+      .getByLabel(/ type /)
       .isVisible(),
   ).toBe(false);
   await view(page).getByRole('button', { name: 'Do nothing' }).click();
   await view(page)
-    .getByText(/^"bob" declined this at .*\d\d.* Reason: "Wait for Monday"\.$/)
+    .getByText(/^bob declined at .*\d\d.* Reason: "Wait for Monday"\.$/)
     .waitFor();
   expect(served.requests).toEqual([]);
   expect((await served.store.newest({ limit: 1 }))[0]?.decision?.reason).toBe('Wait for Monday');
@@ -120,35 +121,121 @@ test('of two people at once one agrees, and the other learns it', async () => {
   const headings = await Promise.all(
     pages.map(async (page) => {
       await expect.poll(() => view(page).getByRole('button').count()).toBe(0);
-      return (await view(page).getByRole('status').allInnerTexts()).join(' ');
+      return view(page).getByRole('heading', { level: 1 }).innerText();
     }),
   );
-  // The other one learns what came of it, or that it is not known yet.
-  const isTold = (text: string) => /This click sent nothing|Decided before/.test(text);
-  expect(headings.filter((text) => text.includes('Accepted') && !isTold(text))).toHaveLength(1);
-  expect(headings.filter(isTold)).toHaveLength(1);
+  expect(headings.sort()).toEqual(['Accepted', 'Too late']);
   expect(served.requests).toHaveLength(1);
 });
 
-test('on a page that is out of date, "Do nothing" leaves the decision to the first person, and says whose it was and when', async () => {
+describe('who comes too late', () => {
+  /** The page learns nothing of the plan by itself, so that a click comes before it does. */
+  const withoutLooks = (page: Page) =>
+    page.route('**/tool', (route) =>
+      route.request().postData()?.includes('"look"') === true ? route.fulfill({ json: {} }) : route.continue(),
+    );
+  const reason = (page: Page) => view(page).getByRole('textbox', { name: /reason/i });
+
+  test('is told so, and by whom; the typed reason stays, and the first decision stands', async () => {
+    const served = await start();
+    const url = await planOf(served);
+    const [bob, carol] = [await openAs('bob', url), await openAs('carol', url)];
+    await withoutLooks(carol);
+    await agree(carol).waitFor();
+    await reason(carol).fill('Wait for Monday');
+    await agree(bob).click();
+    await outcome(bob, 'Accepted');
+    await view(carol).getByRole('button', { name: 'Do nothing' }).click();
+    await outcome(carol, 'Too late');
+    await view(carol)
+      .getByText(/^Too late: bob agreed \d+ s before you\. Your click changed nothing\.$/)
+      .waitFor();
+    expect(await view(carol).getByRole('heading', { name: 'Accepted' }).count()).toBe(0);
+    expect(await view(carol).getByLabel('Your reason, which was not sent').inputValue()).toBe('Wait for Monday');
+    for (const frame of carol.frames()) expect(await findings(frame)).toEqual([]);
+    await keepPicture('too-late', await carol.screenshot());
+    await carol.reload();
+    await view(carol)
+      .getByText(/^bob agreed at [^.]*\d\d[^.]*\.$/)
+      .waitFor();
+    await carol.goto(`${served.publicUrl}/decisions`);
+    expect(await carol.getByRole('listitem').innerText()).toMatch(/Accepted.*decided by "bob" just now$/s);
+    expect(served.requests).toHaveLength(1);
+  });
+
+  /** A page that loses its buttons while it is open, within five seconds, and keeps what was typed. */
+  async function closes(page: Page, title: string, why: RegExp | string, happens: () => Promise<unknown>) {
+    await agree(page).waitFor();
+    await reason(page).fill('Wait for Monday');
+    await happens();
+    await view(page).getByRole('heading', { name: title }).waitFor({ timeout: 6_000 });
+    expect(await view(page).getByRole('button').count()).toBe(0);
+    await view(page).getByText(why).first().waitFor();
+    expect(await reason(page).inputValue()).toBe('Wait for Monday');
+    for (const frame of page.frames()) expect(await findings(frame)).toEqual([]);
+    await keepPicture(`closed-${title.toLowerCase().replaceAll(' ', '-')}`, await page.screenshot());
+  }
+
+  test('sees the buttons go when somebody else declines', async () => {
+    const served = await start();
+    const url = await planOf(served);
+    const [bob, carol] = [await openAs('bob', url), await openAs('carol', url)];
+    await closes(carol, 'Nothing was done', /^bob declined at .* Reason: "Too large"\.$/, async () => {
+      await reason(bob).fill('Too large');
+      await view(bob).getByRole('button', { name: 'Do nothing' }).click();
+    });
+    expect(served.requests).toEqual([]);
+  });
+
+  test('sees the buttons go when the caller withdraws the plan', async () => {
+    const served = await start();
+    const { changeId, decideAt } = await served.ask();
+    served.pass(3000);
+    const page = await openAs('bob', String(decideAt));
+    await closes(page, 'The plan was withdrawn', 'Its caller withdrew the plan.', () => served.withdraw(changeId));
+    expect(served.requests).toEqual([]);
+  });
+
+  test('is led to the newer plan when the caller replaces the plan', async () => {
+    const served = await start();
+    const { changeId, decideAt } = await served.ask({ diskSize: 100 });
+    served.pass(3000);
+    const page = await openAs('bob', String(decideAt));
+    const why = 'Its caller replaced the plan with a newer one.';
+    await closes(page, 'The plan was withdrawn', why, async () => {
+      await served.ask({ diskSize: 200, replaces: changeId });
+      served.pass(3000);
+    });
+    await page.getByRole('link', { name: 'Open the newer plan' }).click();
+    await agree(page).click();
+    await outcome(page, 'Accepted');
+    expect(served.requests.map(({ body }) => JSON.parse(String(body)).diskSize)).toEqual([200]);
+    await page.goto(String(decideAt));
+    await page.getByRole('link', { name: 'Open the newer plan' }).waitFor();
+  });
+
+  test('sees the buttons go when the plan expires', async () => {
+    const served = await start();
+    const page = await openAs('bob', await planOf(served));
+    // The session would expire before the plan.
+    await closes(page, 'This plan has expired', /can no longer be decided on/, () =>
+      page.route('**/tool', (route) => route.fulfill({ status: 404, body: 'No such plan' })),
+    );
+    expect(served.requests).toEqual([]);
+  });
+});
+
+test('a click that came too soon keeps the plan, and the next one counts without loading the page again', async () => {
   const served = await start();
-  const url = await planOf(served);
-  const [bob, carol] = [await openAs('bob', url), await openAs('carol', url)];
-  await agree(carol).waitFor();
-  await agree(bob).click();
-  await outcome(bob, 'Accepted');
-  await view(carol).getByRole('button', { name: 'Do nothing' }).click();
-  await outcome(carol, 'Accepted');
-  await view(carol)
-    .getByText(/^"bob" accepted this at .*\d\d.* This click sent nothing\.$/)
-    .waitFor();
-  expect(await view(carol).getByText('allowRepeat').count()).toBe(0);
-  await carol.reload();
-  await view(carol)
-    .getByText(/^"bob" accepted this at [^.]*\d\d[^.]*\.$/)
-    .waitFor();
-  await carol.goto(`${served.publicUrl}/decisions`);
-  expect(await carol.getByRole('listitem').innerText()).toMatch(/Accepted.*decided by "bob" just now$/s);
+  const page = await openAs('bob', await planOf(served));
+  await agree(page).waitFor();
+  const uncounted = { kind: 'uncounted', sentence: 'Please read the plan first.' };
+  await page.route('**/tool', (route) => route.fulfill({ json: { _meta: { [outcomeKey]: uncounted } } }));
+  await agree(page).click();
+  await view(page).getByText('Please read the plan first.').waitFor();
+  await page.unroute('**/tool');
+  await agree(page).click();
+  await outcome(page, 'Accepted');
   expect(served.requests).toHaveLength(1);
 });
 
@@ -157,17 +244,17 @@ test('who deletes types the name, is asked again after another, and nothing is s
   const { decideAt } = await served.callTool(abortMultipartUpload.name, abortMultipartUpload.example);
   served.pass(3000);
   const page = await openAs('bob', String(decideAt));
-  const name = view(page).getByLabel(`Type ${abortMultipartUpload.example.object} to agree`);
+  const name = view(page).getByLabel(`To go ahead, type ${abortMultipartUpload.example.object}`);
   const abort = view(page).getByRole('button', { name: /^Abort upload/ });
   await name.fill('another.mov');
   await abort.click();
-  await view(page).getByText('That is not the name', { exact: false }).first().waitFor();
+  await view(page).getByText('What was typed does not match.', { exact: false }).first().waitFor();
   await page.getByRole('heading', { name: 'A change to decide on' }).waitFor({ timeout: 5000 });
   expect(served.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
   await name.fill(abortMultipartUpload.example.object);
   await abort.click();
   await view(page)
-    .getByText(/^"bob" accepted this at /)
+    .getByText(/^bob agreed at /)
     .waitFor();
   expect(served.requests.filter(({ method }) => method === 'DELETE')).toHaveLength(1);
 });
@@ -193,34 +280,63 @@ test('of two plans for the same thing, each page tells of the other, before any 
   expect(served.requests).toHaveLength(1);
 });
 
-test('after signing out in another tab, a click does nothing', async () => {
+test('after signing out in another tab, the page says so and keeps what was typed; after signing in there, a click counts', async () => {
+  const served = await start();
+  const page = await openAs('bob', await planOf(served));
+  await agree(page).waitFor();
+  const reason = view(page).getByLabel('Reason, if you decline (optional)');
+  await reason.fill('Wait for Monday');
+  const other = await page.context().newPage();
+  await other.goto(`${served.publicUrl}/decisions`);
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await other.getByRole('button', { name: 'Sign in' }).waitFor();
+  await page.bringToFront();
+  await view(page).getByRole('button', { name: 'Do nothing' }).click();
+  await view(page)
+    .getByText(/^You are signed out/)
+    .waitFor();
+  await page.getByText(/^You are signed out/).waitFor();
+  expect(await reason.inputValue()).toBe('Wait for Monday');
+  for (const frame of page.frames()) expect(await findings(frame)).toEqual([]);
+  await keepPicture('signed-out', await page.screenshot());
+  expect(await served.store.waiting({})).toHaveLength(1);
+  await other.getByLabel(/^Token/).fill('bob');
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.getByRole('heading', { name: 'Decisions on changes' }).waitFor();
+  await page.bringToFront();
+  await view(page).getByRole('button', { name: 'Do nothing' }).click();
+  await outcome(page, 'Nothing was done');
+  expect((await served.store.newest({ limit: 1 }))[0]?.decision).toMatchObject({
+    person: 'bob',
+    reason: 'Wait for Monday',
+  });
+});
+
+test('after somebody else has signed in in another tab, a click on the page of the first person does not count', async () => {
   const served = await start();
   const page = await openAs('bob', await planOf(served));
   await agree(page).waitFor();
   const other = await page.context().newPage();
   await other.goto(`${served.publicUrl}/decisions`);
   await other.getByRole('button', { name: 'Sign out' }).click();
-  await other.getByRole('button', { name: 'Sign in' }).waitFor();
+  await other.getByLabel(/^Token/).fill('carol');
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.getByText('Signed in as').waitFor();
+  await page.bringToFront();
   await agree(page).click();
-  await outcome(page, 'Not sent');
-  await view(page).getByText('The server refused this click, so nothing was sent.').waitFor();
-  await view(page).getByText('Load this page again, and sign in if it asks you to.').waitFor();
-  await page.reload();
-  await page.getByLabel(/^Token/).waitFor();
+  await view(page)
+    .getByText(/^Another person has signed in/)
+    .waitFor();
   expect(served.requests).toEqual([]);
 });
 
-test.each([
-  ['a page of an earlier session', 403, 'Not sent'],
-  ['a page of a plan that has expired since', 404, 'Not sent'],
-  ['a page whose proxy lost the answer', 502, 'No answer came'],
-])('%s: a click that gets the status %i is shown as "%s"', async (_what, status, title) => {
+test('a click whose answer a proxy lost may have been sent', async () => {
   const served = await start();
   const page = await openAs('bob', await planOf(served));
   await agree(page).waitFor();
-  await page.route('**/tool', (route) => route.fulfill({ status, body: 'Refused' }));
+  await page.route('**/tool', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
   await agree(page).click();
-  await outcome(page, title);
+  await outcome(page, 'No answer came');
   await page.unroute('**/tool');
   await page.reload();
   await agree(page).click();
@@ -358,7 +474,7 @@ describe.each([
     const deletion = await served.callTool(abortMultipartUpload.name, abortMultipartUpload.example);
     await page.goto(String(deletion.decideAt));
     await view(page)
-      .getByLabel(/^Type /)
+      .getByLabel(/^To go ahead, type /)
       .waitFor();
     await check('typed-name');
     await page.goto(`${served.publicUrl}/decisions`);

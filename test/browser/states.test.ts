@@ -86,10 +86,12 @@ const outcomes: Readonly<Record<string, ChangeOutcome>> = {
     next: 'Wait ten minutes, then check in the console whether it happened.',
   },
   declined: { kind: 'declined', sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds: {} },
-  earlier: {
-    ...accepted,
-    sentAt: '2026-11-20T12:00:12.000Z',
-    earlier: 'An earlier decision stands. This click sent nothing.',
+  late: {
+    kind: 'late',
+    sentence: 'Too late: bob agreed 12 s before you. Your click changed nothing.',
+    details: [String(accepted.sentence)],
+    requestIds: {},
+    isOfPlan: true,
   },
 };
 

@@ -40,6 +40,7 @@ const refusals: Readonly<Record<RefusalCode, Step>> = {
   StateUnavailable: 'agent: wait',
   PlanExpired: 'agent: call',
   ClickRefused: 'agent: call',
+  TooSoon: 'user: decide',
   NotConfirmable: 'agent: call',
   TooManyWaiting: 'user: decide',
   SecretByValue: 'agent: call',

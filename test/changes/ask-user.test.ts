@@ -162,7 +162,9 @@ describe('a question that a second call answers', () => {
     const outcome = await answer(second);
     const told = outcome.kind === 'succeeded' ? outcome.success : Object(outcome).failure;
     expect(told.outcome).toBe(state);
-    expect(told.notes).toEqual([expect.stringContaining('An earlier decision stands')]);
+    expect(told.notes).toEqual([
+      expect.stringMatching(/^The user (agreed|declined) at .*\. This answer changed nothing\.$/),
+    ]);
     expect((await journal()).map((entry) => entry.state)).toEqual([state]);
     expect(requests).toHaveLength(state === 'accepted' ? 1 : 0);
   });

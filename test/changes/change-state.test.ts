@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
 import { auditScope } from '../../src/calls/policy.js';
 import type { Change, Decision, EndState } from '../../src/changes/change.js';
-import { decisionText, stateOf } from '../../src/changes/change-state.js';
+import { lateClick, lateOutcome, stateOf } from '../../src/changes/change-state.js';
 import { memoryStore } from '../support/caller.js';
 import { accepted, alice, changer, failed, start, successOf } from '../support/changer.js';
 import { newChange } from '../support/changes.js';
@@ -76,22 +76,84 @@ test('the answers of get_change', async () => {
   await expect(`${all.join('\n\n')}\n`).toMatchFileSnapshot('golden/plan-answers.txt');
 });
 
-const at = Date.parse('2026-11-20T10:04:00Z');
-test.each<readonly [Decision | undefined, string]>([
-  [{ kind: 'approved', way: 'page', person: 'bob' }, '"bob" accepted this at 2026-11-20T10:04:00.000Z'],
-  [{ kind: 'declined', way: 'page', person: 'bob' }, '"bob" declined this at 2026-11-20T10:04:00.000Z'],
-  [{ kind: 'approved', way: 'clicked' }, 'somebody accepted this at 2026-11-20T10:04:00.000Z'],
-  // Only the caller can withdraw a plan, whoever it is.
-  [{ kind: 'withdrawn', way: 'withdrawn', person: 'bob' }, 'its caller withdrew this at 2026-11-20T10:04:00.000Z'],
-  [{ kind: 'withdrawn', way: 'program' }, 'a program withdrew this at 2026-11-20T10:04:00.000Z'],
-  [undefined, 'somebody accepted this at 2026-11-20T10:04:00.000Z'],
-])('people read the decision %j as a clause', (decision, text) => {
-  expect(decisionText({ decision, decidedAt: at, madeAt: at }).text).toBe(text);
-});
+describe('who decides too late is told of the decision that stands', () => {
+  const agreed = { kind: 'approved', way: 'page', person: 'bob' } as const;
+  const standing: readonly (readonly [Decision, string])[] = [
+    [agreed, 'bob agreed'],
+    [{ ...agreed, kind: 'declined' }, 'bob declined'],
+    [{ ...agreed, person: 'Bob Smith' }, '"Bob Smith" agreed'],
+    [{ kind: 'approved', way: 'page' }, 'a person on the page agreed'],
+    [{ kind: 'approved', way: 'clicked' }, 'the user agreed'],
+    [{ kind: 'declined', way: 'asked' }, 'the user declined'],
+    [{ kind: 'approved', way: 'confirmed' }, 'the agent agreed'],
+    // Only the caller can withdraw a plan, whoever it is.
+    [{ kind: 'withdrawn', way: 'withdrawn', person: 'bob' }, 'its caller withdrew the plan'],
+    [{ kind: 'withdrawn', way: 'withdrawn', replacedBy: 'x' }, 'its caller replaced the plan with a newer one'],
+    [{ kind: 'withdrawn', way: 'program' }, 'a program answered in place of the user'],
+  ];
+  const ages = [
+    [undefined, 'before you'],
+    [0, '0 s before you'],
+    [12_400, '12 s before you'],
+    [hour, '60 min before you'],
+  ] as const;
+  const late: readonly Decision[] = [
+    { kind: 'approved', way: 'page', person: 'carol' },
+    { kind: 'declined', way: 'clicked', person: 'carol' },
+  ];
+  const cases = standing.flatMap(([decision, who]) =>
+    ages.flatMap(([decidedAgoMs, when]) => late.map((click) => ({ decision, decidedAgoMs, click, who, when }))),
+  );
 
-test('a name of more than 100 characters is cut', () => {
-  const decision = { kind: 'approved', way: 'page', person: 'n'.repeat(101) } as const;
-  expect(decisionText({ decision, decidedAt: at, madeAt: at }).text).toMatch(/^"n{99,100}…" \(cut, 101 characters\)/);
+  test.each(cases)(
+    '$who, $when, and then $click.kind by $click.way',
+    ({ decision, decidedAgoMs, click, who, when }) => {
+      const { earlierDecision, isLate } = lateClick({ ...row, decision, decidedAgoMs }, click);
+      expect([earlierDecision?.text, isLate]).toEqual([`Too late: ${who} ${when}. Your click changed nothing.`, true]);
+    },
+  );
+
+  test.each(['asked', 'confirmed', 'withdrawn'] as const)(
+    'a call that brings one in the way "%s" is told in a note',
+    (way) => {
+      const outcome = lateOutcome({ ...row, state: 'accepted', decision: agreed, decidedAgoMs: 12_000 }, way, {});
+      const act = way === 'asked' ? 'answer' : 'call';
+      expect(successOf(outcome).notes?.at(-1)?.text).toBe(
+        `Too late: bob agreed 12 s before you. Your ${act} changed nothing.`,
+      );
+    },
+  );
+
+  test('a caller who may not know the name learns that it was a person on the page', () => {
+    const outcome = lateOutcome({ ...row, state: 'accepted', decision: agreed }, 'asked', { principal: alice });
+    expect(successOf(outcome).notes?.at(-1)?.text).toMatch(/^Too late: a person on the page agreed /);
+  });
+
+  test.each<readonly [string, Decision, boolean]>([
+    ['the same click again is not too late, because its answer may have been lost', agreed, false],
+    ['the other button in another tab is too late', { ...agreed, kind: 'declined' }, true],
+    ['the same button by another person is too late', { ...agreed, person: 'carol' }, true],
+    ['the same button in a view is too late', { ...agreed, way: 'clicked' }, true],
+  ])('%s', (_what, click, isLate) => {
+    const decidedAt = Date.parse('2026-11-20T10:04:00Z');
+    const result = lateClick({ ...row, decision: agreed, decidedAt }, click);
+    expect(result.isLate).toBe(isLate);
+    if (!isLate)
+      expect(result.earlierDecision?.text).toBe('bob agreed at 2026-11-20T10:04:00.000Z. This click changed nothing.');
+  });
+
+  test('a name of more than 100 characters is cut', () => {
+    const decision = { ...agreed, person: 'n'.repeat(101) };
+    expect(lateClick({ ...row, decision }, { kind: 'declined', way: 'page' }).earlierDecision?.text).toMatch(
+      /^Too late: "n{99,100}…" \(cut, 101 characters\) agreed /,
+    );
+  });
+
+  test('an expired plan has no decision that stands', () => {
+    const expired = { ...row, state: 'waiting', isExpired: true } as const;
+    expect(lateOutcome(expired, 'asked', {})).toMatchObject({ failure: { code: 'PlanExpired' } });
+    expect(lateOutcome(expired, 'asked', {})).not.toHaveProperty('failure.notes');
+  });
 });
 
 describe.each(['human', 'approval'] as const)('%s: a plan on the page', (mode) => {
@@ -121,7 +183,7 @@ describe.each(['human', 'approval'] as const)('%s: a plan on the page', (mode) =
       outcome: 'accepted',
       consent: expect.stringContaining('page'),
       answer: { instance: { instanceId: 'one' } },
-      notes: ['A person on the page decided on this plan.'],
+      notes: ['A person on the page agreed.'],
     });
     expect(requests).toHaveLength(1);
   });
@@ -186,7 +248,7 @@ describe('get_change', () => {
     expect(successOf(await get(id, auditor)).outcome).toBe('waiting');
     expect(await withdraw(id, auditor)).toMatchObject({ failure: { code: 'UnknownChange' } });
     await decide('accept');
-    expect(successOf(await get(id, auditor)).notes).toEqual(['"bob" decided on this plan.']);
+    expect(successOf(await get(id, auditor)).notes).toEqual(['bob agreed.']);
   });
 
   test('of a caller without a name is not that of another client only if callers have names', async () => {

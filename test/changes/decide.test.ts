@@ -51,7 +51,7 @@ describe('a click', () => {
   const rows: readonly Row[] = [
     ['.* shut .*', 'ClickRefused'],
     ['view open late .*', 'PlanExpired'],
-    ['.* open soon .*', 'NobodyAsked'],
+    ['.* open soon .*', 'TooSoon'],
     ['view open (read|last) accept (wrong|none)', 'WrongName'],
     ['page open (read|last|late) accept (wrong|none)', 'WrongName'],
     ['view open (read|last) (accept (free|right)|decline .*)', 'counts'],
@@ -146,12 +146,15 @@ test.each<readonly [ConsentMode, Decision, RefusalCode, string | undefined]>([
   ['approval', { kind: 'declined', way: 'page' }, 'Declined', 'a person on the page clicked "Do nothing"'],
   ['plan', { kind: 'declined', way: 'confirmed' }, 'Declined', 'this plan was declined'],
   ['ask', { kind: 'withdrawn', way: 'withdrawn' }, 'Withdrawn', undefined],
+  ['ask', { kind: 'withdrawn', way: 'withdrawn', replacedBy: 'x' }, 'Withdrawn', undefined],
   ['ask', { kind: 'withdrawn', way: 'program' }, 'NobodyAsked', undefined],
 ])('%s: the decision %j is told as %s', (mode, decision, code, problem) => {
   const refusal = refusalOf({ mode }, decision);
   expect([refusal.code, refusal.problems[0]?.text]).toEqual([code, problem]);
   // In `approval`, nobody may take the decline for the user's.
-  expect(refusal.more.reason?.text).toBe(mode === 'approval' ? 'somebody other than the user declined it' : undefined);
+  const declinedByOther = mode === 'approval' ? 'somebody other than the user declined it' : undefined;
+  const replaced = decision.replacedBy && 'its caller replaced the plan with a newer one';
+  expect(refusal.more.reason?.text).toBe(replaced ?? declinedByOther);
 });
 
 describe('confirm_change', () => {
@@ -172,7 +175,10 @@ describe('confirm_change', () => {
     ]);
     const again = await confirm(id);
     expect(again).toMatchObject({
-      success: { outcome: 'accepted', notes: [expect.stringContaining('An earlier decision stands')] },
+      success: {
+        outcome: 'accepted',
+        notes: [expect.stringMatching(/^The agent agreed at .*Z\. This call changed nothing\.$/)],
+      },
     });
     expect(requests).toHaveLength(1);
   });
@@ -300,7 +306,7 @@ describe('a click in a view or on the page', () => {
     async (decision) => {
       const { click, outcome, journal } = await planned();
       expect(await click(outcome, { decision }, { afterMs: 999 })).toMatchObject({
-        code: 'NobodyAsked',
+        code: 'TooSoon',
         problems: ['the click came after 999 ms'],
       });
       expect(await journal()).toEqual([]);

@@ -46,7 +46,7 @@ function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, 
 
 const changes = operations.filter(({ change }) => change !== undefined);
 const visible = (call: ResolvedChange) =>
-  questionText(makePlan(call), call, questionLimits)?.text.split('\n').slice(0, visibleLines) ?? [];
+  questionText(makePlan(call), call, questionLimits, new Date(0))?.text.split('\n').slice(0, visibleLines) ?? [];
 
 /** The values and the words of a text, each whole and without the marks at its ends. */
 const leaves = ({ parts }: SafeText): string[] =>
@@ -108,7 +108,7 @@ describe.each([...changes, ...harmless])('$name', (operation) => {
         expect(lines.join(' ').includes('costs money')).toBe(operation.change?.costsMoney);
         expect(/ \((costs money|no way back)\)$/.test(acceptOf(call).text)).toBe(hasRisk);
         expect(acceptOf(call).text.length).toBeLessThanOrEqual(visibleLabel);
-        const question = questionText(makePlan(call), call, questionLimits)?.text;
+        const question = questionText(makePlan(call), call, questionLimits, new Date(0))?.text;
         for (const part of leaves(makePlan(call).summary)) expect(question).toContain(part);
       }),
       { numRuns: runs(200) },

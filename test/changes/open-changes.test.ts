@@ -181,7 +181,7 @@ describe('another plan of the same thing', () => {
       { elicitor: { ...elicitor, show: (plan) => shown.push(planText(plan, undefined).text) } },
     );
     expect(asked[0]?.split('\n')[1]).toBe(`It costs money. ${told}`);
-    expect(shown[0]?.split('\n').slice(1, 3)).toEqual([told, 'Risk: costs money.']);
+    expect(shown[0]?.split('\n').slice(1, 3)).toEqual(['It costs money.', told]);
     expect(requests).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { defaultText, hintsOf } from '../../src/calls/hints.js';
 import type { Plan, Risk } from '../../src/calls/outcome.js';
 import { partsToShow } from '../../src/calls/resolve-call.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
-import { acceptOf, makePlan, planParts, planText } from '../../src/changes/plan.js';
+import { acceptOf, cautionsOf, makePlan, planText } from '../../src/changes/plan.js';
 import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
 import { form, json, plainText, type RequestBody } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -68,11 +68,11 @@ test('what is not so has no field, and no line', () => {
 
 test('what is so is said, each thing under its title', () => {
   const call = callOf(input, { costsMoney: true, irreversible: true, warnings: () => [say`Mind the gap.`] });
-  const sandboxed = { ...call, endpoint: { ...endpoint, isSandbox: true }, found: say`Found at noon: nothing.` };
+  const sandboxed = { ...call, endpoint: { ...endpoint, isSandbox: true }, found: say`As of noon: nothing.` };
   const plan = { ...makePlan(sandboxed), summary: say`Create ${'x'.repeat(33)}.` };
   expect(plan).toMatchObject({
     sandbox: true,
-    found: 'Found at noon: nothing.',
+    found: 'As of noon: nothing.',
     risks: ['costs money', 'no way back'],
   });
   const summary = say`Create ${'x'.repeat(33)}.`;
@@ -80,8 +80,8 @@ test('what is so is said, each thing under its title', () => {
   for (const line of [
     `Create "${'x'.repeat(31)}…".`,
     `In full: "${'x'.repeat(33)}".`,
-    'Risk: costs money, no way back.',
-    'Found at noon: nothing.',
+    'It costs money. This cannot be undone.',
+    'As of noon: nothing.',
     'Warnings:\n- Mind the gap.',
     'This plan holds until 2026-11-20T12:10:00.000Z.',
   ])
@@ -105,19 +105,19 @@ test('an argument that is named has no sentence, and still its table', () => {
 });
 
 describe('the cautions below the headline', () => {
-  const cautionsOf = (more: Partial<Plan>) =>
-    planParts({ ...makePlan(callOf(input)), risks: ['costs money'], ...more }).cautions.map(({ text }) => text);
+  const cautions = (more: Partial<Plan>) =>
+    cautionsOf({ ...makePlan(callOf(input)), risks: ['costs money'], ...more }).map(({ text }) => text);
   const alert = say`It is running.`;
   const others = [say`Another plan waits.`];
 
   test.each<readonly [string, Partial<Plan>, readonly string[]]>([
-    ['are the risks', {}, ['Risk: costs money.']],
+    ['are the risks', {}, ['It costs money.']],
     ['are the alert, which names the risks too', { alert }, ['It is running. It costs money.']],
-    ['begin with the other plans', { others, alert }, ['Another plan waits.', 'It is running. It costs money.']],
+    ['end with the other plans', { others, alert }, ['It is running. It costs money.', 'Another plan waits.']],
     ['are the alert alone without a risk', { alert, risks: [] }, ['It is running.']],
     ['are none if there is nothing to say', { risks: [] }, []],
-  ])('%s', (_what, more, cautions) => {
-    expect(cautionsOf(more)).toEqual(cautions);
+  ])('%s', (_what, more, expected) => {
+    expect(cautions(more)).toEqual(expected);
   });
 
   test('have the alert that the present state gives', () => {

@@ -131,7 +131,7 @@ test.each([
 });
 
 test.each([
-  ['succeeds', 200, /^Found at 2.*: .*part/m],
+  ['succeeds', 200, /^As of 2.*: .*part/m],
   ['fails', 404, /^What is there now is not known\. list_parts failed: the cloud refused it with HTTP status 404\./m],
 ])('a read that %s and has neither an alert nor decisive errors is in the plan', async (_how, status, found) => {
   const {

@@ -14,7 +14,7 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { leavesOf } from '../../src/util/objects.js';
 import { quote } from '../../src/util/quote.js';
-import { defined, detail, join, longestName, say } from '../../src/util/safe-text.js';
+import { defined, detail, join, longestName, say, time } from '../../src/util/safe-text.js';
 import { callOf, endpoint, keyId } from '../support/planned-call.js';
 import { requestOf } from '../support/request-of.js';
 import { runs } from '../support/runs.js';
@@ -25,7 +25,8 @@ import { runs } from '../support/runs.js';
 const requestFor = (more: Partial<ApiRequest>) =>
   encodeRequest('POST', { path: '/v1/instances:restore', body: json(input), ...more }, endpoint);
 
-const question = (call: ResolvedChange) => questionText(makePlan(call), call, questionLimits);
+const now = new Date('2026-11-20T12:00:00Z');
+const question = (call: ResolvedChange) => questionText(makePlan(call), call, questionLimits, now);
 const input = { backupId: 'a'.repeat(32), instanceId: 'one' };
 
 /** What, the risk, and where. */
@@ -187,6 +188,19 @@ describe('the question', () => {
     expect(below.filter((line) => line.startsWith('Where: ')).length).toBe(where.includes('(given)') ? 0 : 1);
   });
 
+  test.each([
+    ['2026-11-20T11:59:36.123Z', '24 s ago'],
+    ['2026-11-20T12:00:00.000Z', '0 s ago'],
+    ['2026-11-20T12:05:00.000Z', 'in 5 min'],
+    ['2026-11-18T12:00:00.000Z', '2 days 0 h ago'],
+  ])('has the time %s as "%s"', (iso, told) => {
+    const call = callOf(input, { headline: () => say`Create it`, warnings: () => [say`Started ${time(iso)}.`] });
+    const text = question({ ...call, alert: say`Last part ${time(iso)}.` })?.text;
+    expect(text?.split('\n')[1]).toBe(`Last part ${told}. It costs money.`);
+    expect(text).toContain(`Started ${told}.`);
+    expect(text).not.toMatch(/\d\d:\d\d/);
+  });
+
   test('tells below the decision what was found before', () => {
     const call = callOf(input, { headline: () => say`Create it` });
     expect(question({ ...call, found: say`It runs.` })?.text.split('\n')[decisionLines]).toBe('It runs.');
@@ -230,7 +244,7 @@ describe('the question', () => {
       fc.property(objects, (given) => {
         const call = callOf(input, { headline: () => say`Change it`, named: [] });
         const withGiven = { ...call, input: given, shownInput: given };
-        const text = questionText(makePlan(withGiven), withGiven, unlimited)?.text ?? '';
+        const text = questionText(makePlan(withGiven), withGiven, unlimited, now)?.text ?? '';
         for (const [, value] of [...leavesOf(given)].filter(([path]) => path !== ''))
           expect(text).toContain(typeof value === 'string' ? quote(value, 200) : JSON.stringify(value));
       }),
@@ -280,7 +294,12 @@ describe('the plan', () => {
     const plan = makePlan(call);
     expect(JSON.stringify(plan)).toContain(fingerprint(longSecret));
     expect(
-      JSON.stringify([plan, planText(plan, undefined), requestLines(plan), questionText(plan, call, questionLimits)]),
+      JSON.stringify([
+        plan,
+        planText(plan, undefined),
+        requestLines(plan),
+        questionText(plan, call, questionLimits, now),
+      ]),
     ).not.toContain('MARKER');
     expect(fingerprint(longSecret)).toMatch(/^hidden secret \(SHA-256 [0-9a-f]{8}\)$/);
     expect(fingerprint(longSecret)).not.toBe(fingerprint(`${longSecret}z`));
@@ -355,13 +374,12 @@ describe('the plan', () => {
     expect(canBeShown(plan)).toBe(true);
   });
 
-  test('says of a deletion that it is one', () => {
-    const consequences = () => [say`It is gone.`];
-    expect(makePlan(callOf(input, { consequences }, { effect: 'delete' })).consequences).toEqual([
-      'This is destructive.',
-      'It is gone.',
-    ]);
-    expect(makePlan(callOf(input, { consequences })).consequences).toEqual(['It is gone.']);
+  test('says of a deletion once that it cannot be undone', () => {
+    const consequences = () => [say`This cannot be undone.`, say`It is gone.`];
+    const call = callOf(input, { consequences, costsMoney: false }, { effect: 'delete' });
+    expect(makePlan(call).risks).toEqual(['no way back']);
+    for (const text of [question(call)?.text, planText(makePlan(call), undefined).text])
+      expect(text?.match(/cannot be undone|no way back|destructive/gi)).toEqual(['cannot be undone']);
   });
 
   test('says where the zone comes from, if there is one', () => {
@@ -466,7 +484,7 @@ describe('the plan', () => {
     };
     expect(planText(plan, '12:00').text.split('\n')).toEqual([
       plan.summary,
-      'Risk: costs money.',
+      'It costs money.',
       'Where: region jp-east-1 (given), account AKIDTEST.',
       '',
       'What will happen:',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
+import { Refusal } from '../../src/calls/refusal.js';
 import type { Elicitor } from '../../src/changes/elicitor.js';
 import { isTyped, nameToType } from '../../src/changes/typed-name.js';
 import { consentForm } from '../../src/mcp/elicitation.js';
@@ -8,7 +9,7 @@ import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js
 import { accepted, changer, failed } from '../support/changer.js';
 import { answered } from '../support/scripted-client.js';
 
-/** To delete something, a person types its name. */
+/** To delete something, a person types its name, the end of a long name, or the number of things. */
 
 const operation = { ...abortMultipartUpload, preflight: undefined } as unknown as Operation;
 const args = { bucket: 'b', object: 'a.mov', uploadId: 'u' };
@@ -30,9 +31,14 @@ function nameFor({
   change = operation.change,
 }: Given) {
   if (change === undefined) throw new Error('it is a change');
-  return nameToType({ operation: { effect }, change, input: { ...input }, account: { confirm, confirmDelete } });
+  const name = nameToType({ operation: { effect }, change, input: { ...input }, account: { confirm, confirmDelete } });
+  return name instanceof Refusal ? name.code : name;
 }
 const called = (object: unknown): Given => ({ input: { ...args, object } });
+/** The list `all`, whose entries have a key. */
+const keyed = (...all: readonly object[]): Given => ({ change: { identifies: ['all[].key'] }, input: { all } });
+const listed = (...keys: readonly string[]): Given => ({ change: { identifies: ['keys[]'] }, input: { keys } });
+const arn = 'arn:aws:iam::123456789012:role/admin';
 
 test.each<readonly [string, Given, string | undefined]>([
   ['is wanted in ask', { confirm: 'ask' }, 'a.mov'],
@@ -44,19 +50,37 @@ test.each<readonly [string, Given, string | undefined]>([
   ['is not wanted if a click is enough', { confirmDelete: 'click' }, undefined],
   ['is not wanted for a change that deletes nothing', { effect: 'alter' }, undefined],
   ['is that of the last argument', { change: { identifies: ['object', 'bucket'] } }, 'b'],
-  ['is the first in a list', { change: { identifies: ['keys[]'] }, input: { keys: ['one', 'two'] } }, 'one'],
-  ['is the first in a list of objects', { change: { identifies: ['all[].key'] }, input: { all: [{ key: 'k' }] } }, 'k'],
-  ['is not wanted if the list has none', { change: { identifies: ['keys[]'] }, input: { keys: [] } }, undefined],
-  ['is not wanted if no argument has it', { change: { identifies: [] } }, undefined],
-  ['is not wanted if the operation does not say which argument has it', { change: {} }, undefined],
-  ['is not wanted if its argument is absent', { input: {} }, undefined],
-  ['is not wanted if its argument is no text', called(7), undefined],
-  ['is not wanted if it is empty', called(''), undefined],
-  ['is not wanted if it has only spaces', called('  '), undefined],
+  ['is the only one in a list', listed('one'), 'one'],
+  ['is the only one in a list of objects', keyed({ key: 'k' }), 'k'],
+  ['of two things is their number', listed('one', 'two'), 'delete 2'],
+  ['of the same thing twice is the number of entries', listed('one', 'one'), 'delete 2'],
+  ['of three objects is their number', keyed({ key: 'a' }, { key: 'b' }, { key: 'c' }), 'delete 3'],
+  ['counts an entry that has none', keyed({ key: 'harmless' }, {}), 'delete 2'],
+  ['of a single entry that has none is its number', keyed({}), 'delete 1'],
+  ['of an empty list is the word', listed(), 'delete'],
+  ['is the word if no argument has it', { change: { identifies: [] } }, 'delete'],
+  ['is the word if the operation does not say which argument has it', { change: {} }, 'delete'],
+  ['is the word if its argument is absent', { input: {} }, 'delete'],
+  ['is the word if its argument is no text', called(7), 'delete'],
   ['is wanted without the spaces around it', called(' a.mov '), 'a.mov'],
   ['is wanted with 40 characters', called('x'.repeat(40)), 'x'.repeat(40)],
-  ['is not wanted with 41 characters', called('x'.repeat(41)), undefined],
-  ['is not wanted with an invisible character', called('a\u200bb'), undefined],
+  ['with 41 characters is its end', called(`${'x'.repeat(33)}12345678`), '12345678'],
+  ['of emoji is cut between characters', called(`${'x'.repeat(40)}${'🦊'.repeat(9)}`), '🦊'.repeat(8)],
+  ['that is an ARN is its end', called(arn), 'le/admin'],
+  ['that is an ARN in capitals is its end', called(arn.toUpperCase()), 'LE/ADMIN'],
+  ['that is a URL is its end', called('https://a.example/queue'), 'le/queue'],
+  ['that is the address of a bucket is its end', called('s3://bucket/key'), 'cket/key'],
+  ['that only looks like an ARN is whole', called('barn:1'), 'barn:1'],
+  ['that is empty is refused', called(''), 'InvalidArguments'],
+  ['that has only spaces is refused', called('  '), 'InvalidArguments'],
+  ['that is a blank of Braille is refused', called('\u2800'), 'InvalidArguments'],
+  ['that begins invisibly is refused', called('\ufeffa.mov'), 'InvalidArguments'],
+  ['that has an invisible character is refused', called('a\u200bb'), 'InvalidArguments'],
+  ['that changes the reading order is refused', called('a\u202eb'), 'InvalidArguments'],
+  ['of several things is refused if one is blank', listed('one', '\u3164'), 'InvalidArguments'],
+  ['that nobody types is refused too', { ...called('\u200b'), confirm: 'plan' }, 'InvalidArguments'],
+  ['that needs only a click is refused too', { ...called(''), confirmDelete: 'click' }, 'InvalidArguments'],
+  ['that nobody sees is not checked', { ...called(''), confirm: 'off' }, undefined],
 ])('the name %s', (_what, given, expected) => {
   expect(nameFor(given)).toBe(expected);
 });
@@ -74,13 +98,17 @@ test.each<readonly [string | undefined, string | undefined, boolean]>([
   expect(isTyped(wanted, typed)).toBe(agrees);
 });
 
-test('the form has a field for the name only if it has to be typed', () => {
-  expect(consentForm({ name: 'any' }, 'Abort', 'a.mov').properties).toHaveProperty(
-    'name.description',
-    'Type "a.mov" to agree.',
-  );
-  expect(consentForm({ name: 'any' }, 'Create').properties).not.toHaveProperty('name');
-});
+test.each(['claude-code 2.1.330', 'codex-mcp-client 0.169.0'])(
+  'the form of a deletion in %s has the field for the name, and no second field that could contradict it',
+  (name) => {
+    expect(consentForm({ name }, 'Abort', 'a.mov')).toEqual({
+      type: 'object',
+      properties: { name: { type: 'string', title: 'To go ahead, type a.mov' } },
+      required: ['name'],
+    });
+    expect(consentForm({ name }, 'Create').properties).not.toHaveProperty('name');
+  },
+);
 
 test('the form has a field for a reason, but not in Codex, which submits no form with an empty field', () => {
   const fieldsFor = (name: string) => Object.keys(consentForm({ name }, 'Create').properties);
@@ -108,7 +136,7 @@ describe('a call', () => {
       },
     };
     expect(await call(args, { elicitor })).toMatchObject(accepted);
-    expect(asked.map((text) => text.startsWith('That is not the name. '))).toEqual([false, true, true]);
+    expect(asked.map((text) => text.startsWith('That does not match.\n'))).toEqual([false, true, true]);
     expect(await states()).toEqual(['accepted']);
     expect(requests).toHaveLength(1);
   });
@@ -132,11 +160,19 @@ describe('a call', () => {
       const brought = { kind: 'answer', proof, responseTo: () => ({ kind }), visit: 'cancelled' } as const;
       const next = await call(args, { elicitor, brought });
       if (kind === 'wrongName')
-        expect(next).toMatchObject({ state: proof, message: expect.stringMatching(/^That is not the name\. /) });
+        expect(next).toMatchObject({ state: proof, message: expect.stringMatching(/^That does not match\.\n/) });
       question = next;
     }
     expect(question).toMatchObject(accepted);
     expect(requests).toHaveLength(1);
+  });
+
+  test('for a blank name is refused before anybody is asked', async () => {
+    const { call, personOf, journal, requests } = setUp();
+    const { elicitor, asked } = personOf('agreed');
+    const refused = await call({ ...args, object: '\u2800' }, { elicitor });
+    expect(refused).toMatchObject(failed('InvalidArguments', 'nobody can check it'));
+    expect([asked, await journal(), requests]).toEqual([[], [], []]);
   });
 
   test('by a click needs the name; without it, the plan still waits', async () => {

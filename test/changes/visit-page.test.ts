@@ -129,7 +129,7 @@ describe('a user who is sent to the page', () => {
     pauses.during = () => decide(decision);
     const outcome = await call({}, userWho('opened'));
     expect(outcome).toMatchObject(told);
-    expect(JSON.stringify(outcome)).toContain('A person on the page decided on this plan.');
+    expect(JSON.stringify(outcome)).toContain('A person on the page agreed.');
   });
 
   test('cannot decline after another decision, and learns of it', async () => {
@@ -141,7 +141,7 @@ describe('a user who is sent to the page', () => {
     };
     const outcome = await call({}, { guide: { send } });
     expect(outcome).toMatchObject(accepted);
-    expect(JSON.stringify(outcome)).toContain('An earlier decision stands');
+    expect(JSON.stringify(outcome)).toContain('Too late: ');
   });
 });
 

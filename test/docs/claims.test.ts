@@ -87,6 +87,7 @@ const lastGood = aDay(issuerKeys('lastGoodMs'));
 const session = hours(sessionMs);
 const stopMs = constant('src/cli/http-command.ts', 'graceMs') / 1000;
 const redaction = (name: string) => constant('src/transport/redact.ts', name);
+const typed = (name: string) => constant('src/changes/typed-name.ts', name);
 const settings = readFileSync('docs/CONFIGURATION.md', 'utf8');
 const planHours = /`CLOUDOPS_PLAN_HOURS` .*; default (\d+)/.exec(settings)?.[1];
 const plansExpire = inMinutes(planInClientMs);
@@ -103,7 +104,8 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/DEPLOY.md', `| connections | ${connections.toLocaleString('en')} in all`],
   ['README.md', `For ${minutes} minutes, the same change needs \`allowRepeat\``],
   ['docs/CONSENT.md', `For ${minutes} minutes, \`confirm_change\` carries out no change that was declined`],
-  ['docs/CONSENT.md', `An answer or a click in less than ${aSecond} counts as automated`],
+  ['docs/CONSENT.md', `An answer in less than ${aSecond} counts as automated`],
+  ['docs/CONSENT.md', `A click in less than ${aSecond} does not count`],
   ['docs/OPERATE.md', `Wait ${minutes} minutes, the time in which a repetition would have been found`],
   ['docs/OPERATE.md', `${{ 10: 'ten' }[twice ?? '']} of ${sentWithStandby} changes were sent twice`],
   ['docs/SECURITY.md', `One read takes at most ${readLimits[1]}, ${readLimits[0]} and ${readLimits[2]}`],
@@ -123,7 +125,11 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/TROUBLESHOOTING.md', `differ by more than ${aDay(constant('src/transport/retry.ts', 'maximumOffsetMs'))}`],
   ['docs/CONSENT.md', `It works within ${plansExpire}, for the client that made the plan`],
   ['docs/CONSENT.md', `Waits up to ${constant('src/runtime.ts', 'defaultWaitMs') / 1000} seconds for its end`],
-  ['docs/CONSENT.md', `if it has at most ${constant('src/changes/typed-name.ts', 'longestTyped')} characters`],
+  [
+    'docs/CONSENT.md',
+    `a name with more than ${typed('longestTyped')} characters, an ARN or a URL, the last ${typed('typedEnd')} characters are typed`,
+  ],
+  ['docs/CONSENT.md', `looks every ${seconds(constant('ui/page/host-page.ts', 'lookMs'))}`],
   ['docs/CONSENT.md', `**A refusal may have a reason** of at most ${longestReason} characters`],
   ['docs/CONSENT.md', `After ${refusals} refused changes of a caller (over stdio, of a client) within ${plansExpire}`],
   ['docs/CONSENT.md', `a plan waits ${planHours} hours (\`CLOUDOPS_PLAN_HOURS\`), at most ${plansWaiting} per caller`],
@@ -187,7 +193,8 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ],
   ['docs/SECURITY.md', `a secret of less than ${numerals[redaction('shortestSecret')]} characters`],
   ['docs/TROUBLESHOOTING.md', `was wrong ${numerals[constant('src/changes/ask-user.ts', 'maximumTries')]} times`],
-  ['docs/TROUBLESHOOTING.md', `the answer or click came in less than ${aSecond}`],
+  ['docs/TROUBLESHOOTING.md', `the answer came in less than ${aSecond}`],
+  ['docs/TROUBLESHOOTING.md', `the click came in less than ${aSecond}`],
   ['docs/TROUBLESHOOTING.md', `${numerals[questionsOfCaller]} changes of this caller wait for their user's answers`],
   [
     'docs/TROUBLESHOOTING.md',
@@ -210,6 +217,7 @@ const ofOthers: readonly (readonly [RegExp, string])[] = [
     /`(?:slow-body:1000|oversized:32|429:1)` \| [^|]*\| (?:yes|no) \|.{0,40}$/,
     'the number stands in the name of the fault',
   ],
+  [/"Too late: bob agreed 12 s before you/, 'an example'],
   [/texts of at most 100 and 1,000 characters/, 'test/operations tests the schema of definitions'],
   [/more than one request a second has no good token/, 'deploy/prometheus/alerts.yaml; a test runs the rules'],
   [/idle connections (?:open for|after less than) a minute/, 'the default of CLOUDOPS_TIMEOUT_MS'],

@@ -183,7 +183,7 @@ describe('consent, from replicas that share a key and a journal, with each reque
     expect(await confirm()).toMatchObject({ structuredContent: { outcome: 'accepted' } });
     // A second confirmation returns the outcome of the change, and sends nothing.
     expect(await confirm()).toMatchObject({
-      structuredContent: { outcome: 'accepted', notes: [expect.stringContaining('An earlier decision stands')] },
+      structuredContent: { outcome: 'accepted', notes: [expect.stringContaining('This call changed nothing.')] },
     });
     expect(cloud.requests).toHaveLength(sent + 1);
     await client.close();

@@ -87,16 +87,18 @@ test('a command on the same journal leaves its plan to the page', async () => {
   expect(cloud.requests).toHaveLength(1);
 });
 
-test('a person at a terminal reads, above the risk, that another plan for the same thing waits', async () => {
+test('a person at a terminal reads, after the risk, that another plan for the same thing waits', async () => {
   const human = { ...env, CLOUDOPS_CONFIRM: 'human' };
   const waiting = await runServer(['call', 'restore_instance', JSON.stringify({ ...args, diskSize: 100 })], {
     env: human,
   });
   expect([waiting.code, idIn(waiting.stdout)]).toEqual([3, expect.stringMatching(/./)]);
   const call = ['call', 'restore_instance', JSON.stringify({ ...args, diskSize: 200 })];
-  const { lines, code } = await onTerminal(call, 80, { env: human, typed: [['Type yes', 'yes\n']] });
-  const at = lines.findIndex((text) => text.startsWith('Another plan for "wiki" waits (disk size 100 GB), '));
-  expect(lines.slice(at + 1, at + 3)).toEqual(['Risk: costs money.', expect.stringMatching(/^Create server "wiki"/)]);
+  const { lines, code } = await onTerminal(call, 80, { env: human, typed: [['type yes', 'yes\n']] });
+  const at = lines.findIndex((text) => text.startsWith('Create DevOps server "wiki"'));
+  expect(lines.slice(at, at + 4).join(' ')).toMatch(
+    /\? It costs money\. Another plan for "wiki" waits \(disk size 100 GB\), made .* ago\. Region /,
+  );
   expect([code, cloud.requests.length]).toEqual([0, 1]);
 });
 

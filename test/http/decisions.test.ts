@@ -94,7 +94,34 @@ describe('approval', () => {
     expect(declined.problems).toContain('the person gave this reason: "Wrong \\"size\\"\\nof it"');
     expect(JSON.stringify(declined)).not.toContain('bob');
     setTokens((text) => text.replace(/^alice \w+$/m, (line) => `${line} cloudops:read cloudops:write cloudops:audit`));
-    expect((await get(id)).notes).toEqual(['"bob" decided on this plan.']);
+    expect((await get(id)).notes).toEqual(['bob declined.']);
+  });
+
+  test('a click that came too soon keeps the plan, and says to read it first', async () => {
+    const { ask, pass, requests } = await start();
+    const id = String((await ask()).changeId);
+    const browser = await signedIn();
+    for (const decision of ['accept', 'decline'])
+      expect(await outcomeOf(await browser.decide(id, decision))).toMatchObject({
+        kind: 'uncounted',
+        sentence: 'Please read the plan first.',
+      });
+    pass(3000);
+    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('accepted');
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a plan that its caller takes back while it is open says so, to a look and to a click', async () => {
+    const { withdraw, requests } = await start();
+    const id = await waiting(served);
+    const browser = await signedIn();
+    await withdraw(id);
+    const seen = await outcomeOf(await browser.decide(id, 'look'));
+    expect(seen).toMatchObject({ kind: 'withdrawn', sentence: 'Its caller withdrew the plan.', isOfPlan: true });
+    expect(textInUtc(seen?.earlier ?? '')).toMatch(/^Its caller withdrew the plan at /);
+    const clicked = await outcomeOf(await browser.decide(id, 'decline', {}, { reason: 'too large' }));
+    expect(clicked?.sentence).toMatch(/^Too late: its caller withdrew the plan \d+ s before you\./);
+    expect(requests).toEqual([]);
   });
 
   test.each(['', 'x'.repeat(201)])('a reason of %j is none', async (reason) => {
@@ -109,7 +136,7 @@ describe('approval', () => {
     const browser = await signedIn();
     expect(await kindOf(await browser.decide(id, 'decline'))).toBe('declined');
     expect(await get(id)).toMatchObject({ code: 'Declined', mayHaveHappened: false });
-    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('declined');
+    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('late');
     expect(requests).toEqual([]);
   });
 
@@ -126,8 +153,10 @@ describe('approval', () => {
       expect(await kindOf(await bob.decide(id, first))).toBe(kind);
       const { decision, decidedAt } = (await store.find(id)) ?? {};
       const shown = readOutcome(Object(await (await carol.decide(id, second)).json())._meta);
-      expect(shown?.kind).toBe(kind);
-      expect(textInUtc(shown?.earlier ?? '')).toMatch(/^"bob" \w+ this at .*nothing\.$/);
+      expect(shown).toMatchObject({ kind: 'late', isOfPlan: true });
+      expect(shown?.sentence).toMatch(
+        /^Too late: bob (agreed|declined) \d+ s before you\. Your click changed nothing\.$/,
+      );
       expect(JSON.stringify(shown)).not.toMatch(/allowRepeat|you did not/);
       expect(await store.find(id)).toMatchObject({ decision, decidedAt });
       expect(await (await carol.get('/decisions')).text()).toMatch(/decided by <bdi>&quot;bob&quot;/);
@@ -169,6 +198,21 @@ describe('approval', () => {
       });
       expect((await store.find(id))?.what).toContain('100 GB');
       expect((await store.waiting({})).map((change) => change.id)).toEqual([answer.changeId]);
+    });
+
+    test('is the successor of the old one, to which an open page of the old one leads', async () => {
+      const { ask } = await start();
+      const id = await waiting(served, first);
+      const bob = await signedIn();
+      expect(await (await bob.decide(id, 'look')).json()).not.toHaveProperty('successor');
+      const { changeId } = await ask({ ...second, replaces: id });
+      for (const response of [await bob.decide(id, 'look'), await bob.decide(id, 'accept')])
+        expect(await response.json()).toMatchObject({ successor: changeId });
+      expect((await bob.shown(id)).result).toMatchObject({ successor: changeId });
+      expect(await outcomeOf(await bob.decide(id, 'look'))).toMatchObject({
+        kind: 'withdrawn',
+        sentence: 'Its caller replaced the plan with a newer one.',
+      });
     });
 
     test('is refused together with planOnly, and the old one waits', async () => {
@@ -244,7 +288,7 @@ describe('approval', () => {
     const plan = await store.find(id);
     expect(await kindOf(await bob.decide(id, 'accept'))).toBe('accepted');
     vi.spyOn(store, 'find').mockResolvedValueOnce(plan).mockResolvedValueOnce(plan);
-    expect(await kindOf(await carol.decide(id, 'accept'))).toBe('accepted');
+    expect(await kindOf(await carol.decide(id, 'accept'))).toBe('late');
     expect((await store.find(id))?.decision).toMatchObject({ kind: 'approved', person: 'bob' });
     expect(clicks()).toMatchObject([
       { person: 'bob', result: 'counted' },
@@ -263,14 +307,15 @@ describe('approval', () => {
     const opened = async () => readOutcome((await carol.shown(id)).result._meta);
     const before = await opened();
     expect(before).toMatchObject({ kind: 'used', sentence: 'The outcome of this change is not known yet.' });
-    expect(textInUtc(before?.earlier ?? '')).toMatch(/^"bob" accepted this at/);
+    expect(textInUtc(before?.earlier ?? '')).toMatch(/^bob agreed at/);
     expect(await (await carol.get('/decisions')).text()).toContain('>No outcome yet<');
-    expect(await kindOf(await carol.decide(id, 'accept'))).toBe('used');
+    const late = await outcomeOf(await carol.decide(id, 'accept'));
+    expect(late).toMatchObject({ kind: 'late', details: ['The outcome of this change is not known yet.'] });
 
     await store.end(id, 'unknown', {});
     expect(await opened()).toMatchObject({ kind: 'unknown', isOfPlan: true });
     expect(await (await carol.get('/decisions')).text()).toContain('>Outcome unknown<');
-    expect(await kindOf(await carol.decide(id, 'accept'))).toBe('unknown');
+    expect(await kindOf(await carol.decide(id, 'accept'))).toBe('late');
   });
 
   test('of two people at once, one decides', async () => {
@@ -278,9 +323,7 @@ describe('approval', () => {
     const id = await waiting(served);
     const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
     const kinds = await Promise.all([bob, carol].map(async (one) => kindOf(await one.decide(id, 'accept'))));
-    // The second person learns the outcome, or that it is not known yet.
-    expect(kinds).toContain('accepted');
-    for (const kind of kinds) expect(['accepted', 'used']).toContain(kind);
+    expect(kinds.sort()).toEqual(['accepted', 'late']);
     expect(requests).toHaveLength(1);
   });
 
@@ -313,7 +356,7 @@ describe('approval', () => {
     expect(await kindOf(await browser.decide(id, 'accept'))).toBe('refused');
     expect(clicks()).toMatchObject([{ decision: 'accept', result: 'counted' }]);
     // A look at the change, and a click that comes too late, get its outcome.
-    const ended = { kind: 'refused', code: 'NotAllowed', isOfPlan: true };
+    const ended = { kind: 'refused', isOfPlan: true };
     for (const decision of ['look', 'accept'])
       expect(await outcomeOf(await browser.decide(id, decision))).toMatchObject(ended);
     setTokens((text) => text.replace(' cloudops:read', ''));
@@ -336,7 +379,7 @@ describe('approval', () => {
     const id = await waiting(served);
     const browser = await signedIn();
     setTokens((text) => text.replace(/^alice.*$/m, '#'));
-    expect(await outcomeOf(await browser.decide(id, 'accept'))).toMatchObject({ kind: 'refused', code: 'NotAllowed' });
+    expect(await outcomeOf(await browser.decide(id, 'accept'))).toMatchObject({ kind: 'refused' });
     expect((await changes()).map(({ state }) => state)).toEqual(['not sent']);
     expect(requests).toEqual([]);
   });
@@ -353,7 +396,7 @@ describe('approval', () => {
     for (const decision of ['accept', 'decline']) {
       const outcome = await outcomeOf(await browser.decide(id, decision));
       const sentence = 'The caller of this change cannot be verified now, so this click decided nothing.';
-      expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
+      expect(outcome).toMatchObject({ kind: 'uncounted', sentence });
       expect(outcome).not.toHaveProperty('isOfPlan');
       const click = { decision, result: 'not counted', person: 'bob', caller: 'alice', id };
       expect(clicks().at(-1)).toMatchObject(click);
@@ -380,7 +423,7 @@ describe('approval', () => {
     setTokensReadable(false);
     const outcome = await outcomeOf(await browser.decide(id, 'accept', proof));
     const sentence = 'Your sign-in cannot be verified now, so this click decided nothing.';
-    expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
+    expect(outcome).toMatchObject({ kind: 'uncounted', sentence });
     expect((await store.find(id))?.state).toBe('waiting');
     // The requests for the page, with its proof, and for the click.
     expect(await served.metrics()).toContain('cloudops_refused_requests_total{reason="tokens file"} 2');
@@ -405,7 +448,7 @@ describe('approval', () => {
     isReadable = false;
     const outcome = await outcomeOf(await browser.decide(id, 'accept', proof));
     const sentence = 'The plans cannot be read now, so this click decided nothing.';
-    expect(outcome).toMatchObject({ kind: 'refused', code: 'StateUnavailable', sentence });
+    expect(outcome).toMatchObject({ kind: 'uncounted', sentence });
     expect((await browser.get(`/decisions/${id}/`)).status).toBe(503);
     isReadable = true;
     expect(await kindOf(await browser.decide(id, 'accept', proof))).toBe('accepted');

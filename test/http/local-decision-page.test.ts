@@ -109,7 +109,10 @@ test('a plan that is turned down binds', async () => {
   const { shown } = (await post('call')).body;
   await click(shown, 'decline');
   expect(await get(changeId)).toMatchObject({ code: 'Declined' });
-  expect(readOutcome((await click(shown, 'accept')).body._meta)?.kind).toBe('declined');
+  expect(readOutcome((await click(shown, 'accept')).body._meta)).toMatchObject({
+    kind: 'late',
+    sentence: expect.stringMatching(/^Too late: a person on the page declined \d+ s before you\./),
+  });
   expect(requests).toEqual([]);
 });
 
@@ -120,7 +123,7 @@ test('a click that decides nothing says so: while the plans cannot be read, and 
   const { shown } = (await post('call')).body;
   setReadable(false);
   expect(readOutcome((await click(shown, 'accept')).body._meta)).toMatchObject({
-    kind: 'refused',
+    kind: 'uncounted',
     sentence: 'The plans cannot be read now, so this click decided nothing.',
   });
   setReadable(true);

@@ -126,7 +126,7 @@ describe.each(eras)('%s', (_name, era) => {
         /^(Create server "wiki" \(costs money\)|Set up "team-blue" \(costs money\)|Upgrade cluster "demo-user" \(no way back\))$/,
       );
       expect(others).toEqual(['Do nothing']);
-      expect(question.requestedSchema.properties.decision).toMatchObject({ default: 'Do nothing' });
+      expect(question.requestedSchema.properties.decision).toMatchObject({ default: agree });
     },
   );
 

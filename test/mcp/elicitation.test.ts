@@ -18,6 +18,8 @@ interface Setup {
   readonly era: Era;
   readonly elicitation?: Capability | undefined;
   readonly answer?: () => Answer | Promise<Answer>;
+  /** For a deletion. */
+  readonly nameToType?: string;
   readonly name?: string;
   readonly version?: string;
 }
@@ -42,7 +44,7 @@ afterEach(async () => {
 });
 
 /** A real client, and a server whose calls ask their user and nothing else. */
-async function connect({ era, elicitation, answer, name = 'test', version = '1' }: Setup) {
+async function connect({ era, elicitation, answer, nameToType, name = 'test', version = '1' }: Setup) {
   const calls: {
     asks: boolean;
     client: string;
@@ -51,15 +53,15 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1' 
   }[] = [];
   const call: CallTool = async (_operation, _args, { client, elicitor, guide, brought = { kind: 'nothing' } }) => {
     if (brought.kind === 'answer') {
-      const reply = elicitor === undefined ? brought.visit : brought.responseTo(accept.text);
+      const reply = elicitor === undefined ? brought.visit : brought.responseTo(accept.text, nameToType);
       calls.push({ asks: elicitor !== undefined, client, proof: brought.proof, reply });
       return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
     }
-    const reply = await (elicitor?.ask(say`Really?`, accept, never) ??
+    const reply = await (elicitor?.ask(say`Really?`, accept, never, nameToType) ??
       guide?.send(say`Please decide there.`, address, never));
     calls.push({ asks: elicitor !== undefined, client, reply });
     if (reply === 'later') {
-      const answer = elicitor === undefined ? { address } : { accept };
+      const answer = elicitor === undefined ? { address } : { accept, nameToType };
       return { kind: 'inputRequired', message: say`Really?`, answer, state: proof };
     }
     return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
@@ -110,7 +112,7 @@ describe.each(eras)('with a client of %s', (_name, era) => {
     expect(calls[0]?.asks).toBe(asks);
   });
 
-  test('a question has its text and one choice, where doing nothing is chosen at first', async () => {
+  test('a question has its text and one choice, so that accepting without a change of the form agrees', async () => {
     const { run, questions } = await connect({ era, elicitation: {} });
     await run();
     const nothing = 'Do nothing';
@@ -120,7 +122,7 @@ describe.each(eras)('with a client of %s', (_name, era) => {
         message: say`Really?`,
         requestedSchema: {
           type: 'object',
-          properties: { decision: { type: 'string', enum: ['Yes, do it', nothing], default: nothing } },
+          properties: { decision: { type: 'string', enum: ['Yes, do it', nothing], default: 'Yes, do it' } },
           required: ['decision'],
         },
       },
@@ -141,6 +143,32 @@ describe.each(eras)('with a client of %s', (_name, era) => {
     const { run, calls } = await connect({ era, elicitation: {}, answer: () => answer });
     await run();
     expect(calls.at(-1)?.reply).toEqual({ kind, ...(reason !== undefined && { reason }) });
+  });
+
+  test('a question about a deletion has only the field for the name', async () => {
+    const { run, questions } = await connect({ era, elicitation: {}, nameToType: 'delete 3' });
+    await run();
+    const name = { type: 'string', title: 'To go ahead, type delete 3' };
+    expect(questions).toMatchObject([{ requestedSchema: { properties: { name }, required: ['name'] } }]);
+    expect(Object.keys(Object(questions[0]).requestedSchema.properties)).toEqual(['name']);
+  });
+
+  test.each<readonly [Answer, FormResponse['kind']]>([
+    [{ action: 'accept', content: { name: 'a.mov' } }, 'agreed'],
+    [{ action: 'accept', content: { name: ' a.mov\n' } }, 'agreed'],
+    [{ action: 'accept', content: { name: 'A.mov' } }, 'wrongName'],
+    [{ action: 'accept', content: { name: '' } }, 'wrongName'],
+    [{ action: 'accept', content: {} }, 'wrongName'],
+    // A field that the form does not have changes nothing.
+    [{ action: 'accept', content: { name: 'a.mov', decision: 'Do nothing' } }, 'agreed'],
+    [{ action: 'accept', content: { decision: 'Yes, do it' } }, 'wrongName'],
+    [{ action: 'accept' }, 'notAsked'],
+    [{ action: 'decline', content: { name: 'a.mov' } }, 'declined'],
+    [{ action: 'cancel', content: { name: 'a.mov' } }, 'cancelled'],
+  ])('to a question about a deletion, the answer %j is read as %s', async (answer, kind) => {
+    const { run, calls } = await connect({ era, elicitation: {}, nameToType: 'a.mov', answer: () => answer });
+    await run();
+    expect(calls.at(-1)?.reply).toEqual({ kind });
   });
 
   test.each([

@@ -69,7 +69,7 @@ export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): Ch
       buttons.show(shownButtons);
       // Only a plan that the person can decide on has a button to decline.
       const canDecide = shownButtons?.declineLabel !== undefined;
-      inputs.show(change, { canDecide });
+      inputs.show(change, { canDecide, isUnsent: isReasonUnsent(stage) });
 
       // If the focused button or input has just been hidden, keyboard users continue at the heading of the outcome, if there is one.
       if (hadFocus && !isFocusOnShownElement()) outcome.querySelector<HTMLElement>('h1')?.focus();
@@ -77,6 +77,12 @@ export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): Ch
     showExpiry,
     typedArguments: inputs.typedArguments,
   };
+}
+
+/** True if the plan ended in another way than by a click here, so that a typed reason was not sent. */
+function isReasonUnsent(stage: Stage): boolean {
+  if (stage.kind !== 'ended') return stage.kind === 'expired';
+  return stage.outcome.isOfPlan === true || ['expired', 'refused'].includes(stage.outcome.kind);
 }
 
 /** Says for how long an open plan is valid. Undefined at other stages, and without a ticket, because then the view has no buttons. */
@@ -111,21 +117,30 @@ function createInputs() {
   const nameField = element('label', { class: 'field', hidden: '' }, namePrompt, nameInput);
 
   const reasonInput = element('input', { type: 'text', maxlength: String(longestReason), autocomplete: 'off' });
-  const reasonPrompt = 'Reason, if you decline (optional) ';
+  const reasonPrompt = element('span');
   const reasonField = element('label', { class: 'field', hidden: '' }, reasonPrompt, reasonInput);
 
   return {
     elements: [nameField, reasonField],
-    /** Shows the inputs while the person can accept or decline, and hides them at other stages. */
-    show(change: ProposedChange | undefined, { canDecide }: { readonly canDecide: boolean }) {
-      const nameToType = change?.typedName;
-      reasonField.hidden = !canDecide;
-      nameField.hidden = !canDecide || nameToType === undefined;
-      if (nameToType !== undefined) setText(namePrompt, `Type ${nameToType} to agree`);
+    /**
+     * Shows the inputs while the person can accept or decline, and hides them at other stages. A typed reason that was not sent (`isUnsent`)
+     * stays, so that it can be copied.
+     */
+    show(
+      change: ProposedChange | undefined,
+      { canDecide, isUnsent }: { readonly canDecide: boolean; readonly isUnsent: boolean },
+    ) {
+      const typePrompt = change?.typePrompt;
+      const keepsReason = isUnsent && reasonInput.value.trim() !== '';
+      reasonField.hidden = !canDecide && !keepsReason;
+      reasonInput.readOnly = !canDecide;
+      setText(reasonPrompt, canDecide ? 'Reason, if you decline (optional)' : 'Your reason, which was not sent');
+      nameField.hidden = !canDecide || typePrompt === undefined;
+      if (typePrompt !== undefined) setText(namePrompt, typePrompt);
     },
-    typedArguments({ typedName: nameToType }: ProposedChange, decision: ViewDecision['decision']) {
+    typedArguments({ typePrompt }: ProposedChange, decision: ViewDecision['decision']) {
       // "Ask again" sends a lost `accept` once more. The name input is hidden by then, but keeps its text, so the name is the same.
-      if (decision === 'accept' && nameToType !== undefined) return { name: nameInput.value };
+      if (decision === 'accept' && typePrompt !== undefined) return { name: nameInput.value };
       const reason = reasonInput.value.trim();
       return decision === 'decline' && reason !== '' ? { reason } : {};
     },

@@ -15,6 +15,7 @@ import {
   notPassedOn,
   plannedAgain,
   planningStage,
+  planSeen,
   type Stage,
   sendingStage,
   settlesPlan,
@@ -32,8 +33,8 @@ const answerMs = 15 * 60_000;
 /** Time limit for calls that only ask for the plan's state or for a new plan (milliseconds). */
 const shortAnswerMs = 75_000;
 
-/** Interval at which the view updates the time until the plan expires (milliseconds). */
-const clockMs = 5_000;
+/** Interval at which the view looks whether the plan has expired (milliseconds). */
+const clockMs = 2_000;
 
 /** Shows a plan and takes the decision, or shows the outcome of a change. */
 export const startChangeView = (): Promise<void> => new ChangeView().start();
@@ -75,9 +76,12 @@ class ChangeView {
     this.#page.show(stage, this.#hostFacts());
   }
 
-  /** Shows the plan in a result. Ignores results after the plan is shown, because a repeated result would undo a click. */
+  /** Shows the plan in a result. Later results only tell what became of the plan, because a repeated plan would undo a click. */
   #begin(result: ToolResult): void {
-    if (this.#stage.kind !== 'waiting' && this.#stage.kind !== 'plain') return;
+    if (this.#stage.kind !== 'waiting' && this.#stage.kind !== 'plain') {
+      this.#enter(planSeen(this.#stage, result));
+      return;
+    }
     this.#enter(begin(result, Date.now()));
     void this.#askForState();
   }

@@ -1,5 +1,6 @@
 import {
   type ChangeOutcome,
+  type OutcomeKind,
   type ProposedChange,
   readOutcome,
   readProposedChange,
@@ -83,11 +84,23 @@ export function stateReported(stage: Stage, result: ToolResult): Stage {
 }
 
 /**
+ * The stage after the page around the view has looked at the state of the plan, while the view shows it. The answer to a click that is under way
+ * comes from the click.
+ */
+export function planSeen(stage: Stage, result: ToolResult): Stage {
+  const outcome = readOutcome(result.meta);
+  if (stage.kind === 'open' && outcome?.kind === 'expired') return { kind: 'expired', change: stage.change };
+  return outcome?.isOfPlan === true && stage.kind !== 'sending' ? answered(stage, result) : stage;
+}
+
+/**
  * True for an outcome that says nothing about the plan, because only the answered call was refused. `expired` counts too, because the view
  * sees by its own clock when a plan expires.
  */
 const isOnlyOfCall = ({ kind, isOfPlan }: ChangeOutcome): boolean =>
-  isOfPlan !== true && (kind === 'refused' || kind === 'expired');
+  kind === 'uncounted' || (isOfPlan !== true && kindsOfCall.includes(kind));
+
+const kindsOfCall: readonly OutcomeKind[] = ['refused', 'expired', 'withdrawn', 'late'];
 
 /** The stage while a click is sent. Undefined if a click is not possible, for example during another click. */
 export function sendingStage(stage: Stage, decision: 'accept' | 'decline'): SendingStage | undefined {
@@ -118,9 +131,12 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
   if (result === undefined) return { kind: 'expired', change: stage.change, note: 'No answer came. Nothing was sent.' };
   const change = readProposedChange(result.meta);
   if (change !== undefined) return expire({ kind: 'open', change }, now);
-  const { sentence, details } = readOutcome(result.meta) ?? { sentence: 'There is no new plan.', details: [] };
-  return { kind: 'expired', change: stage.change, note: [sentence, ...details].map(textInUtc).join(' ') };
+  const outcome = readOutcome(result.meta) ?? { sentence: 'There is no new plan.', details: [] };
+  return { kind: 'expired', change: stage.change, note: sentencesOf(outcome) };
 }
+
+const sentencesOf = ({ sentence, details }: Pick<ChangeOutcome, 'sentence' | 'details'>): string =>
+  [sentence, ...details].map(textInUtc).join(' ');
 
 /**
  * The stage after the tool answered a click to accept or to decline. After "Ask again", the answers to several clicks may arrive, in any order.
@@ -154,14 +170,13 @@ function withLateAnswer(stage: EndedStage, outcome: ChangeOutcome | undefined): 
 /** The stage after the answer to the last click. */
 function lastClickAnswered(stage: SendingStage | LostStage, outcome: ChangeOutcome): Stage {
   const { change } = stage;
-  const thisClickStartedNothing = isOnlyOfCall(outcome) || outcome.kind === 'misnamed';
   // `lost` does not record how many clicks got no answer. To be safe, even a single click counts as several.
   const mayHaveOtherClick = stage.kind === 'lost' || stage.earlierAcceptLost;
   // Another click may have started the change, so the decision ends as unknown, even after a wrong name.
-  if (thisClickStartedNothing && mayHaveOtherClick) return { kind: 'ended', change, outcome: stillUnknown(outcome) };
+  if (isOnlyOfCall(outcome) && mayHaveOtherClick) return { kind: 'ended', change, outcome: stillUnknown(outcome) };
 
-  // If no other click may have started the change, a wrong name leaves the plan open.
-  if (outcome.kind === 'misnamed') return { kind: 'open', change, note: 'That is not the name. Nothing was sent.' };
+  // If no other click may have started the change, a click that did not count leaves the plan open.
+  if (outcome.kind === 'uncounted') return { kind: 'open', change, note: sentencesOf(outcome) };
   return { kind: 'ended', change, outcome };
 }
 

@@ -10,9 +10,11 @@ const icons: Readonly<Record<OutcomeKind, IconName>> = {
   rejected: 'bad',
   unknown: 'unknown',
   declined: 'nothing',
+  withdrawn: 'nothing',
   expired: 'nothing',
+  late: 'nothing',
   used: 'nothing',
-  misnamed: 'nothing',
+  uncounted: 'nothing',
   refused: 'nothing',
 };
 
@@ -33,7 +35,7 @@ export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HT
   return panel(kind, icons[kind], outcomeTitles[kind], ...paragraphs, ...references(outcome));
 }
 
-/** Lists the error code and request IDs, which the cloud's support asks for. */
+/** Lists the cloud's error code and request IDs, which its support asks for. */
 function references({ code, requestIds }: ChangeOutcome): readonly Node[] {
   const pairs = Object.entries(requestIds);
   if (code !== undefined) pairs.unshift(['Code', code]);

@@ -1,7 +1,13 @@
-import { outcomeKey, readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import { decideTool } from '../../src/mcp/views/contract/apps.js';
+import {
+  type OutcomeKind,
+  outcomeKey,
+  readOutcome,
+  readProposedChange,
+} from '../../src/mcp/views/contract/change-data.js';
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
 import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../../src/mcp/views/contract/read-fields.js';
-import { element } from '../shared/elements.js';
+import { element, setText } from '../shared/elements.js';
 
 /** Starts the page that is the host of one view. The process that serves the page answers the view's tool calls: the first one with the plan, and later ones with the outcome of a click. */
 export function startHostPage(): void {
@@ -14,6 +20,10 @@ class HostPage {
   readonly #problem = element('p', { role: 'alert' });
   readonly #note = element('p', { class: 'note', dir: 'auto' });
   readonly #nextChange = element('p', { role: 'status' });
+  /** Says what became of the session with which the page was loaded. */
+  readonly #session = element('p', { role: 'status' });
+  /** True for the page of this machine, which shows the waiting changes one by one. */
+  #follows = false;
   /** The JSON-RPC connection to the view in the frame. */
   readonly #view = createPeer((message) => this.#frame.contentWindow?.postMessage(message, '*'), {
     onRequest: (method, params) => this.#answerView(method, params),
@@ -23,7 +33,9 @@ class HostPage {
   readonly #firstCall = ask('call', {});
 
   start(): void {
-    document.body.append(element('main', {}, this.#heading, this.#problem, this.#note, this.#nextChange, this.#frame));
+    document.body.append(
+      element('main', {}, this.#heading, this.#problem, this.#session, this.#note, this.#nextChange, this.#frame),
+    );
     window.addEventListener('message', (event) => {
       if (event.source === this.#frame.contentWindow) this.#view.receive(event.data);
     });
@@ -43,10 +55,36 @@ class HostPage {
   }
 
   async #callTool(params: Fields): Promise<Fields> {
-    const response = await post('tool', params);
-    const result = refusedStatuses.includes(response.status) ? refusedCall : await contentOf(response);
+    const result = await answerTo(params);
     this.#showTitles(result);
     return result;
+  }
+
+  /** Looks at the state of the shown plan until its outcome is known, so that nobody goes on to decide on a plan that is settled. */
+  async #followPlan(ticket: string): Promise<void> {
+    const look = { name: decideTool, arguments: { ticket, decision: 'look' } };
+    let shownKind: OutcomeKind | undefined;
+    for (let isSettled = false; !isSettled; ) {
+      await new Promise((resolve) => setTimeout(resolve, lookMs));
+      if (document.hidden) continue;
+      const result = await answerTo(look).catch(() => noAnswer);
+      const { kind, sentence, isOfPlan } = readOutcome(result._meta) ?? {};
+      // The view keeps what was typed, because the plan still waits.
+      setText(this.#session, kind === 'uncounted' ? textInUtc(sentence ?? '') : '');
+      isSettled = kind === 'expired' || (isOfPlan === true && kind !== 'used');
+      if (kind === undefined || kind === 'uncounted' || kind === shownKind) continue;
+      shownKind = kind;
+      this.#view.notify('ui/notifications/tool-result', result);
+      this.#showTitles(result);
+      this.#showSuccessor(readText(result.successor));
+    }
+  }
+
+  /** Links to the newer plan that replaced the shown one. The page of this machine has one address, and offers the next change itself. */
+  #showSuccessor(id: string | undefined): void {
+    if (id === undefined || this.#follows) return;
+    const link = element('a', { href: `../${encodeURIComponent(id)}/` }, 'Open the newer plan');
+    this.#nextChange.replaceChildren('A newer plan replaced this one. ', link);
   }
 
   /** Passes the first tool call and its result to the view, once the view is ready. */
@@ -54,10 +92,14 @@ class HostPage {
     try {
       const { result, note, follows, shown } = await this.#firstCall;
       this.#note.textContent = readText(note) ?? '';
+      this.#follows = follows === true;
       // Not awaited, because the next plan may come much later.
-      if (follows === true) this.#waitForNextPlan(readText(shown)).catch(() => this.#showNoAnswer());
+      if (this.#follows) this.#waitForNextPlan(readText(shown)).catch(() => this.#showNoAnswer());
       this.#frame.hidden = result === undefined;
       this.#showTitles(fieldsOf(result));
+      this.#showSuccessor(readText(fieldsOf(result).successor));
+      const { ticket } = readProposedChange(fieldsOf(result)._meta) ?? {};
+      if (ticket !== undefined) void this.#followPlan(ticket);
       // The protocol wants the arguments first. They may hold a secret, and the view of a change does not need them.
       this.#view.notify('ui/notifications/tool-input', { arguments: {} });
       this.#view.notify('ui/notifications/tool-result', fieldsOf(result));
@@ -106,40 +148,75 @@ const hostDescription = {
 /** The heading of the page and the title of its tab. Undefined for a result without a subject, such as that of a failed call. */
 function titlesOf({ _meta }: Fields): { heading: string; tab: string } | undefined {
   const outcome = readOutcome(_meta);
-  // The titles stay while the plan may still wait: after a wrong name, and after a refused click that did not end the plan.
-  if (outcome?.kind === 'misnamed' || (outcome?.kind === 'refused' && outcome.isOfPlan !== true)) return undefined;
+  // The titles stay while the plan may still wait: after a click that did not count, and after a refused click that did not end the plan.
+  if (outcome?.kind === 'uncounted' || (outcome?.kind === 'refused' && outcome.isOfPlan !== true)) return undefined;
   if (outcome !== undefined) return { heading: 'A change and its outcome', tab: textInUtc(outcome.sentence) };
   const change = readProposedChange(_meta);
   return change && { heading: 'A change to decide on', tab: change.sentence };
 }
 
-/**
- * The statuses of a tool call that was refused before anything was done: without a session, from a page of another session, or for a plan that
- * has expired. Any other error may come from a proxy, after the call was carried out.
- */
-const refusedStatuses = [401, 403, 404];
+/** The time between two looks at the shown plan (milliseconds). */
+const lookMs = 3_000;
 
-/** The result of a refused tool call, from which the view can tell that nothing was done. */
-const refusedCall = {
-  _meta: {
-    [outcomeKey]: {
-      kind: 'refused',
-      sentence: 'The server refused this click, so nothing was sent.',
-      next: 'Load this page again, and sign in if it asks you to.',
-    },
-  },
-  content: [{ type: 'text', text: 'The server refused this call. Load this page again.' }],
-  isError: true,
+/**
+ * The outcomes of tool calls that were refused before anything was done, by their status: without a session, from a page of another session, or
+ * for a plan that has expired. Any other error may come from a proxy, after the call was carried out.
+ */
+const refusals: Readonly<Record<number, Fields>> = {
+  401: resultWith(
+    'uncounted',
+    'You are signed out, in another tab or because your session has ended. Nothing was sent, and what you typed is kept. Sign in again in another tab, then click again here.',
+  ),
+  403: resultWith(
+    'uncounted',
+    'Another person has signed in since this page was loaded. Nothing was sent, and what you typed is kept. Load this page again to decide.',
+  ),
+  404: resultWith('expired', 'This plan has expired, or is not for you any more. This click sent nothing.'),
 };
+
+const noAnswer = resultWith('uncounted', 'The server does not answer. What this page shows may be out of date.');
+
+/** A tool result with an outcome for the view. */
+function resultWith(kind: OutcomeKind, sentence: string): Fields {
+  return { _meta: { [outcomeKey]: { kind, sentence } }, content: [{ type: 'text', text: sentence }] };
+}
+
+/** The answer to a tool call of the view. Rejects if the process does not answer, or answers with an error after which anything may have happened. */
+async function answerTo(params: Fields): Promise<Fields> {
+  const response = await post('tool', params);
+  return refusals[response.status] ?? contentOf(response);
+}
 
 /** Sends a request to the cloudops-mcp process that serves this page. Rejects if the process does not answer, or answers with an error. */
 const ask = async (path: string, body: Fields): Promise<Fields> => contentOf(await post(path, body));
 
 /** Sends a request to the cloudops-mcp process that serves this page. Rejects if the process does not answer. */
-function post(path: string, body: Fields): Promise<Response> {
-  const csrf = document.querySelector<HTMLMetaElement>('meta[name="csrf-token"]')?.content;
-  const headers = { 'content-type': 'application/json', ...(csrf !== undefined && { 'x-csrf-token': csrf }) };
-  return fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+async function post(path: string, body: Fields): Promise<Response> {
+  const send = () => {
+    const csrf = proofIn(document)?.content;
+    const headers = { 'content-type': 'application/json', ...(csrf !== undefined && { 'x-csrf-token': csrf }) };
+    return fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+  };
+  const response = await send();
+  return response.status === 403 && (await takeNewProof()) ? send() : response;
+}
+
+const proofIn = (page: Document) => page.querySelector<HTMLMetaElement>('meta[name="csrf-token"]');
+const personIn = (page: Document) => page.querySelector('header bdi')?.textContent;
+
+/** Takes over the proof of a newer session of the same person, who has signed in again in another tab. Resolves with false if there is none. */
+async function takeNewProof(): Promise<boolean> {
+  const own = proofIn(document);
+  if (own === null) return false;
+  const html = await fetch(location.href).then(
+    (response) => response.text(),
+    () => '',
+  );
+  const page = new DOMParser().parseFromString(html, 'text/html');
+  const { content } = proofIn(page) ?? own;
+  if (content === own.content || personIn(page) !== personIn(document)) return false;
+  own.content = content;
+  return true;
 }
 
 async function contentOf(response: Response): Promise<Fields> {

@@ -4,7 +4,7 @@ import { Refusal, refusedChange } from '../../calls/refusal.js';
 import type { Change } from '../../changes/change.js';
 import type { ChangeContext } from '../../changes/change-context.js';
 import type { Operation } from '../../tools/define-operation.js';
-import { type SafeText, words } from '../../util/safe-text.js';
+import type { SafeText } from '../../util/safe-text.js';
 import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './view-of-tool.js';
 
@@ -16,7 +16,9 @@ interface ViewAnswer {
   /** Set if this is what became of the change, and not the result of this click. */
   readonly isOfPlan?: true;
   /** A sentence for the person. Set if an earlier decision stands. */
-  readonly earlierDecision?: SafeText;
+  readonly earlierDecision?: SafeText | undefined;
+  /** True if the click did not only repeat the earlier decision. */
+  readonly isLate?: boolean;
 }
 
 /**
@@ -45,11 +47,9 @@ export async function decideInView(
   const decided = await changes.click(change, { where: 'view', decision, reason, typedName }, context);
   if (decided.kind === 'decided') return { outcome: decided.outcome, tool };
   if (decided.kind === 'refused') return { outcome: refusedChange(tool, decided), tool };
-  const outcome = await changes.state(decided.change, context);
-  return { outcome, tool, isOfPlan: true, earlierDecision: earlierDecisionText };
+  const { earlierDecision, isLate } = decided;
+  return { outcome: await changes.state(decided.change, context), tool, isOfPlan: true, earlierDecision, isLate };
 }
-
-const earlierDecisionText = words('An earlier decision stands. This click sent nothing.');
 
 const refused = (code: Refusal['code']): ViewAnswer => ({
   outcome: refusedChange(decideTool, new Refusal(code)),

@@ -2,6 +2,7 @@ import type { EndedOutcome, Failure, Success } from '../../calls/outcome.js';
 import { requestLines } from '../../calls/request-lines.js';
 import { decisionWays } from '../../changes/change.js';
 import { fieldsSentence } from '../../changes/fields-sentence.js';
+import { typePrompt } from '../../changes/typed-name.js';
 import { sentences } from '../../util/human.js';
 import {
   sentence as asSentence,
@@ -27,11 +28,13 @@ import { adviceKey, partsKey } from './contract/parts-data.js';
 import type { TimedText } from './contract/read-fields.js';
 import { packParts } from './pack-parts.js';
 
-interface Showing {
+export interface Showing {
   /** True if the page for decisions shows the view. People then decide only on the page. */
-  readonly onDecisionPage?: boolean;
+  readonly onDecisionPage?: boolean | undefined;
   /** The earlier decision in a sentence, if the plan was decided before this call. */
   readonly earlierDecision?: SafeText | undefined;
+  /** Set if the person's click came after another decision. */
+  readonly isLate?: boolean | undefined;
   /** Set if the outcome is what became of the plan, so that the view does not read it as the refusal of a click. */
   readonly isOfPlan?: boolean | undefined;
 }
@@ -39,7 +42,7 @@ interface Showing {
 /** Returns the `_meta` of a result: the data for views, which models do not read. */
 export function viewMeta(
   outcome: EndedOutcome,
-  { onDecisionPage = false, earlierDecision, isOfPlan }: Showing = {},
+  { onDecisionPage = false, earlierDecision, isLate = false, isOfPlan }: Showing = {},
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
     const packedParts = packParts(outcome.view.parts);
@@ -57,18 +60,19 @@ export function viewMeta(
   // Views do not show some results, such as a read that succeeded.
   if (described === undefined) return {};
   const shown: ChangeOutcome = isOfPlan === true ? { ...described, isOfPlan: true } : described;
-  return { [outcomeKey]: earlierDecision === undefined ? shown : withEarlier(shown, earlierDecision) };
+  return { [outcomeKey]: earlierDecision === undefined ? shown : withEarlier(shown, earlierDecision, isLate) };
 }
 
 /**
  * Adds the earlier decision to an outcome. Replaces the sentence of a declined change, which says "you did not agree", because another person may
- * have declined.
+ * have declined. Whoever came too late reads that first, and no heading that looks like a success of their own.
  */
-const withEarlier = (outcome: ChangeOutcome, earlierDecision: SafeText): ChangeOutcome => ({
-  ...outcome,
-  sentence: outcome.kind === 'declined' ? 'Nothing was sent.' : outcome.sentence,
-  earlier: timedText(earlierDecision),
-});
+function withEarlier(outcome: ChangeOutcome, earlierDecision: SafeText, isLate: boolean): ChangeOutcome {
+  const sentence = outcome.kind === 'declined' ? 'Nothing was sent.' : outcome.sentence;
+  const earlier = timedText(earlierDecision);
+  if (!isLate) return { ...outcome, sentence, earlier };
+  return { kind: 'late', sentence: earlier, details: [sentence], requestIds: {}, isOfPlan: true };
+}
 
 const plainTexts = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
 
@@ -124,7 +128,7 @@ function proposedChange(
     expiresAt: new Date(expiresAt).toISOString(),
     accept: acceptLabel.text,
     decline: 'Do nothing',
-    ...(typedName !== undefined && { typedName }),
+    ...(typedName !== undefined && { typePrompt: typePrompt(typedName).text }),
     // On the page, a person can decide, but only the caller can make a new plan.
     canPlanAgain: !onDecisionPage,
     // The page always takes clicks, so it needs no other way to decide.
@@ -190,15 +194,15 @@ const consentText = (consent: SafeText) =>
 
 /** Returns the outcome of a failed change for people. Undefined if `outcomeKindOf` returns undefined. */
 function failedOutcome(failure: Failure): ChangeOutcome | undefined {
-  const { summary, code, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
+  const { summary, code, status, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = outcomeKindOf(failure);
   if (kind === undefined) return undefined;
 
   if (kind === 'declined')
     return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
 
-  // `own` quotes the code unless it is a plain word, because the service's code comes from outside.
-  const shownCode = own(serviceSays?.code ?? code);
+  // This server's own codes mean nothing to the cloud's support. `own` quotes the code unless it is a plain word, because it comes from outside.
+  const codeOfCloud = serviceSays?.code ?? (status === undefined ? undefined : code);
   return {
     kind,
     sentence: timedText(textFor('person', summary)),
@@ -208,7 +212,7 @@ function failedOutcome(failure: Failure): ChangeOutcome | undefined {
       ...notes,
     ).map(timedText),
     requestIds,
-    code: shownCode.text,
+    ...(codeOfCloud !== undefined && { code: own(codeOfCloud).text }),
     // The next step of a failure is for people only after a rejected change.
     ...(kind === 'rejected' && { next: timedText(textFor('person', next.text)) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
@@ -220,13 +224,16 @@ const afterUnknown =
 
 /** The kind of outcome for error codes of this server. */
 const kindOfCode: Readonly<Record<string, OutcomeKind>> = {
-  WrongName: 'misnamed',
+  WrongName: 'uncounted',
+  TooSoon: 'uncounted',
+  StateUnavailable: 'uncounted',
   Repeated: 'used',
   Declined: 'declined',
+  Withdrawn: 'withdrawn',
   PlanExpired: 'expired',
 };
 
-/** Returns the kind of outcome. Undefined for a read, and if the state of a plan could not be read, because the person may then click again. */
+/** Returns the kind of outcome. Undefined for a read. */
 function outcomeKindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
   if (mayHaveHappened === undefined) return kindOfCode[code];
   if (mayHaveHappened) return 'unknown';

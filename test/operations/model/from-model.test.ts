@@ -614,25 +614,25 @@ describe('a change of a list or of a URL', () => {
   const QueueUrl = 'https://sqs.us-east-1.example.com/1/prod-orders';
   const TopicArn = 'arn:aws:sns:us-east-1:111122223333:alerts';
 
-  test.each<[input: object, name: string, headline: string, accept: string, typed: string | undefined]>([
+  test.each<[input: object, name: string, headline: string, accept: string, typed: string]>([
     [{ InstanceIds: ids(1) }, 'TerminateInstances', 'instance IDs "i-0"', 'Terminate instances "i-0"', 'i-0'],
     [
       { InstanceIds: ids(60) },
       'TerminateInstances',
       'instance IDs "i-0", "i-1" and 58 more',
       'Terminate instances: 60',
-      'i-0',
+      'delete 60',
     ],
-    [{ InstanceIds: [] }, 'TerminateInstances', '', 'Terminate instances', undefined],
+    [{ InstanceIds: [] }, 'TerminateInstances', '', 'Terminate instances', 'delete'],
     [{ Bucket: 'b', Delete: objects(1) }, 'DeleteObjects', 'bucket "b", objects "i-0"', 'Delete objects "i-0"', 'i-0'],
     [
       { Bucket: 'b', Delete: objects(3) },
       'DeleteObjects',
       'bucket "b", objects "i-0", "i-1" and 1 more',
       'Delete objects: 3',
-      'i-0',
+      'delete 3',
     ],
-    [{ QueueUrl }, 'PurgeQueue', `queue "1/prod-orders", "${QueueUrl}"`, 'Purge queue "1/prod-orders"', undefined],
+    [{ QueueUrl }, 'PurgeQueue', `queue "1/prod-orders", "${QueueUrl}"`, 'Purge queue "1/prod-orders"', 'd-orders'],
     [
       { QueueUrl, Entries: [{ Id: 'e', ReceiptHandle: 'r' }] },
       'DeleteMessageBatch',
@@ -640,10 +640,10 @@ describe('a change of a list or of a URL', () => {
       'Delete message batch "e"',
       'e',
     ],
-    [{ TopicArn }, 'DeleteTopic', `topic "alerts", "${TopicArn}"`, 'Delete topic "alerts"', undefined],
-    [{ Resources: ids(2) }, 'CreateTags', 'resources "i-0", "i-1"', 'Create tags: 2', 'i-0'],
-    [{ Users: [{ Name: 'ada', Password: 'MARKER' }] }, 'AddUsers', '', 'Add users', undefined],
-    [{ Colors: ['red'] }, 'PutColors', '', 'Put colors', undefined],
+    [{ TopicArn }, 'DeleteTopic', `topic "alerts", "${TopicArn}"`, 'Delete topic "alerts"', '3:alerts'],
+    [{ Resources: ids(2) }, 'CreateTags', 'resources "i-0", "i-1"', 'Create tags: 2', 'delete 2'],
+    [{ Users: [{ Name: 'ada', Password: 'MARKER' }] }, 'AddUsers', '', 'Add users', 'delete'],
+    [{ Colors: ['red'] }, 'PutColors', '', 'Put colors', 'delete'],
   ])('%j of %s names what it changes', async (given, name, named, accept, typed) => {
     writeFileSync(join(folder, 'lists.json'), JSON.stringify(json));
     const deletion = { effect: 'delete', costsMoney: false, consequences: ['It is gone.'] };

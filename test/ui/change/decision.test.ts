@@ -13,6 +13,7 @@ import {
   notPassedOn,
   plannedAgain,
   planningStage,
+  planSeen,
   type Stage,
   sendingStage,
   settlesPlan,
@@ -75,6 +76,12 @@ const events = fc.array(
       .map(({ kind, isOfPlan }) => ({
         name: `look ${kind}, ${isOfPlan}`,
         to: (stage: Stage) => stateReported(stage, result(kind, isOfPlan)),
+      })),
+    fc
+      .record({ kind: fc.constantFrom(undefined, ...outcomeKinds), isOfPlan: fc.boolean() })
+      .map(({ kind, isOfPlan }) => ({
+        name: `seen ${kind}, ${isOfPlan}`,
+        to: (stage: Stage) => planSeen(stage, result(kind, isOfPlan)),
       })),
     fc
       .record({ kind: fc.constantFrom(undefined, ...outcomeKinds), isOfPlan: fc.boolean() })
@@ -191,7 +198,7 @@ test('only a plan that is not fresh may have been decided on before it was shown
 test.each(outcomeKinds)(
   'what became of a plan is shown, and a click that is under way is not disturbed: %s',
   (kind) => {
-    const saysNothing = kind === 'expired' || kind === 'refused';
+    const saysNothing = ['expired', 'refused', 'uncounted', 'withdrawn', 'late'].includes(kind);
     expect(stateReported(open, result(kind)).kind).toBe(saysNothing ? 'open' : 'ended');
     const sending = click(open, 'accept');
     expect(stateReported(sending, result(kind))).toBe(sending);
@@ -204,11 +211,11 @@ describe('the model', () => {
     return ended.kind === 'ended' ? textForModel(ended, answer) : undefined;
   };
 
-  test.each(outcomeKinds.filter((kind) => kind !== 'misnamed'))('gets the text of the only answer: %s', (kind) => {
+  test.each(outcomeKinds.filter((kind) => kind !== 'uncounted'))('gets the text of the only answer: %s', (kind) => {
     expect(textAfter(click(open, 'accept'), { ...result(kind), text: 'Answer.' })).toBe('Answer.');
   });
 
-  test.each(['expired', 'refused', 'misnamed'])(
+  test.each(['expired', 'refused', 'uncounted'])(
     'does not read that nothing was sent while an earlier click may have sent it: %s',
     (kind) => {
       const askingAgain = click(unanswered(click(open, 'accept')), 'accept');
@@ -217,6 +224,40 @@ describe('the model', () => {
       expect(text).not.toContain('It was not sent.');
     },
   );
+});
+
+describe('a plan that is settled while it is shown', () => {
+  const settled = outcomeKinds
+    .filter((kind) => kind !== 'uncounted')
+    .map((kind) => [kind, result(kind, true)] as const);
+
+  test.each(settled)('has no buttons any more, and shows its outcome: %s', (kind, seen) => {
+    expect(planSeen(open, seen)).toMatchObject(
+      kind === 'expired' ? { kind: 'expired' } : { kind: 'ended', change, outcome: { kind } },
+    );
+  });
+
+  test.each(settled)('leaves a click that is under way to its own answer: %s', (_kind, seen) => {
+    const sending = click(open, 'accept');
+    expect(planSeen(sending, seen)).toBe(sending);
+  });
+
+  test.each(outcomeKinds)('stays open if only the look was answered so: %s', (kind) => {
+    const seen = planSeen(open, result(kind));
+    if (kind === 'expired') expect(seen).toEqual({ kind: 'expired', change });
+    else expect(seen).toBe(open);
+  });
+
+  test('shows what came of a click that got no answer', () => {
+    const lost = unanswered(click(open, 'accept'));
+    expect(planSeen(lost, result('accepted', true))).toMatchObject({ kind: 'ended', outcome: { kind: 'accepted' } });
+    expect(planSeen(lost, result('expired'))).toBe(lost);
+  });
+});
+
+test('a click that did not count leaves the plan open, and says why', () => {
+  const answer = result('uncounted');
+  expect(answered(click(open, 'accept'), answer)).toEqual({ kind: 'open', change, note: 'Said.' });
 });
 
 describe('an expired plan', () => {

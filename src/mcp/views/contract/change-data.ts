@@ -62,8 +62,8 @@ export interface ProposedChange {
   readonly accept: string;
   /** Label of the declining button: `Do nothing`. */
   readonly decline: string;
-  /** The name that the person types to agree. */
-  readonly typedName?: string;
+  /** Label of the field in which the person types the name of what is deleted: `To go ahead, type wiki`. */
+  readonly typePrompt?: string;
   /** The action token for a click, which `decide_change` takes. Absent if this plan cannot be decided in the view. */
   readonly ticket?: string;
   /** True if the action token can also be used to make a new plan when this plan has expired. */
@@ -92,9 +92,11 @@ export const outcomeKey = 'cloudops/outcome.2';
  * - `partly`: the cloud did a part of the change.
  * - `unknown`: there is no answer, and the request may have arrived.
  * - `declined`: the person clicked "Do nothing". Nothing was sent.
+ * - `withdrawn`: the caller of the plan took it back, or replaced it with a newer one.
  * - `expired`: the plan is no longer valid. This click sent nothing.
- * - `used`: an earlier click decided the plan, and the outcome of that click is not known here. This click sent nothing.
- * - `misnamed`: the person typed a wrong name. The plan still waits.
+ * - `late`: another decision stands. This click changed nothing.
+ * - `used`: the plan was decided, and its outcome is not known yet. This click sent nothing.
+ * - `uncounted`: this click did not count, for example because a wrong name was typed. The plan still waits.
  * - `refused`: this click sent nothing, for another reason.
  */
 export const outcomeKinds = [
@@ -103,9 +105,11 @@ export const outcomeKinds = [
   'rejected',
   'unknown',
   'declined',
+  'withdrawn',
   'expired',
+  'late',
   'used',
-  'misnamed',
+  'uncounted',
   'refused',
 ] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
@@ -117,9 +121,11 @@ export const outcomeTitles = {
   rejected: 'Refused by the cloud',
   unknown: 'The outcome is not known',
   declined: 'Nothing was done',
+  withdrawn: 'The plan was withdrawn',
   expired: 'The plan has expired',
+  late: 'Too late',
   used: 'Decided before',
-  misnamed: 'Not the name',
+  uncounted: 'The click did not count',
   refused: 'Not sent',
 } as const satisfies Readonly<Record<OutcomeKind, string>>;
 
@@ -137,7 +143,7 @@ export interface ChangeOutcome {
   readonly next?: TimedText;
   /** The time at which the request was sent, in ISO 8601. */
   readonly sentAt?: string;
-  /** The code of a failure, for the operator or the support. */
+  /** The code of the cloud's error, for its support. */
   readonly code?: string;
   /**
    * True if this is the outcome with which the plan ended, found by a look or a late click. No click can send anything any more. Absent for the
@@ -151,7 +157,7 @@ export interface ChangeOutcome {
 /** Reads a proposed change from `_meta`. Returns undefined if the change is missing or not complete enough for a decision. */
 export function readProposedChange(meta: unknown): ProposedChange | undefined {
   const change = fieldsOf(fieldsOf(meta)[changeKey]);
-  const { sentence, issuedAt, expiresAt, accept, decline, ticket, typedName } = textFields(change);
+  const { sentence, issuedAt, expiresAt, accept, decline, ticket, typePrompt } = textFields(change);
   // A person needs these fields to decide. Without a ticket, the view shows the plan without buttons.
   if (sentence === undefined || accept === undefined || decline === undefined) return undefined;
   if (expiresAt === undefined || timeOf(expiresAt) === undefined) return undefined;
@@ -174,7 +180,7 @@ export function readProposedChange(meta: unknown): ProposedChange | undefined {
     otherWays: textsOf(change.otherWays),
     ...(issuedAt !== undefined && { issuedAt }),
     ...(ticket !== undefined && { ticket }),
-    ...(typedName !== undefined && { typedName }),
+    ...(typePrompt !== undefined && { typePrompt }),
   };
 }
 
