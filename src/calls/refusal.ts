@@ -77,13 +77,6 @@ export const tooLargeToShow = (
     ...(ifTooLarge !== undefined && { next: next('agent', 'call', defined(ifTooLarge)) }),
   });
 
-/** The refusal of a change in `approval` mode, in which somebody other than the user decides. */
-export const declinedByAnother = (problems: readonly SafeText[]): Refusal =>
-  new Refusal('Declined', problems, {
-    reason: words('somebody other than the user declined it'),
-    next: next('nobody', 'none', forAgent('Tell the user. Only a new wish of the user justifies a new plan.')),
-  });
-
 const refusals = {
   InvalidArguments: {
     reason: 'its arguments need correcting',

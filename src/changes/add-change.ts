@@ -6,7 +6,6 @@ import { escapeInvisible } from '../util/quote.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { Change, Decision, DecisionOptions, NewChange } from './change.js';
 import type { ChangeContext, ChangeDependencies } from './change-context.js';
-import { subjectOf } from './open-changes.js';
 import { acceptOf } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
 import { makeProof } from './proof.js';
@@ -80,7 +79,7 @@ function hold(held: ChangeDependencies['heldArguments'], id: string, args: NewCh
 }
 
 function rowOf(
-  { call, plan, typedName, requestKey, requestDigest, repeats, tokenSource }: PlannedChange,
+  { call, plan, typedName, subject, requestKey, requestDigest, repeats, tokenSource }: PlannedChange,
   id: string,
   { client, principal }: ChangeContext,
 ): Omit<NewChange, 'options' | 'proof'> {
@@ -101,7 +100,7 @@ function rowOf(
     repeats,
     tokenSource: tokenSource ?? id,
     budget: budget.key,
-    subject: subjectOf(operation, endpoint.account, input),
+    subject,
     mode: account.confirm,
     what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
     target: targetOf(plan),

@@ -1,7 +1,7 @@
 import type { Question } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import { unlessStopped } from '../calls/waiting.js';
-import { join, type SafeText, say, upTo, words } from '../util/safe-text.js';
+import { join, type SafeText, say } from '../util/safe-text.js';
 import { addChange } from './add-change.js';
 import type { Change, Decision } from './change.js';
 import type { ChangeContext, ChangeDependencies } from './change-context.js';
@@ -12,7 +12,7 @@ import { notTyped } from './typed-name.js';
 
 /** The result of asking: a decision on the stored change, the question for a later call, or nobody was asked. */
 export type Asked =
-  | { readonly kind: 'decided'; readonly change: Change; readonly decision: Decision; readonly refusal?: Refusal }
+  | { readonly kind: 'decided'; readonly change: Change; readonly decision: Decision }
   | Question
   | { readonly kind: 'notAsked'; readonly change: Change };
 
@@ -68,7 +68,7 @@ async function askUntilAnswered(
     if (response === 'later') return questionOf(change, message, proof);
     if (response.kind !== 'wrongName' || tries === maximumTries) {
       const answeredAfterMs = elicitor.isDirect ? undefined : now().getTime() - askedAt;
-      return decisionOf(change, response, question, answeredAfterMs);
+      return decisionOf(change, response, answeredAfterMs);
     }
     message = elicitor.isDirect ? question : afterWrongName(question);
   }
@@ -92,46 +92,18 @@ export function readResponse(
   const question = change.question ?? change.plan.summary;
   const response = read(change.accept.text, change.typedName);
   if (response.kind === 'wrongName') return questionOf(change, afterWrongName(question), proof);
-  return decisionOf(change, response, question, change.ageMs);
+  return decisionOf(change, response, change.ageMs);
 }
 
 /** The decision of a response. What a program says is never consent, even if it agreed. */
-function decisionOf(
-  change: Change,
-  { kind, reason }: FormResponse,
-  question: SafeText,
-  answeredAfterMs: number | undefined,
-): Asked {
+function decisionOf(change: Change, { kind, reason }: FormResponse, answeredAfterMs: number | undefined): Asked {
   if (kind === 'notAsked') return { kind: 'notAsked', change };
+  const decided = (decision: Decision): Asked => ({ kind: 'decided', change, decision });
   // A wrong name is no refusal, even if a program sent the name. But nobody is asked about this plan any more.
-  if (kind === 'wrongName')
-    return {
-      kind: 'decided',
-      change,
-      decision: { kind: 'withdrawn', way: 'withdrawn' },
-      refusal: new Refusal('WrongName'),
-    };
-  const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
-  if (kind !== 'unanswered' && answeredAfterMs !== undefined && answeredAfterMs < shortestReadMs) {
-    const problem = say`the client ${words(programResponses[kind])} it after ${answeredAfterMs} ms`;
-    const refusal = new Refusal('NobodyAsked', [problem, shownQuestion]);
-    return { kind: 'decided', change, decision: { kind: 'withdrawn', way: 'program', answeredAfterMs }, refusal };
-  }
-  if (kind === 'agreed')
-    return { kind: 'decided', change, decision: { kind: 'approved', way: 'asked', answeredAfterMs } };
+  if (kind === 'wrongName') return decided({ kind: 'withdrawn', way: 'asked' });
+  if (kind !== 'unanswered' && answeredAfterMs !== undefined && answeredAfterMs < shortestReadMs)
+    return decided({ kind: 'withdrawn', way: 'program', answeredAfterMs });
+  if (kind === 'agreed') return decided({ kind: 'approved', way: 'asked', answeredAfterMs });
   const isDismissed = kind !== 'declined';
-  return {
-    kind: 'decided',
-    change,
-    decision: { kind: 'declined', way: 'asked', answeredAfterMs, reason, ...(isDismissed && { isDismissed }) },
-    refusal: new Refusal('Declined', [words(responses[kind]), shownQuestion]),
-  };
+  return decided({ kind: 'declined', way: 'asked', answeredAfterMs, reason, ...(isDismissed && { isDismissed }) });
 }
-
-const programResponses = { agreed: 'agreed to', declined: 'declined', cancelled: 'cancelled' } as const;
-
-const responses = {
-  declined: 'the user declined',
-  cancelled: 'the user closed the question without an answer',
-  unanswered: 'no answer came from the user',
-} as const;

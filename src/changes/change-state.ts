@@ -11,7 +11,6 @@ import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { withChangeId, withNotes } from './conclude-change.js';
 import { refusalOf, thingOf } from './decide.js';
 import { addressOf } from './decision-page.js';
-import { reasonText } from './decline-reason.js';
 import { whoDecides } from './required-consent.js';
 
 /** This file has the verb `state`: what became of a change, and what it waits for. */
@@ -75,7 +74,7 @@ export function stateOf(change: Change, dependencies: Pick<ChangeDependencies, '
       return { kind: 'succeeded', success: underWayAnswer(change) };
     case 'declined':
     case 'withdrawn':
-      return declinedOutcome(change);
+      return refusedChange(tool, refusalOf(change, change.decision ?? { kind: 'withdrawn', way: 'withdrawn' }));
     default:
       return withChangeId(ending?.outcome ?? recordedOutcome(change), change.id);
   }
@@ -93,6 +92,7 @@ export function lateOutcome(change: Change, way: DecisionWay, context: Pick<Chan
 /** The decision that stands as a clause for people: `bob agreed`. */
 function decisionClause({ kind, way, person, replacedBy }: Decision): SafeText {
   if (way === 'program') return words('a program answered in place of the user');
+  if (kind === 'withdrawn' && way === 'asked') return words('the name was typed wrongly too often');
   if (kind === 'withdrawn')
     return replacedBy === undefined
       ? words('its caller withdrew the plan')
@@ -197,15 +197,6 @@ const underWayAnswer = ({ tool, id }: Change): Success => ({
   warnings: [],
   requestIds: {},
 });
-
-function declinedOutcome(change: Change): EndedOutcome {
-  const { decision = { kind: 'withdrawn', way: 'withdrawn' } as const, state, tool, id } = change;
-  const refusal = refusalOf(change, decision);
-  const problems = [...refusal.problems];
-  if (decision.reason !== undefined) problems.push(reasonText(decision.reason));
-  const outcome = state === 'declined' ? 'declined' : 'withdrawn';
-  return refusedChange(tool, new Refusal(refusal.code, problems, { ...refusal.more, changeId: id, outcome }));
-}
 
 /** Makes the outcome of a change whose own outcome was too long to be kept. All texts of the row are quoted. */
 function recordedOutcome(change: Change): EndedOutcome {

@@ -1,4 +1,3 @@
-import { resolveAccount } from '../calls/account.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import { next } from '../tools/next.js';
@@ -17,7 +16,6 @@ import {
 import { findChange } from './find-change.js';
 import { idInProof, isProofOf } from './proof.js';
 import { againstConfirming } from './refusals.js';
-import { isWayOf } from './required-consent.js';
 
 /** This file has what can be done with a change by its ID: read, withdraw and confirm it, and click on its plan. */
 
@@ -115,26 +113,10 @@ export async function clickOnChange(
   const decision = decisionOfClick(change, click);
   if (change.state !== 'waiting') return lateClick(change, decision);
   if (change.isExpired) return new Refusal('PlanExpired');
-  const refusal = refusalOfMode(change, click, context, dependencies) ?? refusalOfClick(change, click);
+  const refusal = refusalOfClick(change, click);
   if (refusal !== undefined) return refusal;
   const decided = await decide(change, decision, context, dependencies);
   return decided.kind === 'late' ? lateClick(decided.change, decision) : decided;
 }
 
 export type ClickResult = Exclude<DecisionResult, { kind: 'late' }> | LateClick;
-
-/** The setting may have changed since the plan was shown. */
-function refusalOfMode(
-  { tool, args }: Change,
-  { where }: Click,
-  { principal }: ChangeContext,
-  { accounts, operations }: ChangeDependencies,
-): Refusal | undefined {
-  const operation = operations.find(({ name }) => name === tool);
-  const resolution = operation && resolveAccount(accounts, operation, args, principal);
-  if (resolution?.kind !== 'found') return undefined;
-  const { confirm } = resolution.account;
-  return isWayOf(confirm, where === 'view' ? 'clicked' : 'page')
-    ? undefined
-    : new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${own(confirm)} by now, and this click does not count`]);
-}

@@ -13,10 +13,6 @@ export function clockWarnings(offsetMs: number): readonly SafeText[] {
   ];
 }
 
-/** Says that this server's clock was set forward by `byMs` milliseconds, or back if `byMs` is negative. */
-export const clockWasSet = (byMs: number): string =>
-  `the clock of this server was set ${byMs < 0 ? 'back' : 'forward'} by ${Math.round(Math.abs(byMs) / 1000)} s`;
-
 /** Returns a function that logs a difference between the clocks once, and again if the clocks agreed in between. */
 export function createClockWarning(log: Log) {
   let isLogged = false;

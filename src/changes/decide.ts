@@ -1,7 +1,8 @@
 import type { EndedOutcome } from '../calls/outcome.js';
-import { declinedByAnother, Refusal, refusedChange } from '../calls/refusal.js';
-import { next } from '../tools/next.js';
-import { type SafeText, say, words } from '../util/safe-text.js';
+import { Refusal, refusedChange } from '../calls/refusal.js';
+import { forAgent, next } from '../tools/next.js';
+import { sentences } from '../util/human.js';
+import { type SafeText, say, upTo, words } from '../util/safe-text.js';
 import { planInClientMs } from './add-change.js';
 import { shortestReadMs } from './ask-user.js';
 import { carryOut } from './carry-out.js';
@@ -23,7 +24,6 @@ export type DecisionResult =
 
 /**
  * Decides on a change and, if it is approved, carries it out.
- * @param refusal the error with which a call ends after a decision against its change
  * @param context the caller of the change, with its present scopes
  */
 export async function decide(
@@ -31,9 +31,8 @@ export async function decide(
   decision: Decision,
   context: ChangeContext,
   dependencies: ChangeDependencies,
-  refusal?: Refusal,
 ): Promise<DecisionResult> {
-  const stored = await storeDecision(change, decision, context, dependencies, refusal);
+  const stored = await storeDecision(change, decision, context, dependencies);
   if (stored.kind !== 'approved') return stored;
   return { ...stored, kind: 'decided', outcome: await carryOut(stored.change, context, dependencies) };
 }
@@ -44,7 +43,6 @@ export async function storeDecision(
   decision: Decision,
   context: ChangeContext,
   dependencies: ChangeDependencies,
-  refusal: Refusal = refusalOf(change, decision),
 ): Promise<DecisionResult | { readonly kind: 'approved'; readonly change: Change }> {
   const { store, heldArguments, log } = dependencies;
   const reason = await redactReason(decision.reason, change, context, dependencies);
@@ -58,31 +56,43 @@ export async function storeDecision(
   if (decision.kind === 'approved') return { kind: 'approved', change: decided.change };
 
   heldArguments.delete(change.id);
-  const problems = [...refusal.problems];
-  if (reason !== undefined) problems.push(reasonText(reason));
-  if (decided.isUnwritten === true && decision.kind === 'declined') problems.push(unwrittenNote);
-  const outcomes = { declined: 'declined', withdrawn: 'withdrawn' } as const;
-  const shown = { ...refusal.more, changeId: change.id, outcome: outcomes[decision.kind] };
-  return { ...decided, outcome: refusedChange(change.tool, new Refusal(refusal.code, problems, shown)) };
+  const { code, problems, more } = refusalOf(change, { ...decision, reason });
+  const notes = sentences(decided.isUnwritten === true && decision.kind === 'declined' && unwrittenNote);
+  return { ...decided, outcome: refusedChange(change.tool, new Refusal(code, [...problems, ...notes], more)) };
 }
 
 const unwrittenNote = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
 );
 
-/** The refusal that tells of a decision against a change. */
-export function refusalOf({ mode }: Pick<Change, 'mode'>, { kind, way, replacedBy }: Decision): Refusal {
-  if (way === 'program') return new Refusal('NobodyAsked');
+/** The refusal that tells of a decision against a change, to the call that it ends and to later ones. */
+export function refusalOf(
+  { id, mode, question, options }: Pick<Change, 'id' | 'mode' | 'question' | 'options'>,
+  { kind, way, reason, answeredAfterMs = 0, isDismissed = false, replacedBy }: Decision,
+): Refusal {
+  const more = { changeId: id, outcome: kind === 'declined' ? 'declined' : 'withdrawn' } as const;
+  const asked = sentences(question !== undefined && say`the question was: ${upTo(question, '\n') ?? question}`);
+  if (way === 'program')
+    return new Refusal('NobodyAsked', [say`the client answered it after ${answeredAfterMs} ms`, ...asked], more);
+  // The name was typed wrongly too often.
+  if (kind === 'withdrawn' && way === 'asked') return new Refusal('WrongName', [], more);
   if (kind === 'withdrawn')
-    return new Refusal(
-      'Withdrawn',
-      [],
-      replacedBy === undefined ? {} : { reason: words('its caller replaced the plan with a newer one') },
-    );
-  const problems = [declines[way] ?? words('this plan was declined')];
+    return new Refusal('Withdrawn', [], replacedBy === undefined ? more : { ...more, ...replaced });
+
+  const dismissed = isDismissed ? words('the user closed the question, or did not answer') : undefined;
+  const deed = options.byForm || way !== 'asked' ? declines[way] : words('the user declined to open the page');
+  const problems = [dismissed ?? deed ?? words('this plan was declined'), ...asked];
+  if (reason !== undefined) problems.push(reasonText(reason));
   // With `approval`, the person who decides is never the user.
-  return mode === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
+  return new Refusal('Declined', problems, mode === 'approval' ? { ...more, ...byAnother } : more);
 }
+
+const replaced = { reason: words('its caller replaced the plan with a newer one') };
+
+const byAnother = {
+  reason: words('somebody other than the user declined it'),
+  next: next('nobody', 'none', forAgent('Tell the user. Only a new wish of the user justifies a new plan.')),
+};
 
 const declines: Readonly<Partial<Record<Decision['way'], SafeText>>> = {
   asked: words('the user declined'),

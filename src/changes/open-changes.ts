@@ -1,4 +1,3 @@
-import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Operation } from '../tools/define-operation.js';
 import { digestOf } from '../util/digest.js';
 import { fieldInWords, fieldUnit } from '../util/field-names.js';
@@ -37,25 +36,16 @@ const deeds: Readonly<Record<State, SafeText>> = {
 const beginnings: Readonly<Partial<Record<State, SafeText>>> = { waiting: words('made '), begun: words('approved ') };
 
 /**
- * Describes another change beside the plan of `call`: `Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.` If it is of another thing:
+ * Describes another change beside a plan: `Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.` If it is of another thing:
  * `The same operation for "orders" ended unknown 2 min ago; this would be another one, "orders-eu".`
  */
-export function openChangeText(
-  other: Pick<Change, 'tool' | 'args' | 'subject' | 'state' | 'madeAt' | 'decidedAt' | 'endedAt'>,
-  call: Pick<ResolvedChange, 'operation' | 'endpoint' | 'input' | 'args'>,
-  now: Date,
-): SafeText {
-  const subject = subjectOf(call.operation, call.endpoint.account, call.input);
-  return otherChangeText(other, { args: call.args, subject }, call.operation, now);
-}
-
-/** As `openChangeText`, beside a plan that is stored. */
 export function otherChangeText(
-  { args, subject, state, madeAt, decidedAt, endedAt }: Parameters<typeof openChangeText>[0],
+  other: Pick<Change, 'tool' | 'args' | 'subject' | 'state' | 'madeAt' | 'decidedAt' | 'endedAt'>,
   plan: { readonly args: Fields; readonly subject?: Subject | undefined },
   operation: Pick<Operation, 'input'> | undefined,
   now: Date,
 ): SafeText {
+  const { args, subject, state, madeAt, decidedAt, endedAt } = other;
   const at = state === 'waiting' ? madeAt : (endedAt ?? decidedAt ?? madeAt);
   const beginning = beginnings[state];
   const when = say`${beginning ?? words('')}${duration(Math.max(0, (now.getTime() - at) / 1000))} ago`;

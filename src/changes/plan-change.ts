@@ -6,11 +6,11 @@ import type { ResolvedChange } from '../calls/resolved-call.js';
 import { sentences } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
-import { type Change, noEarlierChange } from './change.js';
+import { type Change, noEarlierChange, type Subject } from './change.js';
 import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { checkBudget } from './check-budget.js';
 import { isOfAnother, ofCaller } from './may-see.js';
-import { openChangeText, subjectOf } from './open-changes.js';
+import { otherChangeText, subjectOf } from './open-changes.js';
 import { canBeShown, makePlan } from './plan.js';
 import { questionText, shortQuestion } from './question.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
@@ -26,6 +26,7 @@ export interface PlannedChange {
   readonly question: SafeText | undefined;
   /** What a person types to agree, for a deletion. */
   readonly typedName: string | undefined;
+  readonly subject: Subject | undefined;
   /** The caller's waiting changes of the same thing, which this one may replace. */
   readonly replaceable: readonly Change[];
   readonly requestKey: string;
@@ -62,9 +63,13 @@ export async function planChange(
   if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
 
   const settles = settlesEarlier(call, duplicate, context);
-  const open = account.confirm === 'off' ? [] : await openChanges(call, replaced, duplicate, context, dependencies);
+  const subject = subjectOf(operation, call.endpoint.account, call.input);
+  const of = { ...ofCaller(context), subject: subject?.digest, tool: operation.name };
+  // The plan names the duplicate as a repetition.
+  const named = [replaced?.id, duplicate?.id];
+  const open = account.confirm === 'off' ? [] : await openChanges(of, named, dependencies);
   const plan = withRemarks(madePlan, {
-    others: open.map((change) => openChangeText(change, call, dependencies.now())),
+    others: open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, dependencies.now())),
     budget: budgetText,
     earlier,
     settles,
@@ -74,16 +79,14 @@ export async function planChange(
     plan,
     question: questionFor(plan, call, context, dependencies),
     typedName,
-    replaceable: open.filter(({ state, subject }) => state === 'waiting' && subject?.digest === subjectDigest(call)),
+    subject,
+    replaceable: open.filter((other) => other.state === 'waiting' && other.subject?.digest === subject?.digest),
     requestKey: key,
     requestDigest: requestDigest(call, secretsIn(call), dependencies.keys()[0]),
     repeats: allowedRepetition(call, duplicate),
     tokenSource: settles ? duplicate?.tokenSource : undefined,
   };
 }
-
-const subjectDigest = ({ operation, endpoint, input }: ResolvedChange) =>
-  subjectOf(operation, endpoint.account, input)?.digest;
 
 /** Finds the change that a call would repeat. */
 async function findDuplicate(
@@ -122,16 +125,12 @@ const mostOpen = 3;
 
 /** Finds the caller's other changes that matter to a new plan. They are only mentioned, so the call goes on if they cannot be read. */
 async function openChanges(
-  call: ResolvedChange,
-  replaced: Change | undefined,
-  duplicate: Change | undefined,
-  context: ChangeContext,
+  of: Parameters<ChangeDependencies['store']['open']>[0],
+  except: readonly (string | undefined)[],
   { store }: ChangeDependencies,
 ): Promise<readonly Change[]> {
-  const of = { ...ofCaller(context), subject: subjectDigest(call), tool: call.operation.name };
   const found = await store.open(of).catch(() => []);
-  // The plan names the duplicate as a repetition.
-  return found.filter(({ id }) => id !== replaced?.id && id !== duplicate?.id).slice(0, mostOpen);
+  return found.filter(({ id }) => !except.includes(id)).slice(0, mostOpen);
 }
 
 /** The question about a plan, if the client can ask and the plan fits. A terminal shows the whole plan above the question. */

@@ -9,7 +9,6 @@ import type { Change, DecisionOptions } from './change.js';
 import type { ChangeContext, ChangeDependencies } from './change-context.js';
 import { thingOf } from './decide.js';
 import { addressOf, type DecisionPage } from './decision-page.js';
-import { subjectOf } from './open-changes.js';
 import { acceptOf, planText } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
 import { shortQuestion } from './question.js';
@@ -109,7 +108,8 @@ function announce(
 }
 
 /** The answer with the plan: `success` for the agent, and `view` for the change view, in which the user sees the plan and may click. */
-function planOutcome({ call, plan, typedName, replaceable }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
+function planOutcome(planned: PlannedChange, time: Date, ways: Ways): EndedOutcome {
+  const { call, plan, typedName, replaceable } = planned;
   const tool = call.operation.name;
   const { byConfirmation, byClick, onPage, pageUrl, change, proof } = ways;
   const issuedAt = time.getTime();
@@ -131,7 +131,7 @@ function planOutcome({ call, plan, typedName, replaceable }: PlannedChange, time
       plan,
       ...(change !== undefined && { planExpires: expiresIso }),
       ...(pageUrl !== undefined && { decideAt: pageUrl }),
-      next: next('user', 'decide', join([...stepsToReplace(replaceable, tool), nextSteps(call, ways)], ' ')),
+      next: next('user', 'decide', join([...stepsToReplace(replaceable, tool), nextSteps(planned, ways)], ' ')),
       warnings: [],
       requestIds: {},
     },
@@ -152,13 +152,14 @@ const deadlineOf = ({ byConfirmation, change }: Ways, issuedAt: number): number 
   byConfirmation ? issuedAt + planInClientMs : (change?.expiresAt ?? issuedAt + planInClientMs);
 
 /** The agent's next steps: people decide by a click or on the page, or the agent confirms after their yes in the chat, or both. */
-function nextSteps(call: ResolvedChange, ways: Ways): SafeText {
+function nextSteps({ call, subject }: PlannedChange, ways: Ways): SafeText {
+  const thing = thingOf({ tool: call.operation.name, subject });
   const { byConfirmation, isDeadEnd } = ways;
   const withoutAgent = sentencesAboutPeople(call, ways);
   if (withoutAgent.length > 0 && !byConfirmation) return join([...withoutAgent, ...sentencesAboutOutcome(ways)], ' ');
   if (withoutAgent.length > 0) {
     const leave = say`Leave the decision to them. Only if they tell you to go ahead instead`;
-    return confirmAfterYes(join([...withoutAgent, leave], ' '), call);
+    return confirmAfterYes(join([...withoutAgent, leave], ' '), thing);
   }
 
   const showAll = say`Show the user all of "show", in their language.`;
@@ -167,7 +168,7 @@ function nextSteps(call: ResolvedChange, ways: Ways): SafeText {
   const { planOnly } = call.control;
   const condition = planOnly ? say`Stop there. Only if they then ask for it` : say`If they say yes to it`;
   const start = join([showAll, condition], ' ');
-  if (byConfirmation) return confirmAfterYes(start, call);
+  if (byConfirmation) return confirmAfterYes(start, thing);
   return say`${start}, call ${own(call.operation.name)} with the same arguments, without planOnly.`;
 }
 
@@ -202,7 +203,5 @@ const sentencesAboutOutcome = ({ byClick }: Ways): readonly SafeText[] =>
   );
 
 /** Tells the agent to confirm after a yes. `condition` is the beginning of the sentence: `If they say yes to it`. */
-function confirmAfterYes(condition: SafeText, { operation, endpoint, input }: ResolvedChange): SafeText {
-  const thing = thingOf({ tool: operation.name, subject: subjectOf(operation, endpoint.account, input) });
-  return say`${condition}, call confirm_change with this changeId and thing ${quoted(thing, 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
-}
+const confirmAfterYes = (condition: SafeText, thing: string): SafeText =>
+  say`${condition}, call confirm_change with this changeId and thing ${quoted(thing, 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`;

@@ -14,14 +14,21 @@ type Of = Pick<ChangeContext, 'principal' | 'client'>;
 type Sources = Pick<ChangeDependencies, 'store' | 'log'>;
 
 /** Returns the refusal if the user must not be asked now, because the user declined too many changes through this client. */
-export async function againstAsking(of: Of, { store, log }: Sources): Promise<Refusal | undefined> {
+export const againstAsking = (of: Of, sources: Sources): Promise<Refusal | undefined> =>
+  counting(sources, async (store) =>
+    (await store.declined(ofCallerOrClient(of))).length >= mostDeclined ? new Refusal('TooManyRefusals') : undefined,
+  );
+
+/** Counts declined changes. If the store cannot be read, nobody is asked, because the user may have declined too often. */
+async function counting(
+  { store, log }: Sources,
+  count: (store: Sources['store']) => Promise<Refusal | undefined>,
+): Promise<Refusal | undefined> {
   try {
-    const declined = await store.declined(ofCallerOrClient(of));
-    return declined.length >= mostDeclined ? new Refusal('TooManyRefusals') : undefined;
+    return await count(store);
   } catch (error) {
-    // If the store cannot be read, nobody is asked, because the user may have declined too often.
     log('error', 'journal', { error: reasonOf(error) });
-    return uncountable();
+    return new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
   }
 }
 
@@ -33,19 +40,14 @@ export async function againstConfirming(
 ): Promise<Refusal | undefined> {
   const refusal = await againstAsking(of, sources);
   if (refusal !== undefined) return refusal;
-  try {
+  return counting(sources, async (store) => {
     // In any client, because the user may have declined this change in another one.
-    const declined = await sources.store.declined(ofCaller(of));
+    const declined = await store.declined(ofCaller(of));
     const wasDeclined = declined.some(
       (change) => change.requestKey === requestKey && change.decision?.isDismissed !== true,
     );
     return wasDeclined
       ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
       : undefined;
-  } catch (error) {
-    sources.log('error', 'journal', { error: reasonOf(error) });
-    return uncountable();
-  }
+  });
 }
-
-const uncountable = () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);

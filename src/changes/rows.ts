@@ -44,24 +44,9 @@ export function newRow(
   state: State,
   { wall, now, lifetimeMs }: { readonly wall: number; readonly now: number; readonly lifetimeMs: number },
 ): NewRow {
-  const { id, caller, personId, client, tool, requestKey, budget, subject } = change;
-  const { agent, account, keyId, mode, what, target } = change;
-  const { scopes, args, requestDigest, repeats, tokenSource, options, proof, plan, question, accept, typedName } =
-    change;
+  const { id, tool, requestKey, budget, ...others } = change;
+  const { caller, personId, agent, client, account, keyId, mode, subject, what, target, ...details } = others;
   const facts = { caller, personId, agent, client, account, keyId, mode, subject, what, target };
-  const details = {
-    scopes,
-    args,
-    requestDigest,
-    repeats,
-    tokenSource,
-    options,
-    proof,
-    plan,
-    question,
-    accept,
-    typedName,
-  };
   const row: Record<string, Value> = {
     id,
     state,

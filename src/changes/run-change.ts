@@ -215,11 +215,11 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
 
 /** Stores the decision of a person. Returns the outcome of the call, unless the change is still to be carried out. */
 async function storeAnswer(
-  { change, decision, refusal }: Extract<Asked, { kind: 'decided' }>,
+  { change, decision }: Extract<Asked, { kind: 'decided' }>,
   context: ChangeContext,
   dependencies: ChangeDependencies,
 ): Promise<EndedOutcome | Refusal | Approved> {
-  const stored = await storeDecision(change, decision, context, dependencies, refusal);
+  const stored = await storeDecision(change, decision, context, dependencies);
   if (stored.kind === 'decided') return stored.outcome;
   return stored.kind === 'late' ? lateOutcome(stored.change, decision.way, context) : stored;
 }

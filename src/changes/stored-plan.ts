@@ -32,11 +32,7 @@ export const storedSchemas = lazy(() => {
     }),
   ]);
   const parts: z.ZodType<readonly Part[]> = z.array(part).readonly();
-  // Earlier versions of this server stored a text as a string and not as a list of parts.
-  const text = z.union([
-    z.string().transform(fromServer),
-    z.object({ parts }).transform((stored) => fromServer(stored.parts)),
-  ]);
+  const text = z.object({ parts }).transform((stored) => fromServer(stored.parts));
   const texts = z.array(text).readonly();
   const fields = z.record(z.string(), z.unknown()).readonly();
   const words = z.record(z.string(), z.string()).readonly();

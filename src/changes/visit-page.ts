@@ -38,30 +38,18 @@ export async function visitPage(
 ): Promise<CallOutcome | Refusal> {
   const message = join([question, aboutPage], '\n');
   const askedAt = dependencies.now().getTime();
-  const visit = await send(message, address, guide, change.tool, context, dependencies);
+  const ask = () => unlessStopped(context.stop, (signal) => guide.send(message, address, signal));
+  const visit = await waitForPerson(context, ask).catch((error: unknown): Visit => {
+    // A refusal is expected, on shutdown or if too many calls wait for people, so it is not logged.
+    if (!(error instanceof Refusal))
+      dependencies.log('error', 'unexpected', { tool: change.tool, error: errorName(error) });
+    // The agent then gives the user the link.
+    return 'cancelled';
+  });
   if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, state: proof };
   const answeredAfterMs = dependencies.now().getTime() - askedAt;
   const outcome = await takeVisit({ ...change, ageMs: answeredAfterMs }, visit, context, dependencies);
   return outcome.kind === 'succeeded' && outcome.success.outcome === 'waiting' ? answer : outcome;
-}
-
-/** Asks the user to open the page. An error counts as `cancelled`: the agent then gives the user the link. */
-async function send(
-  message: SafeText,
-  address: string,
-  guide: Guide,
-  tool: string,
-  context: ChangeContext,
-  { log }: ChangeDependencies,
-): Promise<Visit | 'later'> {
-  const ask = () => unlessStopped(context.stop, (signal) => guide.send(message, address, signal));
-  try {
-    return await waitForPerson(context, ask);
-  } catch (error) {
-    // A refusal is expected, on shutdown or if too many calls wait for people, so it is not logged.
-    if (!(error instanceof Refusal)) log('error', 'unexpected', { tool, error: errorName(error) });
-    return 'cancelled';
-  }
 }
 
 /** Takes the user's response to the request to open the page. A user who has opened the page decides there, so the call waits for that. */
@@ -73,8 +61,7 @@ export async function takeVisit(
 ): Promise<EndedOutcome | Refusal> {
   // A response that came so early that a program sent it does not count.
   if (visit === 'declined' && change.ageMs >= shortestReadMs && change.state === 'waiting') {
-    const refusal = new Refusal('Declined', [say`the user declined to open the page`]);
-    const decided = await decide(change, { kind: 'declined', way: 'asked' }, context, dependencies, refusal);
+    const decided = await decide(change, { kind: 'declined', way: 'asked' }, context, dependencies);
     if (decided.kind === 'decided') return decided.outcome;
     return decided.kind === 'late' ? lateOutcome(decided.change, 'asked', context) : decided;
   }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import {
-  declinedByAnother,
   isRefusal,
   Refusal,
   type RefusalCode,
@@ -108,22 +107,6 @@ test('a change that is too large to show has to be split, unless the operation s
   });
   const ifTooLarge = 'Send fewer rules.';
   expect(failure({ ifTooLarge })).toMatchObject({ code: 'TooLargeToShow', next: { ...next, text: ifTooLarge } });
-});
-
-test('the decline of somebody other than the user is final, and does not name the user', () => {
-  const failure = refusalFailure('restore_instance', declinedByAnother([say`Too large.`]), { isChange: true });
-  expect(failure).toMatchObject({
-    summary: 'restore_instance was not sent: somebody other than the user declined it.',
-    code: 'Declined',
-    problems: ['Too large.'],
-    mayHaveHappened: false,
-    next: {
-      who: 'nobody',
-      action: 'none',
-      text: 'Tell the user. Only a new wish of the user justifies a new plan.',
-    },
-  });
-  expect(textFor('person', failure.next.text).text).toBe('');
 });
 
 describe('a code', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clockWarnings, clockWasSet, createClockWarning } from '../../src/changes/clock-warnings.js';
+import { clockWarnings, createClockWarning } from '../../src/changes/clock-warnings.js';
 
 /** Clocks that differ by more than a second are told of, once. */
 
@@ -11,13 +11,6 @@ test.each<readonly [number, readonly string[]]>([
   [-1501, ['the clock of this server is 2 s behind that of the journal']],
 ])('a server whose clock is off by %i ms', (offsetMs, warnings) => {
   expect(clockWarnings(offsetMs)).toEqual(warnings);
-});
-
-test.each([
-  [-3_600_400, 'the clock of this server was set back by 3600 s'],
-  [86_400_000, 'the clock of this server was set forward by 86400 s'],
-])('a clock that was set by %i ms', (byMs, sentence) => {
-  expect(clockWasSet(byMs)).toBe(sentence);
 });
 
 test('the log has a difference once, and again after it was gone', () => {

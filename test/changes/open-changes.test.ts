@@ -3,7 +3,7 @@ import type { ConsentMode } from '../../src/calls/account.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import type { Change } from '../../src/changes/change.js';
 import type { ChangeContext } from '../../src/changes/change-context.js';
-import { openChangeText, otherChangeText, subjectOf } from '../../src/changes/open-changes.js';
+import { otherChangeText, subjectOf } from '../../src/changes/open-changes.js';
 import { planText } from '../../src/changes/plan.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
@@ -147,13 +147,6 @@ describe('the sentence about another change', () => {
   test('names arguments by their paths if the operation is gone', () => {
     const { text } = otherChangeText(other, { args: {}, subject }, undefined, new Date(start));
     expect(text).toContain('waits (diskSize 100), made');
-  });
-
-  test('beside the plan of a call is about the subject of its arguments', () => {
-    const call = callOf({ instanceId: 'wiki', backupId: 'b' });
-    const own = subjectOf(call.operation, call.endpoint.account, call.input);
-    expect(openChangeText({ ...other, subject: own }, call, new Date(start)).text).toMatch(/^Another plan for "wiki"/);
-    expect(openChangeText(other, call, new Date(start)).text).toMatch(/^The same operation for "wiki"/);
   });
 });
 

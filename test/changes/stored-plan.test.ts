@@ -138,10 +138,6 @@ describe('what was written comes back', () => {
     const value = { kind: 'failed', failure: { ...failure, earlier: { ...failure.earlier, outcome } } };
     expect(written(schemas.outcome.parse(value))).toEqual(value);
   });
-
-  test('a text that an earlier version wrote as a string', () => {
-    expect(written(schemas.text.parse('A text.'))).toEqual(text);
-  });
 });
 
 /** Each field of a value, replaced by a value that no schema takes. */

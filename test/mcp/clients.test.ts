@@ -149,9 +149,9 @@ describe.each(eras)('%s', (_name, era) => {
   );
 
   test.each([
-    ['claude -p cancels', 'cancel', 'cancelled'],
-    ['codex exec declines', 'decline', 'declined'],
-  ] as const)('%s within milliseconds: the answer says that nobody was asked', async (_client, action, word) => {
+    ['claude -p cancels', 'cancel'],
+    ['codex exec declines', 'decline'],
+  ] as const)('%s within milliseconds: the answer says that nobody was asked', async (_client, action) => {
     let now = Date.parse('2026-11-20T12:00:00Z');
     const store = memoryStore(() => new Date(now));
     const answer = (): ElicitResult => {
@@ -162,7 +162,7 @@ describe.each(eras)('%s', (_name, era) => {
     const { isError, structured } = await call('restore_instance', restore);
     expect(isError).toBe(true);
     expect(structured).toMatchObject({ code: 'NobodyAsked', mayHaveHappened: false });
-    expect(structured.problems).toContain(`the client ${word} it after 12 ms`);
+    expect(structured.problems).toContain('the client answered it after 12 ms');
     expect(structured.next).toMatchObject({ who: 'agent', text: expect.stringContaining('is not asked again') });
     const decision = { kind: 'withdrawn', way: 'program', answeredAfterMs: 12 };
     expect(await store.newest({ limit: 10 })).toMatchObject([{ decision }]);
