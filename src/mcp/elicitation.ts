@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { longestReason } from '../changes/decline-reason.js';
 import type { Brought, Elicitor, FormResponse, Guide, Visit } from '../changes/elicitor.js';
 import { isTyped, typePrompt } from '../changes/typed-name.js';
-import { lazy, textAt, valueAt } from '../util/objects.js';
+import { isObject, textAt, valueAt } from '../util/objects.js';
 import type { Client } from './client.js';
 import { canLeaveFieldsEmpty } from './client-quirks.js';
 
@@ -136,12 +136,6 @@ function visitOf(answer: unknown): Visit {
   return action === 'decline' ? 'declined' : 'cancelled';
 }
 
-/** The content of a form. A text of another type counts as absent, so that the others can still be read. */
-const contentSchema = lazy(() => {
-  const text = z.string().optional().catch(undefined);
-  return z.object({ decision: text, name: text, reason: text });
-});
-
 /** Returns the user's response in a client's answer to a form. An answer without content, or with neither of two labels, is nobody's response. */
 function responseOf(answer: unknown, acceptLabel: string, nameToType: string | undefined): FormResponse {
   const action = textAt(answer, 'action');
@@ -149,9 +143,12 @@ function responseOf(answer: unknown, acceptLabel: string, nameToType: string | u
   if (action === 'cancel') return { kind: 'cancelled' };
   if (action !== 'accept') return { kind: 'notAsked' };
 
-  const { data } = contentSchema().safeParse(valueAt(answer, 'content'));
-  if (data !== undefined && nameToType !== undefined)
-    return { kind: isTyped(nameToType, data.name) ? 'agreed' : 'wrongName' };
-  if (data?.decision === acceptLabel) return { kind: 'agreed' };
-  return data?.decision === declineLabel ? { kind: 'declined', reason: data.reason } : { kind: 'notAsked' };
+  if (!isObject(valueAt(answer, 'content'))) return { kind: 'notAsked' };
+  if (nameToType !== undefined)
+    return { kind: isTyped(nameToType, textAt(answer, 'content.name')) ? 'agreed' : 'wrongName' };
+  const label = textAt(answer, 'content.decision');
+  if (label !== acceptLabel && label !== declineLabel) return { kind: 'notAsked' };
+  // Whoever gives a reason for declining declines, even if the other option is still selected.
+  const reason = textAt(answer, 'content.reason');
+  return label === acceptLabel && !reason?.trim() ? { kind: 'agreed' } : { kind: 'declined', reason };
 }

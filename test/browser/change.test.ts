@@ -200,6 +200,8 @@ test.each([
   ['expired', 'The plan has expired'],
   ['used', 'Decided before'],
   ['refused', 'Not sent'],
+  ['withdrawn', 'The plan was withdrawn'],
+  ['late', 'Too late'],
 ] as const)('the outcome %s is called "%s"', async (kind, title) => {
   const shown = await shownPlan({ answer: () => outcomeResult({ ...accepted, kind }) });
   await button(shown, 'Create server wiki').click();
@@ -219,10 +221,11 @@ test('a plan expires while it is shown', async () => {
   await button(shown, 'Create server wiki').waitFor();
   await shown.view.getByRole('textbox', { name: /^Reason/ }).pressSequentially('Not now');
   await shown.page.clock.fastForward(11 * 60_000);
-  const heading = shown.view.getByRole('heading', { name: 'This plan has expired' });
-  await heading.waitFor();
-  // The field with the reason had the focus, and is hidden now.
-  expect(await heading.evaluate((element) => element === document.activeElement)).toBe(true);
+  await shown.view.getByRole('heading', { name: 'This plan has expired' }).waitFor();
+  // The field with the reason keeps its text and the focus, so that the text can be copied.
+  const kept = shown.view.getByLabel('Your reason, which was not sent');
+  expect(await kept.inputValue()).toBe('Not now');
+  expect(await kept.evaluate((element) => element === document.activeElement)).toBe(true);
   expect(await shown.view.getByRole('button').allInnerTexts()).toEqual(['Plan again']);
 });
 
