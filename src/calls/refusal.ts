@@ -234,7 +234,11 @@ const refusals = {
       agent: "the click came too soon to be a person's",
       person: 'Please read the plan first',
     }),
-    next: next('user', 'decide', 'The plan still waits for a click of the user.'),
+    next: next(
+      'user',
+      'decide',
+      say`The plan still waits for a click${forReader({ agent: ' of the user', person: '' })}.`,
+    ),
   },
   NotConfirmable: {
     reason: 'confirm_change does not decide on this plan',

@@ -2,8 +2,8 @@ import type { Account } from '../calls/account.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ChangeTexts, Operation } from '../tools/define-operation.js';
 import { textsAt, valueAt } from '../util/objects.js';
-import { escapeInvisible } from '../util/quote.js';
-import { exact, type SafeText, say, words } from '../util/safe-text.js';
+import { escapeInvisible, quote } from '../util/quote.js';
+import { type SafeText, say, words } from '../util/safe-text.js';
 import { modesWithPerson } from './required-consent.js';
 
 /** Of longer names, only the end is typed (characters). */
@@ -50,12 +50,15 @@ const shortened = (name: string): string =>
     ? [...name].slice(-typedEnd).join('').trim()
     : name;
 
-/** The sentence that tells a person what to type. The name is at its end, because it stands without quotation marks. */
-export const typePrompt = (typedName: string): SafeText => say`To go ahead, type ${exact(typedName)}`;
+/** The sentence that tells a person what to type. */
+export const typePrompt = (typedName: string): SafeText => say`To go ahead, type ${typedName}`;
 
 /** The answer to anything else that is typed. */
 export const notTyped = words('That does not match.');
 
-/** True if the person typed what is wanted, or if nothing is wanted. */
-export const isTyped = (wanted: string | undefined, typed: string | undefined): boolean =>
-  wanted === undefined || typed?.trim() === wanted;
+/** True if the person typed what is wanted, as it is or as `typePrompt` shows it, or if nothing is wanted. */
+export function isTyped(wanted: string | undefined, typed: string | undefined): boolean {
+  if (wanted === undefined) return true;
+  const shown = quote(wanted);
+  return [wanted, shown, shown.slice(1, -1)].includes(typed?.trim() ?? '');
+}

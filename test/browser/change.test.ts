@@ -141,8 +141,8 @@ describe('a change that may have happened is never shown as one that did not', (
       calls.push([name, given]);
       return lost();
     };
-    const shown = await shownPlan({ answer }, { typePrompt: 'To go ahead, type wiki' });
-    await shown.view.getByLabel('To go ahead, type wiki').fill('wiki');
+    const shown = await shownPlan({ answer }, { typePrompt: 'To go ahead, type "wiki"' });
+    await shown.view.getByLabel('To go ahead, type "wiki"').fill('wiki');
     await button(shown, 'Create server wiki').click();
     await button(shown, 'Ask again').click();
     const click = ['decide_change', { ticket, decision: 'accept', name: 'wiki' }];

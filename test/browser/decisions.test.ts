@@ -244,7 +244,7 @@ test('who deletes types the name, is asked again after another, and nothing is s
   const { decideAt } = await served.callTool(abortMultipartUpload.name, abortMultipartUpload.example);
   served.pass(3000);
   const page = await openAs('bob', String(decideAt));
-  const name = view(page).getByLabel(`To go ahead, type ${abortMultipartUpload.example.object}`);
+  const name = view(page).getByLabel(`To go ahead, type "${abortMultipartUpload.example.object}"`);
   const abort = view(page).getByRole('button', { name: /^Abort upload/ });
   await name.fill('another.mov');
   await abort.click();

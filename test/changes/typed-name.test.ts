@@ -88,6 +88,11 @@ test.each<readonly [string, Given, string | undefined]>([
 test.each<readonly [string | undefined, string | undefined, boolean]>([
   ['a', 'a', true],
   ['a', ' a ', true],
+  ['a', '"a"', true],
+  ['a', '"a', false],
+  ['a"b', 'a"b', true],
+  ['a"b', 'a\\"b', true],
+  ['a"b', '"a\\"b"', true],
   ['a', 'A', false],
   ['a', 'ab', false],
   ['a', '', false],
@@ -103,7 +108,7 @@ test.each(['claude-code 2.1.330', 'codex-mcp-client 0.169.0'])(
   (name) => {
     expect(consentForm({ name }, 'Abort', 'a.mov')).toEqual({
       type: 'object',
-      properties: { name: { type: 'string', title: 'To go ahead, type a.mov' } },
+      properties: { name: { type: 'string', title: 'To go ahead, type "a.mov"' } },
       required: ['name'],
     });
     expect(consentForm({ name }, 'Create').properties).not.toHaveProperty('name');

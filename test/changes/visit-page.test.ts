@@ -122,14 +122,14 @@ describe('a user who is sent to the page', () => {
   });
 
   test.each([
-    ['accept', { success: { outcome: 'accepted', answer: { instance: { instanceId: 'one' } } } }],
-    ['decline', { failure: { code: 'Declined', outcome: 'declined' } }],
-  ] as const)('decides there during the call, which gets the outcome: %s', async (decision, told) => {
+    ['accept', 'agreed', { success: { outcome: 'accepted', answer: { instance: { instanceId: 'one' } } } }],
+    ['decline', 'declined', { failure: { code: 'Declined', outcome: 'declined' } }],
+  ] as const)('decides there during the call, which gets the outcome: %s', async (decision, deed, told) => {
     const { call, decide, userWho } = setUp();
     pauses.during = () => decide(decision);
     const outcome = await call({}, userWho('opened'));
     expect(outcome).toMatchObject(told);
-    expect(JSON.stringify(outcome)).toContain('A person on the page agreed.');
+    expect(JSON.stringify(outcome)).toContain(`A person on the page ${deed}.`);
   });
 
   test('cannot decline after another decision, and learns of it', async () => {

@@ -23,7 +23,7 @@ const model = 'examples/operations/storage-model.json';
 const upload = JSON.stringify({ bucket, object, uploadId });
 const restore = JSON.stringify({ backupId: seededBackupId, instanceId: 'wiki', diskSize: 200 });
 const sandbox = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_JOURNAL: join(folder, 'journal.db'), TZ: 'Asia/Tokyo' };
-const yes = [['type yes', 'yes\n']] as const;
+const yes = [['type "yes"', 'yes\n']] as const;
 
 /** What is meant for models, or for whoever reads logs, and what only they call so. */
 const notForPeople = /the user\b(?!')|do not make them up|through the client|mayHaveHappened|to act:|"level":/i;
@@ -68,7 +68,7 @@ test('who typed yes reads that they agreed, and the cost; the journal says the s
 
 test('every time in the plan of a question is by the clock of the person', async () => {
   const env = { ...sandbox, CLOUDOPS_STORAGE_HEADERS: 'amz' };
-  const typed = [[`To go ahead, type ${object}`, ctrlC]] as const;
+  const typed = [[`To go ahead, type "${object}"`, ctrlC]] as const;
   const { lines } = await onTerminal(['call', 'abort_multipart_upload', upload], 80, { env, typed });
   const text = lines.join('\n');
   expect(text).toMatch(/^As of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+9: /m);
@@ -79,7 +79,7 @@ test('every time in the plan of a question is by the clock of the person', async
 
 test('who typed no reads that nothing was sent, and no more', async () => {
   const no = [
-    ['type yes', 'no\n'],
+    ['type "yes"', 'no\n'],
     ['Reason', '\n'],
   ] as const;
   const { code, lines } = await onTerminal(['call', 'restore_instance', restore], 80, { env: sandbox, typed: no });
@@ -90,13 +90,13 @@ test('who typed no reads that nothing was sent, and no more', async () => {
 test('who aborts an upload types its name, is asked again after another, and can say no with a reason', async () => {
   const env = { ...sandbox, CLOUDOPS_STORAGE_HEADERS: 'amz' };
   const declining = [
-    [`To go ahead, type ${object}`, 'wrong\n'],
+    [`To go ahead, type "${object}"`, 'wrong\n'],
     ['That does not match.', 'no\n'],
     ['Reason', 'it is still needed\n'],
   ] as const;
   const declined = await onTerminal(['call', 'abort_multipart_upload', upload], 80, { env, typed: declining });
   expect(declined.code).toBe(3);
-  const prompt = `To decline, type no. To go ahead, type ${object}`;
+  const prompt = `To decline, type no. To go ahead, type "${object}"`;
   expect(declined.lines.filter((line) => line === prompt)).toHaveLength(2);
   // The last lines before the cursor are the question, in the order of all questions: what, the risk in red, where, and what to type.
   expect(declined.lines.join('\n')).toMatch(
@@ -109,21 +109,21 @@ test('who aborts an upload types its name, is asked again after another, and can
     /^ {2}declined just now, reason "it is still needed", "abort_multipart_upload"/m,
   );
 
-  const agreeing = [[`To go ahead, type ${object}`, `${object}\n`]] as const;
+  const agreeing = [[`To go ahead, type "${object}"`, `${object}\n`]] as const;
   const agreed = await onTerminal(['call', 'abort_multipart_upload', upload], 80, { env, typed: agreeing });
   expect(agreed.code).toBe(0);
 });
 
 test.each([
-  ['at the question', [['type yes', '\x03']]],
+  ['at the question', [['type "yes"', '\x03']]],
   [
     'at the reason',
     [
-      ['type yes', 'no\n'],
+      ['type "yes"', 'no\n'],
       ['Reason', '\x03'],
     ],
   ],
-  ['at the question, by the end of the input', [['type yes', '\x04']]],
+  ['at the question, by the end of the input', [['type "yes"', '\x04']]],
 ] as const)('who gives up %s reads on a line of its own that nothing was sent', async (_when, typed) => {
   const { lines } = await onTerminal(['call', 'restore_instance', restore], 80, { env: sandbox, typed });
   expect(lines).toContain('Nothing was sent: you did not agree to it.');

@@ -125,7 +125,7 @@ describe(titled('@anthropic-ai/claude-code'), () => {
       openScreen([process.execPath, serverPath, ...command, '--sandbox'], { cwd: client.project, env: client.env });
     const terminal = await ours('call', restoreInstance.name, args);
     closing.push(terminal.close);
-    await terminal.shows(/Create DevOps server "four"[^?]*\?\n *It costs money\.[\s\S]*To go ahead, type yes/);
+    await terminal.shows(/Create DevOps server "four"[^?]*\?\n *It costs money\.[\s\S]*To go ahead, type "yes"/);
     await terminal.type('yes');
     await terminal.press('Enter');
     await terminal.shows(/The cloud accepted the restore of DevOps server "four"/);

@@ -94,7 +94,7 @@ test('a person at a terminal reads, after the risk, that another plan for the sa
   });
   expect([waiting.code, idIn(waiting.stdout)]).toEqual([3, expect.stringMatching(/./)]);
   const call = ['call', 'restore_instance', JSON.stringify({ ...args, diskSize: 200 })];
-  const { lines, code } = await onTerminal(call, 80, { env: human, typed: [['type yes', 'yes\n']] });
+  const { lines, code } = await onTerminal(call, 80, { env: human, typed: [['type "yes"', 'yes\n']] });
   const at = lines.findIndex((text) => text.startsWith('Create DevOps server "wiki"'));
   expect(lines.slice(at, at + 4).join(' ')).toMatch(
     /\? It costs money\. Another plan for "wiki" waits \(disk size 100 GB\), made .* ago\. Region /,

@@ -62,7 +62,7 @@ export interface ProposedChange {
   readonly accept: string;
   /** Label of the declining button: `Do nothing`. */
   readonly decline: string;
-  /** Label of the field in which the person types the name of what is deleted: `To go ahead, type wiki`. */
+  /** Label of the field in which the person types the name of what is deleted: `To go ahead, type "wiki"`. */
   readonly typePrompt?: string;
   /** The action token for a click, which `decide_change` takes. Absent if this plan cannot be decided in the view. */
   readonly ticket?: string;
