@@ -17,7 +17,8 @@ export async function findChange(
     change = await store.find(id);
   } catch (error) {
     log('error', 'journal', { id, error: reasonOf(error) });
-    return stateUnavailable(id, error);
+    // The caller can ask for the state again.
+    return new Refusal('StateUnavailable', [say`${shownReason(error)}`], { changeId: id });
   }
   if (change === undefined) return new Refusal('UnknownChange');
   return change.caller === principal?.name || (mayBeOfOthers && isAuditor(principal))
@@ -26,7 +27,3 @@ export async function findChange(
 }
 
 const isAuditor = (principal: Principal | undefined) => principal?.scopes.includes(auditScope) === true;
-
-/** The refusal if the store cannot be read, so that the caller can ask for the state again. */
-export const stateUnavailable = (changeId: string, error: unknown): Refusal =>
-  new Refusal('StateUnavailable', [say`${shownReason(error)}`], { changeId });

@@ -26,7 +26,8 @@ export function nameToType({ operation, change, input, account }: Deletion): str
   if (operation.effect !== 'delete' || confirm === 'off') return undefined;
   const path = change.identifies?.at(-1) ?? '';
   const names = textsAt(input, path);
-  if (names.some((name) => isBlank(name) || escapeInvisible(name) !== name))
+  // Blank are also spaces, and the blank character of Braille.
+  if (names.some((name) => /^[\s\u2800]*$/.test(name) || escapeInvisible(name) !== name))
     return new Refusal('InvalidArguments', [
       say`a name of what would be deleted is blank or has invisible characters, so that nobody can check it`,
     ]);
@@ -40,9 +41,6 @@ export function nameToType({ operation, change, input, account }: Deletion): str
   // A deletion that names nothing may delete everything.
   return count === 0 ? 'delete' : `delete ${count}`;
 }
-
-/** True for a name of spaces, or of the blank character of Braille. */
-const isBlank = (name: string): boolean => /^[\s\u2800]*$/.test(name);
 
 /** An ARN or a URL begins alike for many things. */
 const shortened = (name: string): string =>
