@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { textsAt, withTexts } from '../util/objects.js';
-import { quote } from '../util/quote.js';
+import { hiddenInPlan, secretNamed } from '../util/placeholder.js';
 import { encodeSegment } from '../util/uri.js';
 import type { ResolvedChange } from './resolved-call.js';
 
@@ -22,7 +22,7 @@ function secretMarks({ operation, input, nameBySecretPath = {} }: SecretsOfCall)
     const name = nameBySecretPath[path];
     for (const secret of textsAt(input, path)) {
       if (marks.has(secret)) continue;
-      marks.set(secret, name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`);
+      marks.set(secret, name === undefined ? fingerprint(secret) : secretNamed(name));
     }
   }
   return marks;
@@ -50,6 +50,6 @@ const shortestWithHash = 16;
  * two secrets are the same.
  */
 export function fingerprint(secret: string): string {
-  if (secret.length < shortestWithHash) return 'hidden secret';
-  return `hidden secret (SHA-256 ${createHash('sha256').update(secret).digest('hex').slice(0, 8)})`;
+  if (secret.length < shortestWithHash) return hiddenInPlan();
+  return hiddenInPlan(createHash('sha256').update(secret).digest('hex').slice(0, 8));
 }

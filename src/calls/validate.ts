@@ -6,6 +6,7 @@ import { consentArguments } from '../tools/schema/fields.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, lazy, leavesOf, textAt, withoutNulls } from '../util/objects.js';
+import { isPlaceholder } from '../util/placeholder.js';
 import { defined, distinct, forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { defaultText, hintsOf } from './hints.js';
 import { Refusal } from './refusal.js';
@@ -34,7 +35,10 @@ export function validate(
   checkSize(args);
   const argsWithoutNulls = withoutNulls(args);
   const parsed = operation.input().safeParse(argsWithoutNulls, { reportInput: true });
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    refusePlaceholders(parsed.data, argumentName);
+    return parsed.data;
+  }
 
   const { issues } = parsed.error;
   const problems = problemsOf(issues, operation, argumentName);
@@ -56,6 +60,16 @@ function checkSize(args: unknown): void {
     if (values > maximumValues)
       throw new Refusal('InvalidArguments', [say`arguments: must not hold more than ${maximumValues} values`]);
   }
+}
+
+/** @throws Refusal if a value, also in JSON text, is what this server shows in place of a value, because it would overwrite the value itself */
+function refusePlaceholders(args: Readonly<Record<string, unknown>>, argumentName: ArgumentName): void {
+  const problems = [...leavesOf(args)].flatMap(([path, value]) => {
+    if (typeof value !== 'string' || !isPlaceholder(value)) return [];
+    const shown = own(path.replace(/^[^.[]+/, argumentName));
+    return [say`${shown}: ${quoted(value, 60)} only stands in place of a value. Give the value itself, or leave it out`];
+  });
+  if (problems.length > 0) throw new Refusal('InvalidArguments', problems.slice(0, listedProblems));
 }
 
 /** The step if a wrong value names the thing to change. An agent that corrects the value by itself may change the wrong thing. */

@@ -1,4 +1,5 @@
 import { lazy, leavesOf } from '../util/objects.js';
+import { removedFromAnswer } from '../util/placeholder.js';
 import { resolveReferences } from './parse-body.js';
 
 /** Finds and removes secrets in answers. */
@@ -8,8 +9,6 @@ export interface Redactor {
   /** Returns a copy without the texts and field names that contain a secret. */
   clean<Data>(data: Data): Data;
 }
-
-const removed = '[removed: it held a secret]';
 
 /** A text contains a secret if they share this number of consecutive characters, so that a wrapped or truncated secret is found too. */
 const sharedLength = 16;
@@ -37,11 +36,11 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   };
 
   const removeSecrets = (data: unknown): unknown => {
-    if (typeof data === 'string') return finds(data) ? removed : data;
+    if (typeof data === 'string') return finds(data) ? removedFromAnswer : data;
     if (Array.isArray(data)) return data.map(removeSecrets);
     if (typeof data !== 'object' || data === null) return data;
     return Object.fromEntries(
-      Object.entries(data).map(([name, value]) => [finds(name) ? removed : name, removeSecrets(value)]),
+      Object.entries(data).map(([name, value]) => [finds(name) ? removedFromAnswer : name, removeSecrets(value)]),
     );
   };
   return {

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
+import { fingerprint } from '../../src/calls/hide-secrets.js';
 import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
 import { validate } from '../../src/calls/validate.js';
 import { innerSchema, jsonText } from '../../src/operations/model/argument-schema.js';
@@ -10,6 +11,8 @@ import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resou
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
 import { didYouMean } from '../../src/util/did-you-mean.js';
+import { hiddenInAnswer, removedFromAnswer, secretNamed } from '../../src/util/placeholder.js';
+import { quote } from '../../src/util/quote.js';
 import { problems } from '../support/rules.js';
 
 vi.mock('../../src/util/did-you-mean.js', { spy: true });
@@ -293,6 +296,48 @@ test.each([
   const lines = problems(provisionKubeResourceGroup, args);
   expect(lines.length).toBeGreaterThan(0);
   expect(lines.join('\n')).not.toContain(marker);
+});
+
+describe('what this server shows in place of a value', () => {
+  const operation: Operation = {
+    ...restoreInstance,
+    input: () =>
+      z.strictObject({
+        Value: z.string(),
+        Item: jsonText(() => z.unknown()).optional(),
+        List: z.array(z.object({ Name: z.string() })).optional(),
+      }),
+  };
+  const long = 'x'.repeat(3000);
+
+  test.each([
+    hiddenInAnswer,
+    removedFromAnswer,
+    fingerprint('short'),
+    fingerprint(long),
+    secretNamed('db "main"'),
+    '69 bytes',
+    '1 byte',
+    '(3000 characters)',
+    `${'x'.repeat(20)}… (3000 characters)`,
+    quote(long),
+    quote(long).slice(1),
+  ])('is refused as an argument, in a list and in JSON text: %s', (Value) => {
+    const refused = (path: string) => expect.stringMatching(`^${path}: ".* only stands in place of a value\\.`);
+    expect(problems(operation, { Value })).toEqual([refused('Value')]);
+    const Item = JSON.stringify({ a: { S: Value } });
+    expect(problems(operation, { Value: 'a', Item, List: [{ Name: 'a' }, { Name: Value }] })).toEqual([
+      refused('Item.a.S'),
+      refused('List\\[1\\].Name'),
+    ]);
+  });
+
+  test.each(['', 'hidden', 'a hidden secret', '69 bytes of it', 'bytes', '3', 'cut…', `${hiddenInAnswer} `])(
+    'is not %j',
+    (Value) => {
+      expect(problems(operation, { Value, Item: JSON.stringify({ [hiddenInAnswer]: 1 }) })).toEqual([]);
+    },
+  );
 });
 
 describe('the user is asked', () => {

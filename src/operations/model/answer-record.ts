@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { countText } from '../../util/human.js';
 import { isObject } from '../../util/objects.js';
+import { hiddenInAnswer } from '../../util/placeholder.js';
 import { readBoolean, readTime } from '../../util/read-values.js';
 import { base64 } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
@@ -8,9 +9,6 @@ import { mapValues } from './member-values.js';
 
 type Values = Readonly<Record<string, unknown>>;
 type IsMasked = (field: Argument) => boolean;
-
-/** Stands for a secret in a record. */
-export const masked = '(hidden, because it may be a secret)';
 
 /** Converts an answer to a record that JSON can hold: times in ISO 8601, blobs as a number of bytes, big numbers as text, secrets masked. */
 export function answerRecord(fields: readonly Argument[], values: Values, isMasked: IsMasked): Record<string, unknown> {
@@ -20,7 +18,7 @@ export function answerRecord(fields: readonly Argument[], values: Values, isMask
       if (value === undefined || value === null) return [];
       // Undefined for a field of the answer that the model does not have.
       const field = fieldsByName.get(name);
-      if (field !== undefined && isMasked(field)) return [[name, masked]];
+      if (field !== undefined && isMasked(field)) return [[name, hiddenInAnswer]];
       return [[name, answerValue(field?.rules, value, isMasked)]];
     }),
   );

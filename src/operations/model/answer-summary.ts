@@ -1,7 +1,7 @@
 import { nameInWords, namesState } from '../../util/field-names.js';
 import { isObject, leavesOf, textAt, valueAt } from '../../util/objects.js';
+import { hiddenInAnswer } from '../../util/placeholder.js';
 import { defined, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
-import { masked } from './answer-record.js';
 
 /** Maximum number of names and of values in a summary, and length limit of each (characters). */
 const namesShown = 3;
@@ -96,7 +96,7 @@ export function nextPageFields(record: Readonly<Record<string, unknown>>): reado
   const paths = [...leavesOf(record)].flatMap(([path, value]) => {
     const steps = path.split('.');
     const index = steps.findIndex((step) => startOfPage.test(step));
-    const isField = index >= 0 && !path.includes('[') && typeof value === 'string' && !['', masked].includes(value);
+    const isField = index >= 0 && !path.includes('[') && typeof value === 'string' && !['', hiddenInAnswer].includes(value);
     return isField ? [steps.slice(0, index + 1).join('.')] : [];
   });
   return [...new Set(paths)];
