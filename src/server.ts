@@ -10,6 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { CallTool, ChangeTools } from './call-stack.js';
 import type { Accounts } from './calls/account.js';
+import { type AnsweredCall, withinBudget } from './calls/answer-budget.js';
 import type { EndedOutcome, Question } from './calls/outcome.js';
 import { plainResult, resultText } from './calls/result-text.js';
 import type { Wait } from './calls/waiting.js';
@@ -200,7 +201,7 @@ async function callOperation(
   });
 
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client);
-  return toolResult(outcome, client.views ? viewMeta(outcome) : undefined);
+  return toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
 }
 
 /** Returns the result that asks the user a question. The client's next call brings the answer, and the proof as `requestState`. */
@@ -258,9 +259,13 @@ function changeContextOf(
  * Returns a result as text and as structured content, because hosts pass the text, the structure or both to models.
  * @param meta data for views
  */
-function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undefined): CallToolResult {
+function toolResult(
+  outcome: EndedOutcome,
+  meta: Record<string, unknown> | undefined,
+  call?: AnsweredCall,
+): CallToolResult {
   const failed = outcome.kind === 'failed';
-  const result = failed ? outcome.failure : outcome.success;
+  const result = failed ? outcome.failure : withinBudget(outcome.success, call);
   const content = [{ type: 'text' as const, text: resultText(result) }];
   return {
     content,

@@ -30,8 +30,6 @@ export interface CallContext {
   readonly stop?: AbortSignal | undefined;
   /** Runs work that waits for a person, so that the waiting call does not count towards the limit of concurrent calls. */
   readonly wait?: Wait | undefined;
-  /** Set if the caller is no model, so that the whole answer of a read is returned, however long it is. */
-  readonly wantsWholeAnswer?: boolean;
   /** Set if the client shows views (MCP Apps). */
   readonly hasView?: boolean;
   /** Absent if callers are not authenticated. */

@@ -109,6 +109,14 @@ export interface PlanTable {
   readonly more: number;
 }
 
+/**
+ * A part of an answer that is not in the result: the last entries of a list, some fields of an object, or a text of this length. The path, such as
+ * `Volumes` or `Policy.Document`, can be picked. It is empty for the answer itself.
+ */
+export type LeftOut =
+  | { readonly path: string; readonly entries: number }
+  | { readonly path: string; readonly characters: number };
+
 /** The structured content of a call that succeeded. Only `answer` holds the service's data. */
 export interface Success {
   /** The result in a few sentences. */
@@ -147,6 +155,9 @@ export interface Success {
   readonly attempts?: readonly Attempt[];
   /** Notes on earlier calls, on the person who decided, or on the journal. */
   readonly notes?: readonly SafeText[];
+  /** What an agent does not get of the answer, because it would be too long. */
+  readonly leftOut?: readonly LeftOut[];
+  /** The exact data: what is read here can be written back. */
   readonly answer?: Readonly<Record<string, unknown>>;
 }
 

@@ -38,7 +38,7 @@ export async function resolveCall(
   const validArgs = validate(operation, args, cloud.region, argumentName);
   const withSecrets = await insertSecrets(operation, validArgs, secretFiles, cloud.region);
   const { nameBySecretPath } = withSecrets;
-  const { control, input } = splitControlArguments(withSecrets.input);
+  const { control, fields, input } = splitControlArguments(withSecrets.input, operation);
 
   const { endpoint, request, regionSource } = await resolveRequest(operation, input, cloud, account, accountName);
   const isOffered = (tool: string) =>
@@ -46,7 +46,7 @@ export async function resolveCall(
   const resolved = { operation, account, accountName, endpoint, input, request, isOffered };
 
   const { change } = operation;
-  if (change === undefined) return { kind: 'read', ...resolved };
+  if (change === undefined) return { kind: 'read', ...resolved, fields };
   const { accessKeyId: keyId } = await endpoint.keys.current();
   return {
     kind: 'change',
@@ -84,14 +84,17 @@ async function resolveRequest(
 }
 
 /** Separates the control arguments, which are for this server, from the `input` of the operation. */
-function splitControlArguments(args: Readonly<Record<string, unknown>>) {
-  const { planOnly, allowRepeat, replaces, ...input } = args;
+function splitControlArguments(
+  args: Readonly<Record<string, unknown>>,
+  { fieldsArgument = '' }: Pick<Operation, 'fieldsArgument'>,
+) {
+  const { planOnly, allowRepeat, replaces, [fieldsArgument]: fields, ...input } = args;
   const control = {
     planOnly: planOnly === true,
     allowRepeat: allowRepeat === true,
     replaces: typeof replaces === 'string' ? replaces : undefined,
   };
-  return { control, input };
+  return { control, fields: Array.isArray(fields) ? fields.map(String) : undefined, input };
 }
 
 /** The name of the read that shows the progress of a change, if it is offered. */

@@ -17,8 +17,10 @@ export interface ResolvedRead {
   /** Name of the account, if accounts have names. */
   readonly accountName?: string | undefined;
   readonly endpoint: Endpoint;
-  /** Validated arguments. */
+  /** Validated arguments, without those that are not sent. */
   readonly input: Fields;
+  /** Paths of the fields that the call picks from the answer. Undefined for the whole answer. */
+  readonly fields?: readonly string[] | undefined;
   /** The request for the first page. */
   readonly request: WireRequest;
   readonly isOffered: IsOffered;
@@ -28,7 +30,7 @@ export interface ResolvedRead {
 type IsOffered = (tool: string) => boolean;
 
 /** A change, with everything from which its plan and its question are made. */
-export interface ResolvedChange extends Omit<ResolvedRead, 'kind'> {
+export interface ResolvedChange extends Omit<ResolvedRead, 'kind' | 'fields'> {
   readonly kind: 'change';
   readonly change: ChangeTexts;
   /** Arguments with which the same call can be made again: the client's, with the names of secret files, `allowRepeat`, and the account. */

@@ -17,7 +17,7 @@ import {
   withoutDetails,
   words,
 } from '../util/safe-text.js';
-import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from './outcome.js';
+import type { EarlierCall, Failure, LeftOut, RequestIds, ServiceSays, Success } from './outcome.js';
 import { requestLines } from './request-lines.js';
 
 /** The fields of both kinds of result. Each is optional. */
@@ -67,10 +67,16 @@ function factLines(fields: AnyResult): string[] {
     ...eachAs('default', fields.defaults),
     ...eachAs('warning', fields.warnings),
     ...eachAs('note', fields.notes),
+    ...eachAs('left out', fields.leftOut?.map(leftOutText)),
     ['to act', next && `${next.who} (${next.action})`],
     ['next', next?.text],
   ];
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+}
+
+function leftOutText(part: LeftOut): SafeText {
+  const place = part.path === '' ? words('the answer') : own(part.path);
+  return 'entries' in part ? say`${part.entries} entries of ${place}` : say`${place} (${part.characters} characters)`;
 }
 
 const eachAs = (name: string, texts: readonly SafeText[] = []) => texts.map((text) => [name, text] as const);
@@ -173,7 +179,7 @@ function earlierText(earlier: EarlierCall | undefined): SafeText | undefined {
 
 /**
  * Writes a record as indented lines, with the service's texts in quotation marks. A list of records becomes a table with a column for each
- * field at any depth, because a table takes a third of the space. `truncateRecord` has limited the size before.
+ * field at any depth, because a table takes a third of the space. Long values are cut, so the text is no data.
  */
 export function render(record: Readonly<Record<string, unknown>>, indent = ''): string[] {
   return Object.entries(record).flatMap(([name, value]) => fieldLines(label(name), value, indent));

@@ -2,7 +2,7 @@ import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { textAt } from '../util/objects.js';
-import { counted, distinct, forReader, listed, own, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, distinct, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { wireRequest } from './endpoint.js';
@@ -10,7 +10,8 @@ import { tooManyReads, unreadableAnswer } from './failure.js';
 import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-limit.js';
-import { missingWarning, truncateRecord } from './read-record.js';
+import { pickFields } from './pick-fields.js';
+import { missingWarning } from './read-record.js';
 import { type Answer, readAnswer } from './read-reply.js';
 import { clientOptions } from './resolve-call.js';
 import type { ResolvedRead } from './resolved-call.js';
@@ -45,51 +46,28 @@ export async function runRead(
 
 /** Makes the outcome of a read from its reduced pages, and from the record of its follow-up read. */
 function outcomeOfPages(
-  { operation, input, isOffered }: ResolvedRead,
+  { operation, input, fields, isOffered }: ResolvedRead,
   pages: PageReducer,
   { state, warnings, missingFields, requestIds, retriedAttempts, firstUnread, mayHaveMore }: Reduced,
   followUp: Fields | undefined,
-  { hasView = false, wantsWholeAnswer }: CallContext,
+  { hasView = false }: CallContext,
 ): EndedOutcome {
   // If the read stopped at a limit, `firstUnread` is the start of the first page that was not read, and the record says how to continue.
   const record = pages.result(state, input, { followUp, unread: firstUnread, mayHaveMore });
-  // The caller gets the truncated record. Summary and next step are made from the whole one.
-  const shown = truncateRecord(record, operation.exact, wantsWholeAnswer);
-  // There is no next step after a truncated record, because the step may lead to the first unread page, past the entries that were left out.
-  const isTruncated = shown.warnings.length > 0;
-  const next = isTruncated ? undefined : operation.next?.(record, input, isOffered);
+  const next = operation.next?.(record, input, isOffered);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),
-    warnings: [
-      ...warnings,
-      ...missingWarning(missingFields, operation.tellIfMissing),
-      ...shown.warnings.map((warning) => withAdvice(warning, operation)),
-    ],
+    warnings: [...warnings, ...missingWarning(missingFields, operation.tellIfMissing)],
     requestIds,
     ...(retriedAttempts.length > 0 && { attempts: retriedAttempts }),
-    answer: shown.record,
+    // Summary and next step are about the whole record.
+    answer: fields === undefined ? record : pickFields(record, fields),
   };
   // The view draws all parts of an upload, so it gets none if some may be missing.
   const parts = hasView && firstUnread === undefined && !mayHaveMore ? pages.parts?.(state, input) : undefined;
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
-
-/** Adds to the warning of a truncated answer how to see the rest. Only a read gets this advice, because a change must not be called again. */
-function withAdvice(warning: SafeText, { pages, input }: Operation): SafeText {
-  // Smaller pages do not help if this server reads all pages and joins them.
-  const pageSize =
-    pages === undefined ? Object.keys(input().shape).find((name) => namesPageSize.test(name)) : undefined;
-  const smallPage = pageSize === undefined ? words('') : say`a small ${own(pageSize)}, with `;
-  const howToSee = forReader({
-    agent: say`To see the rest, call with ${smallPage}arguments that select less, or that begin after the last entry here.`,
-    person: 'cloudops-mcp call shows all that was read.',
-  });
-  return say`${warning} ${howToSee}`;
-}
-
-/** Names of arguments that limit the number of entries in an answer, such as `MaxKeys`. */
-const namesPageSize = /^[Mm]ax[A-Z_-].*s$|^(?:[Pp]age_?)?[Ll]imit$|^[Pp]age_?[Ss]ize$/;
 
 const openReadClient = (
   call: ResolvedRead,

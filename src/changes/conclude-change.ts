@@ -8,7 +8,7 @@ import {
 } from '../calls/failed-entries.js';
 import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from '../calls/failure.js';
 import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
-import { missingWarning, truncateRecord } from '../calls/read-record.js';
+import { missingWarning } from '../calls/read-record.js';
 import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from '../calls/read-reply.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { forAgent, type Next, next } from '../tools/next.js';
@@ -151,7 +151,6 @@ function withAnswer(
     operation.summarize(record, input),
   );
   const nextOfOperation = operation.next?.(record, input, call.isOffered);
-  const shown = truncateRecord(record, operation.exact);
   return {
     // The summary comes first because some hosts pass on only the beginning of the structure.
     summary: join(summary, ' '),
@@ -164,9 +163,8 @@ function withAnswer(
       ...planWarnings(accepted),
       ...missingWarning(missingFields, operation.tellIfMissing),
       ...warnings,
-      ...shown.warnings,
     ],
-    answer: shown.record,
+    answer: record,
   };
 }
 

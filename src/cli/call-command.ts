@@ -10,8 +10,9 @@ import type { Config } from '../config/load-config.js';
 import { callChangeTool, changeToolNames } from '../mcp/tools-of-changes.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
-import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';
+import { crashFacts, errorName, shownReason } from '../util/log.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
+import { escapeJson } from '../util/quote.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   type Command,
@@ -210,7 +211,6 @@ async function execute(
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
-      wantsWholeAnswer: true,
       elicitor: elicitorOn(tool, spinner, terminal, signal),
       onPage: (pages, entries) => spinner.say(pageText(tool, args, pages, entries)),
       onRetry: (failedAttempts) => {

@@ -7,8 +7,9 @@ import { nothingYet, shownAgent, shownTool, timeOfChange } from '../changes/jour
 import { openStore } from '../changes/open-store.js';
 import { storePlace } from '../changes/store-place.js';
 import type { Config } from '../config/load-config.js';
-import { escapeJson, shownReason } from '../util/log.js';
+import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
+import { escapeJson } from '../util/quote.js';
 import { counted, duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import { type Command, type Invocation, layoutOf, notOneOf, UsageError, validConfig } from './command.js';
 import { journalRemedy } from './journal-remedy.js';

@@ -3,6 +3,7 @@ import { allowChanges } from '../calls/account.js';
 import type { DecisionPage } from '../changes/decision-page.js';
 import { reportStore } from '../changes/watch-store.js';
 import type { Config } from '../config/load-config.js';
+import { createEscapedOutput } from '../mcp/escaped-output.js';
 import { createMessageLines } from '../mcp/message-lines.js';
 import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';
@@ -59,13 +60,14 @@ async function serveClient(
     stop.addEventListener('abort', end);
   });
 
+  const output = createEscapedOutput(stdout);
   const lines = createMessageLines({
-    answer: (answer) => void stdout.write(`${JSON.stringify(answer)}\n`),
+    answer: (answer) => void output.write(`${JSON.stringify(answer)}\n`),
     onTooLong: () => log('warn', 'connection', { error: 'a line was skipped, because it is too large' }),
   });
   // `lines` limits the length of a line. A line that it writes may be longer than the line that it read, because numbers may have more digits.
   const options = { maxBufferSize: Number.POSITIVE_INFINITY };
-  const transport = new StdioServerTransport(stdin.pipe(lines), stdout, options);
+  const transport = new StdioServerTransport(stdin.pipe(lines), output, options);
   const connection = serveStdio(() => createServer(server), {
     transport,
     // The error's message is not logged, because it may quote any text that the client sent.

@@ -157,11 +157,6 @@ export interface Operation<
     input: z.output<Input>,
     isOffered: (tool: string) => boolean,
   ): Next | undefined;
-  /**
-   * Names of fields whose invisible characters are not escaped, because agents pass the texts back as arguments: an object key. A function
-   * if finding the names takes time.
-   */
-  readonly exact?: readonly string[] | (() => readonly string[]);
   /** Important fields by path, named for people: `{ 'instance.region': 'its region' }`. The result says if such a field is missing. */
   readonly tellIfMissing?: Readonly<Record<string, string>>;
   /**
@@ -169,6 +164,8 @@ export interface Operation<
    * `availabilityZone` or `availabilityZones` at any depth, because the settings for allowed regions find them by name.
    */
   input(): Input;
+  /** Name of the argument of a read that picks fields of the answer by their paths. Absent if the read has no such argument. */
+  readonly fieldsArgument?: string;
   /** Paths of arguments whose values are never shown. */
   readonly secrets?: readonly string[];
   /** For each argument that names a secret file, the argument that gets the file's content: `{ 'config.keyName': 'config.key' }`. */
@@ -359,7 +356,7 @@ export type Lenient<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]?: Lenient<T[Key]> | undefined }
     : T;
 
-/** An operation that is written by hand. Its `example` and `exact` are data, not functions. */
+/** An operation that is written by hand. Its `example` is data, no function. */
 export interface DefinedOperation<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodObject = z.ZodObject,
@@ -367,7 +364,6 @@ export interface DefinedOperation<
   State = unknown,
 > extends Operation<Input, Output, PageSchema, State> {
   readonly example: z.input<Input>;
-  readonly exact?: readonly string[];
 }
 
 export type ExampleInput = Readonly<Record<string, unknown>>;

@@ -75,7 +75,6 @@ export const listMultipartUploads = defineOperation({
       ...openUploadsFields(),
     }),
 
-  exact: ['object', 'prefix', 'uploadId', 'nextKeyMarker', 'nextUploadIdMarker'],
 
   request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) => ({
     path: `/${encodeSegment(bucket)}`,

@@ -54,8 +54,8 @@ const defaultPage = 100;
 /** Parts per page if the whole list is read: the default and the maximum of S3. */
 const wholePage = 1000;
 
-/** Length limit of a page in characters of JSON, about 20,000 tokens. A longer page is cut. */
-const maximumPage = 42_000;
+/** Length limit of the parts of a page in characters of JSON, with which they fit into the budget of an answer. A longer page is cut. */
+const maximumPage = 12_500;
 
 type Input = z.output<ReturnType<typeof input>>;
 
@@ -151,7 +151,6 @@ export const listParts = defineOperation({
       ...summaryFields(),
     }),
 
-  exact: ['bucket', 'object', 'uploadId'],
   tellIfMissing: { 'parts[].size': 'the size of each part' },
 
   request: (input, after) => ({

@@ -1,5 +1,5 @@
 import { textAt } from './objects.js';
-import { escapeUnits, everyInvisible } from './quote.js';
+import { escapeJson } from './quote.js';
 import { own, quoted, type SafeText, say, words } from './safe-text.js';
 
 /** Severities, from the least to the most severe. */
@@ -67,13 +67,6 @@ export function createLog(minimum: LogLevel, now: () => Date, write: (line: stri
     write(`${escapeJson(line)}\n`);
   };
 }
-
-/** Escapes characters in JSON that are invisible or change the reading order. The JSON still has the same value. */
-export const escapeJson = (json: string): string =>
-  printableAscii.test(json) ? json : json.replace(everyInvisible, escapeUnits);
-
-/** Matches most lines, which need no search for invisible characters. The search is much slower. */
-const printableAscii = /^[ -~]*$/;
 
 /** A replacer for `JSON.stringify` that cuts long texts. */
 const cutLongText = (_key: string, value: unknown) =>

@@ -33,6 +33,16 @@ function escapeCharacter(character: string): string {
   return escapeUnits(character);
 }
 
+/**
+ * Escapes characters in JSON that are invisible or change the reading order. The JSON still has the same value. Line feeds stay, because they only
+ * stand between values: those in texts are escaped already.
+ */
+export const escapeJson = (json: string): string =>
+  printableAscii.test(json) ? json : json.replace(everyInvisible, (found) => (found === '\n' ? found : escapeUnits(found)));
+
+/** Matches most JSON, which needs no search for invisible characters. The search is much slower. */
+const printableAscii = /^[ -~\n]*$/;
+
 /** Escapes a character as JSON does: `\u00a0`. A character beyond 16 bits is two units of UTF-16, which are escaped one by one. */
 export function escapeUnits(character: string): string {
   return character

@@ -5,7 +5,7 @@ import type { Operation, Page } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
-import { say, textFor } from '../../src/util/safe-text.js';
+import { say } from '../../src/util/safe-text.js';
 import { type Ended, never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
@@ -261,44 +261,6 @@ test('an operation without pages is read with one request', async () => {
   const { seen, requests, ...result } = await read([page({})], single);
   expect(result).toMatchObject({ ok: true, structured: { summary: 'Read.', answer: { partCount: 3 } } });
   expect([seen, requests.length]).toEqual([[], 1]);
-});
-
-describe('an answer that has to be shortened', () => {
-  const { pages: _, followUpRead: _followUp, ...unpaged } = listParts;
-  const texts = Array.from({ length: 50 }, () => 'n'.repeat(1900));
-  const operationWith = (argument: string) =>
-    ({
-      ...unpaged,
-      input: () => z.strictObject({ [argument]: z.string().optional() }),
-      output: () => z.object({ names: z.array(z.string()) }),
-      exact: [],
-      request: () => ({ path: '/' }),
-      extract: () => ({ names: texts }),
-      summarize: () => say`Read.`,
-      next: () => next('agent', 'call', say`Go on.`),
-    }) as Operation;
-  const lastWarning = async (argument: string) => {
-    const success = successOf(await read([page({})], operationWith(argument), {}));
-    expect(success).not.toHaveProperty('next');
-    return success.warnings.at(-1);
-  };
-
-  test.each(['MaxKeys', 'maxResults', 'max_items', 'Limit', 'pageLimit', 'page_limit', 'PageSize', 'page_size'])(
-    'says that a small %s shows the rest',
-    async (argument) => {
-      const warning = await lastWarning(argument);
-      expect(warning?.text).toContain(
-        `To see the rest, call with a small ${argument}, with arguments that select less`,
-      );
-      expect(warning && textFor('person', warning).text).toMatch(
-        /were left out\. cloudops-mcp call shows all that was read\.$/,
-      );
-    },
-  );
-
-  test.each(['maximum', 'limits', 'page', 'sizes'])('knows that %s is no size of a page', async (argument) => {
-    expect((await lastWarning(argument))?.text).toContain('To see the rest, call with arguments that select less');
-  });
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import { devNull } from 'node:os';
 import { type CallTool, type ChangeTools, createCalls } from '../../src/call-stack.js';
 import type { Account, Accounts, Budget, ConsentMode } from '../../src/calls/account.js';
+import { type AnsweredCall, withinBudget } from '../../src/calls/answer-budget.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createSecretFiles } from '../../src/calls/insert-secrets.js';
 import type { EndedOutcome, Failure, Success } from '../../src/calls/outcome.js';
@@ -140,7 +141,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     call: async (operation: Operation, args: unknown, given: Partial<ChangeContext> = {}): Promise<Ended> => {
       const outcome = await carryOut(operation, args, contextOf(given));
       if (outcome.kind === 'inputRequired') throw new Error('the call ended as a question');
-      return endedOf(outcome);
+      return endedOf(outcome, { operation, args });
     },
     carryOut,
     changes: wired.changes,
@@ -166,10 +167,12 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
 export const memoryStore = (now: () => Date = () => new Date()): Changes =>
   createChanges(createSqlite(devNull, { clock: wallClock(now) }), { now, process: processOn('test') });
 
-const endedOf = (outcome: EndedOutcome): Ended =>
-  outcome.kind === 'succeeded'
-    ? { ok: true, structured: outcome.success, text: resultText(outcome.success) }
-    : { ok: false, failure: outcome.failure, text: resultText(outcome.failure) };
+/** The result as an agent gets it. */
+function endedOf(outcome: EndedOutcome, call?: AnsweredCall): Ended {
+  if (outcome.kind === 'failed') return { ok: false, failure: outcome.failure, text: resultText(outcome.failure) };
+  const success = withinBudget(outcome.success, call);
+  return { ok: true, structured: success, text: resultText(success) };
+}
 
 /** The result of a call, as data and as text. */
 export type Ended =

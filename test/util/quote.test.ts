@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { quote } from '../../src/util/quote.js';
+import { escapeJson, everyInvisible, quote } from '../../src/util/quote.js';
 import { runs } from '../support/runs.js';
 
 test.each([
@@ -25,6 +25,26 @@ test('text that is not cut is a JSON string literal: pasted, it means the same',
     }),
     { numRuns: runs(2000) },
   );
+});
+
+test('JSON means the same after it is escaped, and shows nothing invisible', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+      const json = escapeJson(JSON.stringify(value));
+      expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)));
+      expect(json.search(everyInvisible)).toBe(-1);
+    }),
+    { numRuns: runs(2000) },
+  );
+});
+
+test.each([
+  ['"\u202e\u200b\u00a0"\n', String.raw`"\u202e\u200b\u00a0"` + '\n'],
+  ['"\u009b31m\u007f"', String.raw`"\u009b31m\u007f"`],
+  ['"\u{e0041}\ufe0f"', String.raw`"\udb40\udc41\ufe0f"`],
+  ['"日本 😀"', '"日本 😀"'],
+])('JSON %j is escaped, without the ends of its lines', (json, escaped) => {
+  expect(escapeJson(json)).toBe(escaped);
 });
 
 test('long text is cut by characters, and the cut is said', () => {

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { countText } from '../../util/human.js';
 import { isObject } from '../../util/objects.js';
 import { hiddenInAnswer } from '../../util/placeholder.js';
 import { readBoolean, readTime } from '../../util/read-values.js';
@@ -10,7 +9,7 @@ import { mapValues } from './member-values.js';
 type Values = Readonly<Record<string, unknown>>;
 type IsMasked = (field: Argument) => boolean;
 
-/** Converts an answer to a record that JSON can hold: times in ISO 8601, blobs as a number of bytes, big numbers as text, secrets masked. */
+/** Converts an answer to a record that JSON can hold: times in ISO 8601, blobs in base64, big numbers as text, secrets masked. Texts are exact. */
 export function answerRecord(fields: readonly Argument[], values: Values, isMasked: IsMasked): Record<string, unknown> {
   const fieldsByName = new Map(fields.map((field) => [field.memberName, field]));
   return Object.fromEntries(
@@ -27,8 +26,7 @@ export function answerRecord(fields: readonly Argument[], values: Values, isMask
 /** Converts a value of an answer and its inner values to JSON values. `rules` is undefined for a value that the model does not describe. */
 function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
-  // JSON cannot hold bytes, and agents cannot read them as base64, so only their number is shown.
-  if (value instanceof Uint8Array) return countText(value.length, 'byte');
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   // The protocols return a text whose media type is JSON as a `String` object with functions in it.
   if (value instanceof String) return String(value);
   if (Array.isArray(value)) {
@@ -56,10 +54,6 @@ function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
   switch (rules?.kind) {
     case 'timestamp':
       return timeText(value) ?? value;
-    case 'blob':
-      return typeof value === 'string' && base64.test(value)
-        ? countText(Buffer.from(value, 'base64').length, 'byte')
-        : value;
     case 'bigNumber':
       return String(value);
     case 'integer':
@@ -94,7 +88,7 @@ function timeText(value: string | number): string | undefined {
 const textFormats = {
   integer: () => z.stringFormat('int', /^-?\d+$/),
   number: () => z.stringFormat('number', /^(?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|-?Infinity)$/i),
-  blob: () => z.stringFormat('base64', /^\d+ bytes?$/),
+  blob: () => z.stringFormat('base64', base64),
 };
 
 /** Structures that are nested deeper than this number of levels appear in the schema of an answer without their fields. */

@@ -106,7 +106,8 @@ export function nextPageFields(record: Readonly<Record<string, unknown>>): reado
 const hasMoreFlag = (record: Readonly<Record<string, unknown>>): boolean =>
   [...leavesOf(record)].some(([path, value]) => value === true && moreFlag.test(path));
 
-const startOfPage = /^next\w*(?:token|marker|key)$|^next(?:token|marker)\w*$|^last_?evaluated_?\w+$/i;
+/** Matches the name of a field that says where the next page begins. */
+export const startOfPage = /^next\w*(?:token|marker|key)$|^next(?:token|marker)\w*$|^last_?evaluated_?\w+$/i;
 const moreFlag = /^(?:[^[]*\.)?(?:(?:is_?)?truncated|(?:has_?)?more\w*)$/i;
 
 const scalarText = (value: unknown): SafeText =>

@@ -93,7 +93,7 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
 });
 
 /** Names of the arguments that this server adds to tools. */
-const reservedNames: readonly string[] = ['account', ...Object.keys(consentArguments())];
+const reservedNames: readonly string[] = ['account', 'outputFields', ...Object.keys(consentArguments())];
 
 /** Names that every host accepts. They have no dots, because dots separate the names in a path. */
 const allowedName = /^[A-Za-z][\w-]{0,63}$/;

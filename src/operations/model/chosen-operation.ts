@@ -2,11 +2,13 @@ import type * as z from 'zod';
 import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
+import { startOfPage } from './answer-summary.js';
 import { fieldsAtAnyDepth, isNamed, type Naming, unknownMember } from './argument-paths.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
 import { documentationText, shortenText } from './documentation-text.js';
+import { fieldsArgument } from './fields-argument.js';
 import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
 import type { OperationSettings, ParsedSettings } from './model-settings.js';
@@ -21,7 +23,7 @@ export interface ModelContext {
   readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', ControlArguments>>;
 }
 
-/** The arguments that this server adds to a change, such as `planOnly`. */
+/** The arguments that this server adds to a tool, such as `planOnly`. */
 export interface ControlArguments {
   readonly schemas: Readonly<Record<string, z.ZodType>>;
   /** Their JSON Schemas, as hosts see them. */
@@ -35,8 +37,9 @@ export interface ChosenOperation {
   readonly settings: OperationSettings;
   readonly texts: Pick<Operation, 'name' | 'title' | 'description'>;
   readonly toolArguments: readonly Argument[];
-  /** Empty for a read. */
   readonly controlArguments: ControlArguments;
+  /** Name of the argument that picks fields of the answer. Absent for a change. */
+  readonly fieldsArgument?: string;
   /** Tells whether an argument, or a field of an argument or answer, is a secret. */
   readonly isSecret: (field: Argument) => boolean;
   readonly pages: ModelPages | undefined;
@@ -60,7 +63,11 @@ export function chooseOperation(
   const isHidden = (member: Member) => isSetByServer(operation, member) || pages?.hidden.includes(member.name) === true;
   const allArguments = argumentsOf(model, operation.input, isHidden);
 
-  refuseUnknownSecrets(settings, allArguments, () => structureOf(model, operation.output).fields());
+  const getAnswerFields = structureOf(model, operation.output).fields;
+  refuseUnknownSecrets(settings, allArguments, getAnswerFields);
+  const toolArguments = chosenArguments(allArguments, settings, tokenMembers);
+  const tokenPaths = pages?.tokens.map(({ path }) => path) ?? startsOfPage(operation);
+  const picking = isRead ? fieldsArgument(toolArguments, getAnswerFields, tokenPaths) : undefined;
   const title = settings.title ?? sentenceCase(nameInWords(name));
   return {
     operation,
@@ -70,16 +77,17 @@ export function chooseOperation(
       title,
       description: settings.description ?? descriptionOf(operation, title),
     },
-    toolArguments: chosenArguments(allArguments, settings, tokenMembers),
-    controlArguments: isRead
-      ? noControlArguments
-      : controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
+    toolArguments,
+    controlArguments: picking ?? controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
+    ...(picking !== undefined && { fieldsArgument: picking.name }),
     isSecret: isSecretIn(settings.secretNames),
     pages,
   };
 }
 
-const noControlArguments: ControlArguments = { schemas: {}, listing: {} };
+/** Returns the members of an answer that are named like the start of the next page. */
+const startsOfPage = ({ output }: ModelOperation): readonly string[] =>
+  output.members.map(({ name }) => name).filter((name) => startOfPage.test(name));
 
 const longestDescription = 90;
 

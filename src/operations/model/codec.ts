@@ -1,6 +1,6 @@
 import type { ApiRequest } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
-import { hasTrait, isIdempotencyToken, isXml, type Model, type ModelOperation } from './model.js';
+import { hasTrait, isIdempotencyToken, isXml, type Model, type ModelOperation, type Shape } from './model.js';
 import type { LoadedProtocol, ProtocolAnswer, ProtocolRequest } from './protocol.js';
 import { operationSchemasOf } from './sdk-schema.js';
 
@@ -42,7 +42,10 @@ export function createCodec(model: Model): Codec {
       return apiRequest(operation, { ...request, body });
     },
     decode: async (operation, answer) => {
-      const text = isBodyJson(model, operation) ? withLargeIntegersAsText(answer.text) : answer.text;
+      const bodyShape = shapeOfBody(model, operation);
+      // The text of a body that is not UTF-8 has lost bytes, so the blob would be another one.
+      if (bodyShape.kind === 'simple' && bodyShape.type === 'blob' && answer.text.includes('\uFFFD')) return undefined;
+      const text = exactText(answer.text, bodyShape, isXml(model.service));
       const readableAnswer = withoutNullBody(operation, { ...answer, text });
       const protocol = await loadProtocol();
       /** Returns undefined if the protocol cannot read the answer with a schema. */
@@ -74,13 +77,24 @@ const withoutNullBody = ({ output }: ModelOperation, answer: ProtocolAnswer): Pr
   return answer.text.trim() === 'null' && !isWholeBodyOneMember ? { ...answer, text: '' } : answer;
 };
 
-/** True if the body of an answer is JSON. A body that is a single text or blob is not JSON. */
-function isBodyJson({ service, shape }: Model, { output }: ModelOperation): boolean {
+/** Returns the shape of the body of an answer: the output, or the member that is the whole body. */
+function shapeOfBody({ shape }: Model, { output }: ModelOperation): Shape {
   const payload = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
-  const body = payload === undefined ? output : shape(payload.target);
-  const isText = body.kind === 'enum' || (body.kind === 'simple' && ['string', 'blob'].includes(body.type));
-  return !isXml(service) && !isText;
+  return payload === undefined ? output : shape(payload.target);
 }
+
+/** Rewrites the values in JSON or XML that the libraries would read inexactly. A body that is a single text or blob stays. */
+function exactText(text: string, body: Shape, isXml: boolean): string {
+  if (body.kind === 'enum' || (body.kind === 'simple' && ['string', 'blob'].includes(body.type))) return text;
+  return isXml ? withoutLargeReferences(text) : withLargeIntegersAsText(text);
+}
+
+/** Replaces references to characters beyond 16 bits, such as `&#x1f600;`, because the library reads only 16 bits. */
+const withoutLargeReferences = (xml: string): string =>
+  xml.replace(/<!\[CDATA\[[^]*?\]\]>|&#(?:x([\da-f]{5,6})|(\d{5,7}));/gi, (found, hex?: string, decimal?: string) => {
+    const codePoint = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    return codePoint > 0xffff && codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : found;
+  });
 
 /** Puts quotation marks around the integers in a JSON text that JavaScript would round. */
 function withLargeIntegersAsText(json: string): string {

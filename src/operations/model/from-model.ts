@@ -16,7 +16,6 @@ import { commonSizeLimit, listingFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
 import { readSettings } from './model-settings.js';
-import { createPassedBackFinder } from './passed-back.js';
 
 /** Returns the JSON Schema of arguments, as hosts see it. */
 type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
@@ -46,9 +45,8 @@ export async function operationsFromModel(
   });
   // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
   const sizeLimit = commonSizeLimit(tools.map(([, { fitListing }]) => fitListing));
-  const findPassedBackFields = createPassedBackFinder(tools.flatMap(([, { chosen }]) => chosen.toolArguments));
   const operations = mapOrProblems(tools, ({ chosen, fitListing }) =>
-    modelOperation(context, chosen, fitListing(sizeLimit), findPassedBackFields),
+    modelOperation(context, chosen, fitListing(sizeLimit)),
   );
   return operations.map(([, operation]) => operation);
 }

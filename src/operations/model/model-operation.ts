@@ -35,7 +35,6 @@ import {
   textTrait,
 } from './model.js';
 import type { ModelPages } from './model-pages.js';
-import type { FindPassedBackFields } from './passed-back.js';
 import type { ProtocolAnswer } from './protocol.js';
 import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
@@ -43,24 +42,17 @@ import { uncheckedPatterns } from './unchecked-patterns.js';
 /**
  * Makes an operation of this server from an operation of a model. `listing` holds the description and the input schema that hosts see, the
  * levels of arguments that are no JSON text (`depth`), and the arguments that are combined in one (`folded`).
- * `findPassedBackFields` finds the fields of its answer that operations of the same file take as arguments.
  * @throws ModelError if the operation cannot be offered
  */
-export function modelOperation(
-  context: ModelContext,
-  chosen: ChosenOperation,
-  listing: Listing,
-  findPassedBackFields: FindPassedBackFields,
-): Operation {
+export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
   const { model, fileSettings } = context;
-  const { operation, settings, texts, toolArguments, pages } = chosen;
+  const { operation, settings, texts, toolArguments } = chosen;
   const { description, depth, folded } = listing;
 
   // Most operations are never called, so the two schemas and the fields of the answer are made at the first use.
   const input = lazy(() => inputSchema(chosen, folded, depth));
   const getAnswerFields = structureOf(model, operation.output).fields;
   const secrecy = secrecyOf(chosen, depth, getAnswerFields);
-  const tokens = pages?.tokens ?? [];
 
   return {
     ...texts,
@@ -76,13 +68,12 @@ export function modelOperation(
     method: methodOf(operation),
     // `input` validates calls with all rules. Hosts see `schemas.input`, which has only types and short descriptions.
     input,
+    ...(chosen.fieldsArgument !== undefined && { fieldsArgument: chosen.fieldsArgument }),
     schemas: { input: listing.input },
     example: exampleFor(chosen, input),
     secrets: secrecy.secretArguments,
     request: requestOf(context, chosen, folded),
     ...fieldsAboutAnswer(context, chosen, getAnswerFields, secrecy),
-    // Fields that agents pass back unaltered in later calls: the tokens of pages, and fields that operations of the file take as arguments.
-    exact: lazy(() => [...tokens.map(({ path }) => lastName(path)), ...findPassedBackFields(getAnswerFields())]),
     undocumented: [],
     limitations: uncheckedPatterns(toolArguments),
     defaults: [],
@@ -214,8 +205,6 @@ function fieldAt(fields: readonly Argument[], path: string): readonly Argument[]
   return field.rules.kind === 'structure' ? fieldAt(field.rules.fields(), rest.join('.')) : [];
 }
 
-const lastName = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
-
 const without = (fields: Readonly<Record<string, unknown>>, names: readonly string[]) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 
@@ -271,7 +260,7 @@ function changeFields(
   };
 }
 
-/** Returns the schema that validates the arguments of a call, including the arguments that this server adds to changes. */
+/** Returns the schema that validates the arguments of a call, including the arguments that this server adds. */
 function inputSchema(
   { toolArguments, controlArguments }: ChosenOperation,
   folded: FoldedArguments | undefined,

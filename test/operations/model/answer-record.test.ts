@@ -38,7 +38,7 @@ const isSecret = isSecretIn(['Name']);
 test('an answer becomes a record of JSON, without secrets', () => {
   const answer = {
     Since: new Date('2026-11-30T12:00:00Z'),
-    Cover: new Uint8Array(3),
+    Cover: new Uint8Array([1, 2, 3]),
     Size: 12345678901234567890n,
     Total: { string: '12345678901234567890' },
     Ratio: Number.NaN,
@@ -55,7 +55,7 @@ test('an answer becomes a record of JSON, without secrets', () => {
   const record = answerRecord(fields, answer, isSecret);
   expect(record).toEqual({
     Since: '2026-11-30T12:00:00.000Z',
-    Cover: '3 bytes',
+    Cover: 'AQID',
     Size: '12345678901234567890',
     Total: '12345678901234567890',
     Ratio: 'NaN',

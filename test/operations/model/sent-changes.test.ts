@@ -90,7 +90,7 @@ test('EnableKey and DisableKey differ only in a header, and are two changes that
   expect(new Set(keys).size).toBe(2);
 });
 
-test('the answer to a change has the names exactly that it takes', async () => {
+test('the answer to a change is exact', async () => {
   const [input, output] = [{ Key: member('String', { required: {} }) }, { Key: 'String', State: 'String' }];
   const operation = await changeOf('RenameKey', { RenameKey: { input, output, traits: http('POST', '/names') } });
   const { call, close } = caller();
@@ -98,7 +98,7 @@ test('the answer to a change has the names exactly that it takes', async () => {
   answers.push(() => ({ status: 200, body: JSON.stringify({ Key: name, State: name }) }));
   const result = await call(operation, { Key: name }, { signal: never });
   await close();
-  expect(result).toMatchObject({ structured: { answer: { Key: name, State: 'nb\\u00a0sp' } } });
+  expect(result).toMatchObject({ structured: { answer: { Key: name, State: name } } });
   expect(result.text).not.toContain(name);
 });
 

@@ -1,0 +1,203 @@
+import type { Operation } from '../tools/define-operation.js';
+import { sentences } from '../util/human.js';
+import { isObject, valueAt } from '../util/objects.js';
+import { escapeJson } from '../util/quote.js';
+import { join, own, type SafeText, say, words } from '../util/safe-text.js';
+import type { LeftOut, Success } from './outcome.js';
+
+/**
+ * This file limits answers for agents. Entries at the end of lists, and texts, are left out as a whole and named, so that nothing shortened can be
+ * taken for the data and written back.
+ */
+
+/** Budget of an answer in characters of JSON, about 4,000 tokens. */
+export const answerBudget = 16_000;
+/** Budget of an answer of which the call has picked fields, so that long texts can be read, too. */
+export const pickedBudget = 60_000;
+
+/** The call that a result answers. Both are absent for a tool that is no operation, such as `get_change`. */
+export interface AnsweredCall {
+  readonly operation?: Operation;
+  readonly args?: unknown;
+}
+
+/** Returns a result with the part of its answer that fits into the budget. It names what was left out, and says how to get that. */
+export function withinBudget(success: Success, { operation, args }: AnsweredCall = {}): Success {
+  if (success.answer === undefined) return success;
+  const isPicked = Object.hasOwn(Object(args), operation?.fieldsArgument ?? '');
+  const copier = new AnswerCopier(isPicked ? pickedBudget : answerBudget);
+  const answer = copier.copy(success.answer, '');
+  const leftOut = grouped(copier.leftOut);
+  if (leftOut.length === 0 || !isObject(answer)) return success;
+
+  const { next, ...others } = success;
+  const isRead = operation?.effect === 'read';
+  const warning = say`The answer is too long: leftOut names what is not in it.`;
+  return {
+    ...others,
+    // The step after a read may lead to the first unread page, past the entries that were left out.
+    ...(!isRead && next !== undefined && { next }),
+    warnings: [...success.warnings, isRead ? say`${warning} ${howToGet(leftOut, answer, operation)}` : warning],
+    leftOut,
+    answer,
+  };
+}
+
+/** Says how to get what a read left out. A change must not be called again. */
+function howToGet(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgument, pages, input }: Operation): SafeText {
+  const [first] = leftOut;
+  // Smaller pages do not help if this server reads all pages and joins them.
+  const pageSize =
+    pages === undefined ? Object.keys(input().shape).find((name) => namesPageSize.test(name)) : undefined;
+  const ways = sentences(
+    fieldsArgument !== undefined &&
+      first !== undefined &&
+      say`with ${own(fieldsArgument)} such as [${pathToPick(first, answer)}]`,
+    pageSize !== undefined && say`with a small ${own(pageSize)}`,
+    words('with arguments that select less, or that begin after the last entry here'),
+  );
+  return say`To get it, call ${join(ways, ', ')}. A person gets all of it from cloudops-mcp call.`;
+}
+
+/** Names of arguments that limit the number of entries in an answer, such as `MaxKeys`. */
+const namesPageSize = /^[Mm]ax[A-Z_-].*s$|^(?:[Pp]age_?)?[Ll]imit$|^[Pp]age_?[Ss]ize$/;
+
+/** Returns a path whose value is likely to fit: that of a text, or that of the first field of the entries. */
+function pathToPick(part: LeftOut, answer: unknown): string {
+  const entries = valueAt(answer, part.path);
+  const [name] = Array.isArray(entries) && isObject(entries[0]) ? Object.keys(entries[0]) : [];
+  return name === undefined ? part.path : `${part.path}[].${name}`;
+}
+
+/** Maximum number of parts that are named one by one. */
+const mostParts = 20;
+
+/** Joins the parts of different entries if there are too many parts: `Items[0].Text` and `Items[7].Text` become `Items[].Text`. */
+function grouped(parts: readonly LeftOut[]): readonly LeftOut[] {
+  if (parts.length <= mostParts) return parts;
+  const groups = new Map<string, LeftOut>();
+  for (const part of parts) {
+    const unit = 'entries' in part ? 'entries' : 'characters';
+    const path = part.path.replace(/\[\d+\]/g, '[]');
+    const key = `${unit} ${groups.size < mostParts || groups.has(`${unit} ${path}`) ? path : ''}`;
+    groups.set(key, sum(groups.get(key), part, key.slice(unit.length + 1)));
+  }
+  return [...groups.values()];
+}
+
+const sum = (group: LeftOut | undefined, part: LeftOut, path: string): LeftOut =>
+  'entries' in part
+    ? { path, entries: part.entries + (group !== undefined && 'entries' in group ? group.entries : 0) }
+    : { path, characters: part.characters + (group !== undefined && 'characters' in group ? group.characters : 0) };
+
+/** A longer text (characters) may be missing in an entry of a list. An entry in which anything else is missing is left out. */
+const longText = 3000;
+/** Maximum number of fields of an object that are named if they are left out. Others are counted. */
+const mostFields = 10;
+/** Maximum length of a field's name in a path (characters). */
+const longestName = 100;
+
+/** The length of a value in JSON as it is sent, with the punctuation after it. */
+const lengthOf = (value: unknown): number => escapeJson(JSON.stringify(value) ?? '').length + 1;
+
+/** Copies an answer until the copy has as many characters of JSON as there is room for. */
+class AnswerCopier {
+  /** Characters that the rest of the copy may have. */
+  #room: number;
+  /** Number of parts that were left out, without long texts. */
+  #gaps = 0;
+  readonly leftOut: LeftOut[] = [];
+
+  constructor(room: number) {
+    this.#room = room;
+  }
+
+  /** Copies a value, and subtracts its characters from the room. Returns undefined for a text that does not fit. */
+  copy(value: unknown, path: string): unknown {
+    if (typeof value === 'string') return this.#copyText(value, path);
+    if (Array.isArray(value)) return this.#copyList(value, path);
+    if (isObject(value)) return this.#copyFields(value, path);
+    this.#room -= lengthOf(value);
+    return value;
+  }
+
+  #copyText(text: string, path: string): string | undefined {
+    // The length in JSON of a text with megabytes is not computed, because it takes long.
+    const length = text.length > this.#room ? Number.POSITIVE_INFINITY : lengthOf(text);
+    if (length <= this.#room) {
+      this.#room -= length;
+      return text;
+    }
+    this.leftOut.push({ path, characters: text.length });
+    if (text.length <= longText) this.#gaps += 1;
+    return undefined;
+  }
+
+  /** Copies the entries for which there is room. The first entry stays even if a part of it does not fit, because it is better than none. */
+  #copyList(entries: readonly unknown[], path: string): unknown[] {
+    this.#room -= lengthOf([]);
+    const copied: unknown[] = [];
+    for (const [index, entry] of entries.entries()) {
+      const [room, gaps, parts] = [this.#room, this.#gaps, this.leftOut.length];
+      const copy = room > 0 ? this.copy(entry, `${path}[${index}]`) : undefined;
+      const hasGap = this.#gaps > gaps || this.#room < 0;
+      if (copy === undefined || (hasGap && index > 0)) {
+        // The whole entry is left out, so its own gaps do not count.
+        [this.#room, this.#gaps, this.leftOut.length] = [room, gaps, parts];
+        break;
+      }
+      copied.push(copy);
+    }
+    if (copied.length < entries.length) this.#leaveOut({ path, entries: entries.length - copied.length });
+    return copied;
+  }
+
+  #copyFields(fields: Readonly<Record<string, unknown>>, path: string): Record<string, unknown> {
+    this.#room -= lengthOf({});
+    const copied = new Map<string, unknown>();
+    const unfit: (readonly [path: string, value: unknown])[] = [];
+    for (const [name, value] of longestLast(fields)) {
+      const labelLength = name.length > this.#room ? Number.POSITIVE_INFINITY : lengthOf(name);
+      if (labelLength >= this.#room) {
+        unfit.push([pathOf(path, name), value]);
+        continue;
+      }
+      this.#room -= labelLength;
+      const copy = this.copy(value, pathOf(path, name));
+      if (copy === undefined) this.#room += labelLength;
+      else copied.set(name, copy);
+    }
+    for (const [unfitPath, value] of unfit.slice(0, mostFields)) this.#leaveOut(partOf(unfitPath, value));
+    if (unfit.length > mostFields) this.#leaveOut({ path, entries: unfit.length - mostFields });
+    const inOriginalOrder = Object.keys(fields).filter((name) => copied.has(name));
+    return Object.fromEntries(inOriginalOrder.map((name) => [name, copied.get(name)]));
+  }
+
+  #leaveOut(part: LeftOut): void {
+    this.leftOut.push(part);
+    this.#gaps += 1;
+  }
+}
+
+/** The path of a field. A name that would look like several steps is written as JSON. */
+function pathOf(path: string, name: string): string {
+  if (name === '' || name.length > longestName || /[.[\]]/.test(name))
+    return `${path}[${JSON.stringify(name.slice(0, longestName))}]`;
+  return path === '' ? name : `${path}.${name}`;
+}
+
+/** Describes a value that was left out: the number of its entries or fields, or its length as text. */
+function partOf(path: string, value: unknown): LeftOut {
+  if (typeof value !== 'object' || value === null) return { path, characters: String(value).length };
+  return { path, entries: Object.keys(value).length };
+}
+
+/** The fields of an object: first the short values, then the objects, the long texts and the lists, so that these leave room for the others. */
+const longestLast = (fields: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] => {
+  const rank = (value: unknown) => {
+    if (Array.isArray(value)) return 3;
+    if (typeof value === 'string') return value.length > longText ? 2 : 0;
+    return isObject(value) ? 1 : 0;
+  };
+  return Object.entries(fields).sort(([, a], [, b]) => rank(a) - rank(b));
+};
