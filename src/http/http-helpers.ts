@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
+import { StringDecoder } from 'node:string_decoder';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 import type { ErrorAnswer } from '../mcp/read-message.js';
+import { escapeJson } from '../util/quote.js';
 
 /** Functions for the three HTTP servers of this program: for MCP and pages, for metrics, and for the page in the browser of this machine. */
 
@@ -51,7 +53,7 @@ export function sendJson(
   body: object,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  const text = JSON.stringify(body);
+  const text = escapeJson(JSON.stringify(body));
   response.writeHead(status, {
     'content-type': 'application/json',
     // Without this header, Node would use chunked encoding.
@@ -60,6 +62,12 @@ export function sendJson(
     ...headers,
   });
   response.end(text);
+}
+
+/** Escapes invisible characters in JSON that is sent piece by piece. A piece may end inside of a character. */
+export async function* escapePieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new StringDecoder('utf8');
+  for await (const piece of pieces) yield escapeJson(decoder.write(Buffer.from(piece)));
 }
 
 /** The address to listen on. Port 0 takes any free port. */

@@ -10,7 +10,8 @@ import { type Client, describeClient } from '../mcp/client.js';
 import { correctHeaders } from '../mcp/client-quirks.js';
 import type { Log } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
-import { webHeaders, webRequest, whenClosed } from './http-helpers.js';
+import { escapeJson } from '../util/quote.js';
+import { escapePieces, webHeaders, webRequest, whenClosed } from './http-helpers.js';
 
 interface MessageOptions {
   readonly log: Log;
@@ -87,7 +88,7 @@ export async function sendAnswer(
   const headers = { 'cache-control': 'no-store', ...Object.fromEntries(response.headers) };
   if (body === null) return void outgoing.writeHead(status, headers).end();
   if (response.headers.get('content-type') === 'application/json') {
-    const json = Buffer.from(await response.arrayBuffer());
+    const json = Buffer.from(escapeJson(await response.text()));
     // Without `content-length`, Node would use chunked encoding.
     outgoing.writeHead(status, { ...headers, 'content-length': json.length }).end(json);
     return closed;
@@ -95,7 +96,7 @@ export async function sendAnswer(
 
   // Sends the head of a stream at once, because its first event may take long.
   outgoing.writeHead(status, headers).flushHeaders();
-  const sent = pipeline(body, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {
+  const sent = pipeline(body, escapePieces, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {
     // A client that has gone is no failure.
     if (!clientGone.signal.aborted) throw error;
   });
