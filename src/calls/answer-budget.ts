@@ -32,11 +32,12 @@ export function withinBudget(success: Success, { operation, args }: AnsweredCall
 
   const { next, ...others } = success;
   const isRead = operation?.effect === 'read';
+  // The step after a read may lead to the first unread page, past the entries that were left out.
+  const leadsPast = isRead && leftOut.some((part) => 'entries' in part);
   const warning = say`The answer is too long: leftOut names what is not in it.`;
   return {
     ...others,
-    // The step after a read may lead to the first unread page, past the entries that were left out.
-    ...(!isRead && next !== undefined && { next }),
+    ...(next !== undefined && !leadsPast && { next }),
     warnings: [...success.warnings, isRead ? say`${warning} ${howToGet(leftOut, answer, operation)}` : warning],
     leftOut,
     answer,
@@ -90,7 +91,7 @@ const sum = (group: LeftOut | undefined, part: LeftOut, path: string): LeftOut =
     ? { path, entries: part.entries + (group !== undefined && 'entries' in group ? group.entries : 0) }
     : { path, characters: part.characters + (group !== undefined && 'characters' in group ? group.characters : 0) };
 
-/** A longer text (characters) may be missing in an entry of a list. An entry in which anything else is missing is left out. */
+/** A longer text (characters) may be missing in an entry of a list. An entry in which anything else is missing is left out, unless it is the first. */
 const longText = 3000;
 /** Maximum number of fields of an object that are named if they are left out. Others are counted. */
 const mostFields = 10;
@@ -133,7 +134,7 @@ class AnswerCopier {
     return undefined;
   }
 
-  /** Copies the entries for which there is room. The first entry stays even if a part of it does not fit, because it is better than none. */
+  /** Copies the entries for which there is room. A part of a long first entry stays, because it is better than none. */
   #copyList(entries: readonly unknown[], path: string): unknown[] {
     this.#room -= lengthOf([]);
     const copied: unknown[] = [];
@@ -141,7 +142,7 @@ class AnswerCopier {
       const [room, gaps, parts] = [this.#room, this.#gaps, this.leftOut.length];
       const copy = room > 0 ? this.copy(entry, `${path}[${index}]`) : undefined;
       const hasGap = this.#gaps > gaps || this.#room < 0;
-      if (copy === undefined || (hasGap && index > 0)) {
+      if (copy === undefined || (hasGap && (index > 0 || room < longText))) {
         // The whole entry is left out, so its own gaps do not count.
         [this.#room, this.#gaps, this.leftOut.length] = [room, gaps, parts];
         break;

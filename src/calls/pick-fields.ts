@@ -19,12 +19,19 @@ const stepsOf = (path: string): readonly Step[] =>
 function pick(value: unknown, paths: readonly (readonly Step[])[]): unknown {
   if (paths.some(({ length }) => length === 0)) return value;
   if (Array.isArray(value)) {
-    const picked = value.map((entry, index) => pickInner(entry, paths.flatMap((path) => restInEntry(path, index))));
+    const picked = value.map((entry, index) =>
+      pickInner(
+        entry,
+        paths.flatMap((path) => restInEntry(path, index)),
+      ),
+    );
     return picked.filter((entry) => entry !== undefined);
   }
   if (!isObject(value)) return undefined;
   const fields = Object.entries(value).map(([name, field]) => {
-    const rests = paths.flatMap(([step, ...rest]) => (step !== undefined && 'name' in step && step.name === name ? [rest] : []));
+    const rests = paths.flatMap(([step, ...rest]) =>
+      step !== undefined && 'name' in step && step.name === name ? [rest] : [],
+    );
     return [name, pickInner(field, rests)] as const;
   });
   return Object.fromEntries(fields.filter(([, field]) => field !== undefined));

@@ -67,7 +67,9 @@ function refusePlaceholders(args: Readonly<Record<string, unknown>>, argumentNam
   const problems = [...leavesOf(args)].flatMap(([path, value]) => {
     if (typeof value !== 'string' || !isPlaceholder(value)) return [];
     const shown = own(path.replace(/^[^.[]+/, argumentName));
-    return [say`${shown}: ${quoted(value, 60)} only stands in place of a value. Give the value itself, or leave it out`];
+    return [
+      say`${shown}: ${quoted(value, 60)} only stands in place of a value. Give the value itself, or leave it out`,
+    ];
   });
   if (problems.length > 0) throw new Refusal('InvalidArguments', problems.slice(0, listedProblems));
 }

@@ -75,7 +75,6 @@ export const listMultipartUploads = defineOperation({
       ...openUploadsFields(),
     }),
 
-
   request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) => ({
     path: `/${encodeSegment(bucket)}`,
     query: {

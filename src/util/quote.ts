@@ -38,7 +38,9 @@ function escapeCharacter(character: string): string {
  * stand between values: those in texts are escaped already.
  */
 export const escapeJson = (json: string): string =>
-  printableAscii.test(json) ? json : json.replace(everyInvisible, (found) => (found === '\n' ? found : escapeUnits(found)));
+  printableAscii.test(json)
+    ? json
+    : json.replace(everyInvisible, (found) => (found === '\n' ? found : escapeUnits(found)));
 
 /** Matches most JSON, which needs no search for invisible characters. The search is much slower. */
 const printableAscii = /^[ -~\n]*$/;

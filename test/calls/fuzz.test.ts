@@ -51,9 +51,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         );
         const combined =
           step === undefined ? record : (pages?.result(step.state, example, { mayHaveMore: false }) ?? record);
-        expect(
-          typeof (operation.summarize(combined, operation.example) + render(combined).join('')),
-        ).toBe('string');
+        expect(typeof (operation.summarize(combined, operation.example) + render(combined).join(''))).toBe('string');
         expect(warnings.length).toBeLessThanOrEqual(22);
         expect([undefined, 'end', 'next']).toContain(step?.kind);
         readServiceError(body, {});

@@ -20,11 +20,7 @@ test.each<[paths: readonly string[], picked: object]>([
   [
     ['Volumes[].Attachments[].InstanceId', 'Volumes[].Size'],
     {
-      Volumes: [
-        { Size: 8, Attachments: [{ InstanceId: 'i-1' }] },
-        { Size: 9, Attachments: [] },
-        { Size: 10 },
-      ],
+      Volumes: [{ Size: 8, Attachments: [{ InstanceId: 'i-1' }] }, { Size: 9, Attachments: [] }, { Size: 10 }],
     },
   ],
   [['Policy.Document', 'NextToken'], { Policy: { Document: '{\n}' }, NextToken: 't' }],

@@ -125,9 +125,12 @@ test.each(
   expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(structure)));
 });
 
-test.each(Object.entries(hidden))('%s in an answer is exact in the data, and spelled out in the text', (_what, text) => {
-  const name = `a${text}b`;
-  const success = { summary: say`One object.`, warnings: [], requestIds: {}, answer: { rows: [{ object: name }] } };
-  expect(plainResult(success).answer).toEqual({ rows: [{ object: name }] });
-  for (const line of resultText(success).split('\n')) expect(line.search(everyInvisible)).toBe(-1);
-});
+test.each(Object.entries(hidden))(
+  '%s in an answer is exact in the data, and spelled out in the text',
+  (_what, text) => {
+    const name = `a${text}b`;
+    const success = { summary: say`One object.`, warnings: [], requestIds: {}, answer: { rows: [{ object: name }] } };
+    expect(plainResult(success).answer).toEqual({ rows: [{ object: name }] });
+    for (const line of resultText(success).split('\n')) expect(line.search(everyInvisible)).toBe(-1);
+  },
+);

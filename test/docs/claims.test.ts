@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { situations } from '../../eval/situations.js';
+import { answerBudget, pickedBudget } from '../../src/calls/answer-budget.js';
 import { defaultReadLimits } from '../../src/calls/read-memory-limit.js';
 import { refusalCodes } from '../../src/calls/refusal.js';
 import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
@@ -166,6 +167,8 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ],
   ['docs/OPERATE.md', `a change that is older than ${duplicates} may count as a repetition`],
   ['docs/OPERATE.md', `Let ${duplicates} pass before anybody repeats a change`],
+  ['docs/OPERATIONS.md', `an agent gets about ${grouped(answerBudget)} characters of JSON`],
+  ['docs/OPERATIONS.md', `and allows ${grouped(pickedBudget)} characters`],
   ['docs/OPERATIONS.md', `If it stops after ${readLimits[1]}, ${readLimits[0]} or ${readLimits[2]}, its answer`],
   ['docs/SANDBOX.md', `refuses a change that it sent in the last ${duplicates}`],
   ['docs/SANDBOX.md', `for ${constant('sandbox/cloud.ts', 'secondsToSettle')} seconds, then`],

@@ -7,23 +7,31 @@ import { runs } from '../support/runs.js';
 
 test('what a client reads is what was written, and the raw text shows nothing invisible but the ends of its lines', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.jsonValue({ stringUnit: 'binary' }), { minLength: 1, maxLength: 5 }), async (values) => {
-      const chunks: Buffer[] = [];
-      const stdout = new Writable({
-        write(chunk, _encoding, done) {
-          chunks.push(chunk);
-          setImmediate(done);
-        },
-      });
-      const output = createEscapedOutput(stdout);
-      const lines = values.map((value) => JSON.stringify(value));
-      for (const line of lines) output.write(`${line}\n`);
-      await new Promise((resolve) => output.end(resolve));
+    fc.asyncProperty(
+      fc.array(fc.jsonValue({ stringUnit: 'binary' }), { minLength: 1, maxLength: 5 }),
+      async (values) => {
+        const chunks: Buffer[] = [];
+        const stdout = new Writable({
+          write(chunk, _encoding, done) {
+            chunks.push(chunk);
+            setImmediate(done);
+          },
+        });
+        const output = createEscapedOutput(stdout);
+        const lines = values.map((value) => JSON.stringify(value));
+        for (const line of lines) output.write(`${line}\n`);
+        await new Promise((resolve) => output.end(resolve));
 
-      const raw = Buffer.concat(chunks).toString('utf8');
-      expect(raw.trimEnd().split('\n').map((line) => JSON.parse(line))).toEqual(lines.map((line) => JSON.parse(line)));
-      expect(raw.replaceAll('\n', '').search(everyInvisible)).toBe(-1);
-    }),
+        const raw = Buffer.concat(chunks).toString('utf8');
+        expect(
+          raw
+            .trimEnd()
+            .split('\n')
+            .map((line) => JSON.parse(line)),
+        ).toEqual(lines.map((line) => JSON.parse(line)));
+        expect(raw.replaceAll('\n', '').search(everyInvisible)).toBe(-1);
+      },
+    ),
     { numRuns: runs(300) },
   );
 });

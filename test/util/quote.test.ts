@@ -39,7 +39,7 @@ test('JSON means the same after it is escaped, and shows nothing invisible', () 
 });
 
 test.each([
-  ['"\u202e\u200b\u00a0"\n', String.raw`"\u202e\u200b\u00a0"` + '\n'],
+  ['"\u202e\u200b\u00a0"\n', `${String.raw`"\u202e\u200b\u00a0"`}\n`],
   ['"\u009b31m\u007f"', String.raw`"\u009b31m\u007f"`],
   ['"\u{e0041}\ufe0f"', String.raw`"\udb40\udc41\ufe0f"`],
   ['"日本 😀"', '"日本 😀"'],

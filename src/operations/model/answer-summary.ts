@@ -96,7 +96,8 @@ export function nextPageFields(record: Readonly<Record<string, unknown>>): reado
   const paths = [...leavesOf(record)].flatMap(([path, value]) => {
     const steps = path.split('.');
     const index = steps.findIndex((step) => startOfPage.test(step));
-    const isField = index >= 0 && !path.includes('[') && typeof value === 'string' && !['', hiddenInAnswer].includes(value);
+    const isField =
+      index >= 0 && !path.includes('[') && typeof value === 'string' && !['', hiddenInAnswer].includes(value);
     return isField ? [steps.slice(0, index + 1).join('.')] : [];
   });
   return [...new Set(paths)];

@@ -91,10 +91,13 @@ function exactText(text: string, body: Shape, isXml: boolean): string {
 
 /** Replaces references to characters beyond 16 bits, such as `&#x1f600;`, because the library reads only 16 bits. */
 const withoutLargeReferences = (xml: string): string =>
-  xml.replace(/<!\[CDATA\[[^]*?\]\]>|&#(?:x([\da-f]{5,6})|(\d{5,7}));/gi, (found, hex?: string, decimal?: string) => {
-    const codePoint = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-    return codePoint > 0xffff && codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : found;
-  });
+  xml.replace(
+    /<!\[CDATA\[[\s\S]*?\]\]>|&#(?:x([\da-f]{5,6})|(\d{5,7}));/gi,
+    (found, hex?: string, decimal?: string) => {
+      const codePoint = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+      return codePoint > 0xffff && codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : found;
+    },
+  );
 
 /** Puts quotation marks around the integers in a JSON text that JavaScript would round. */
 function withLargeIntegersAsText(json: string): string {

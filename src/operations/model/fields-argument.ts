@@ -24,24 +24,29 @@ export function fieldsArgument(
   always: readonly string[],
 ): FieldsArgument {
   const name = toolArguments.some((argument) => isNamed(['fields'], argument)) ? 'outputFields' : 'fields';
-  const makePath = () => z
-    .string()
-    .max(longestPath, `must have at most ${longestPath} characters`)
-    .transform((given, context) => {
-      try {
-        return translatePath(given, getAnswerFields(), 'memberName', { setting: 'is not a path', structure: 'the answer' });
-      } catch (error) {
-        if (!(error instanceof ModelError)) throw error;
-        context.addIssue({ code: 'custom', message: error.message, input: given });
-        return z.NEVER;
-      }
-    });
-  const makeSchema = () => z
-    .array(makePath())
-    .min(1, 'must have 1 entry or more')
-    .max(mostPaths, `must have at most ${mostPaths} entries`)
-    .transform((paths) => [...paths, ...always])
-    .describe('Parts of the answer by their paths, such as Volumes[].VolumeId. The rest is left out.');
+  const makePath = () =>
+    z
+      .string()
+      .max(longestPath, `must have at most ${longestPath} characters`)
+      .transform((given, context) => {
+        try {
+          return translatePath(given, getAnswerFields(), 'memberName', {
+            setting: 'is not a path',
+            structure: 'the answer',
+          });
+        } catch (error) {
+          if (!(error instanceof ModelError)) throw error;
+          context.addIssue({ code: 'custom', message: error.message, input: given });
+          return z.NEVER;
+        }
+      });
+  const makeSchema = () =>
+    z
+      .array(makePath())
+      .min(1, 'must have 1 entry or more')
+      .max(mostPaths, `must have at most ${mostPaths} entries`)
+      .transform((paths) => [...paths, ...always])
+      .describe('Parts of the answer by their paths, such as Volumes[].VolumeId. The rest is left out.');
   return {
     name,
     // Made at the first use, because most operations are never called.

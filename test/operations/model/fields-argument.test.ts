@@ -7,14 +7,18 @@ import type { Operation } from '../../../src/tools/define-operation.js';
 import { never, testCaller } from '../../support/caller.js';
 import { type CapturingServer, startServer } from '../../support/http-server.js';
 import { problems } from '../../support/rules.js';
-import { http, member, smallModelJson } from './small-model.js';
+import { http, smallModelJson } from './small-model.js';
 
 /** A read of a model has an argument that picks parts of the whole answer. */
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-fields-'));
 let cloud: CapturingServer;
 beforeAll(async () => {
-  const Volumes = Array.from({ length: 1000 }, (_, index) => ({ id: `v-${index}`, Note: 'n'.repeat(100), Password: 'p' }));
+  const Volumes = Array.from({ length: 1000 }, (_, index) => ({
+    id: `v-${index}`,
+    Note: 'n'.repeat(100),
+    Password: 'p',
+  }));
   const answer = JSON.stringify({ Volumes, Policy: { Document: 'd' }, Tags: { a: 'b' }, NextToken: 't' });
   cloud = await startServer((_request, response) => response.writeHead(200).end(answer));
 });
@@ -99,14 +103,20 @@ describe('a path', () => {
   });
 
   test.each<[unknown, string]>([
-    [['Volume[].VolumeId'], 'fields[0]: "Volume[].VolumeId" is not a path: Volume is not in the answer; did you mean Volumes?'],
+    [
+      ['Volume[].VolumeId'],
+      'fields[0]: "Volume[].VolumeId" is not a path: Volume is not in the answer; did you mean Volumes?',
+    ],
     [
       ['Policy', 'Volumes[].VolumId'],
       'fields[1]: "Volumes[].VolumId" is not a path: VolumId is not in Volumes of the answer; did you mean VolumeId?',
     ],
-    [['Policy.Document.Version'], 'fields[0]: "Policy.Document.Version" is not a path: Version is not in Document of Policy of the answer'],
-    [[''], 'fields[0]: "" is not a path: "" is not in the answer'],
-    [[], 'fields: a list of 0 must have 1 entry or more'],
+    [
+      ['Policy.Document.Version'],
+      'fields[0]: "Policy.Document.Version" is not a path: Version is not in Document of Policy of the answer',
+    ],
+    [['[]'], 'fields[0]: "[]" is not a path: [] is not in the answer'],
+    [[], 'fields: [] must have 1 entry or more'],
     ['Volumes', 'fields: "Volumes" must be a list'],
   ])('that is not in the answer is refused, with the nearest: %j', async (fields, problem) => {
     expect(problems(await reads(), { fields })).toEqual([problem]);

@@ -974,10 +974,10 @@ describe('pages', () => {
   test('of which entries are left out end without a next step, which would lead past these entries', async () => {
     const long = 'n'.repeat(1900);
     const { text } = await called([(page) => ({ Names: [`${long}${page}`], NextToken: `token-${page}` })]);
-    expect(text).toContain('of 100 entries of "Names" were left out.');
+    expect(text).toMatch(/^left out: 9\d entries of Names$/m);
     expect(text).not.toContain('To read on');
     // A smaller page is of no use, because the pages are joined.
-    expect(text).toContain('To see the rest, call with arguments that select less');
+    expect(text).toContain('To get it, call with fields such as ["Names"], with arguments that select less');
   });
 
   test('that the model does not describe are read on by a caller, who learns the fields and the size', async () => {
@@ -993,8 +993,9 @@ describe('pages', () => {
     expect(text).toContain('next: To read on, see NextToken in the answer.');
 
     const { text: cutText } = await answerWith(Array.from({ length: 50 }, () => 'n'.repeat(1900)));
+    expect(cutText).toMatch(/^left out: 4\d entries of Names$/m);
     expect(cutText).toContain(
-      'of 50 entries of "Names" were left out. To see the rest, call with a small MaxResults, with arguments that select less,',
+      'To get it, call with fields such as ["Names"], with a small MaxResults, with arguments that select less,',
     );
     expect(cutText).toContain('More follow.');
     expect(cutText).not.toContain('NextToken in the answer');

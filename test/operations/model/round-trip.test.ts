@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { XMLParser } from 'fast-xml-parser';
 import fc from 'fast-check';
+import { XMLParser } from 'fast-xml-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadOperationFiles } from '../../../src/cli/load-operation-files.js';
 import { type Protocol, protocols } from '../../../src/operations/model/model.js';
@@ -58,8 +58,7 @@ interface Document {
   readonly Labels: Readonly<Record<string, string>>;
 }
 
-const inXml = (text: string) =>
-  text.replace(/[<>&"\r]/g, (character) => `&#${character.charCodeAt(0)};`);
+const inXml = (text: string) => text.replace(/[<>&"\r]/g, (character) => `&#${character.charCodeAt(0)};`);
 const element = (name: string, content: string) => `<${name}>${content}</${name}>`;
 const isXml = (protocol: Protocol) => /xml|query/i.test(protocol);
 
@@ -87,7 +86,12 @@ function sentDocument(protocol: Protocol, body: string): object {
     return document;
   }
   if (protocol === 'restXml') {
-    const parser = new XMLParser({ trimValues: false, parseTagValue: false, processEntities: true, htmlEntities: true });
+    const parser = new XMLParser({
+      trimValues: false,
+      parseTagValue: false,
+      processEntities: true,
+      htmlEntities: true,
+    });
     const { Text, Bytes, Texts, Labels } = Object(parser.parse(body)).PutDocumentInput;
     const entries = [Labels.entry].flat().map(({ key, value }) => [key, value]);
     return { Text, Bytes, Texts: [Texts.member].flat(), Labels: Object.fromEntries(entries) };
@@ -140,7 +144,10 @@ test.each(protocols)('a document is the same after it was read and written back:
 test('any text that JSON can hold is the same', async () => {
   const operations = await operationsOf('awsJson1_1');
   const string = fc.string({ unit: 'grapheme', maxLength: 40 });
-  const anyText = fc.oneof(string, fc.string({ unit: 'binary', maxLength: 40 }).filter((value) => value.isWellFormed()));
+  const anyText = fc.oneof(
+    string,
+    fc.string({ unit: 'binary', maxLength: 40 }).filter((value) => value.isWellFormed()),
+  );
   await fc.assert(
     fc.asyncProperty(anyText, fc.uint8Array({ maxLength: 40 }), async (Text, blob) => {
       const document = { Text, Bytes: Buffer.from(blob).toString('base64'), Texts: [Text], Labels: { a: Text } };
