@@ -27,7 +27,7 @@ export function withinBudget(success: Success, { operation, args }: AnsweredCall
   const isPicked = Object.hasOwn(Object(args), operation?.fieldsArgument ?? '');
   const copier = new AnswerCopier(isPicked ? pickedBudget : answerBudget);
   const answer = copier.copy(success.answer, '');
-  const leftOut = grouped(copier.leftOut);
+  const { leftOut } = copier;
   if (leftOut.length === 0 || !isObject(answer)) return success;
 
   const { next, ...others } = success;
@@ -70,29 +70,10 @@ function pathToPick(part: LeftOut, answer: unknown): string {
   return name === undefined ? part.path : `${part.path}[].${name}`;
 }
 
-/** Maximum number of parts that are named one by one. */
-const mostParts = 20;
-
-/** Joins the parts of different entries if there are too many parts: `Items[0].Text` and `Items[7].Text` become `Items[].Text`. */
-function grouped(parts: readonly LeftOut[]): readonly LeftOut[] {
-  if (parts.length <= mostParts) return parts;
-  const groups = new Map<string, LeftOut>();
-  for (const part of parts) {
-    const unit = 'entries' in part ? 'entries' : 'characters';
-    const path = part.path.replace(/\[\d+\]/g, '[]');
-    const key = `${unit} ${groups.size < mostParts || groups.has(`${unit} ${path}`) ? path : ''}`;
-    groups.set(key, sum(groups.get(key), part, key.slice(unit.length + 1)));
-  }
-  return [...groups.values()];
-}
-
-const sum = (group: LeftOut | undefined, part: LeftOut, path: string): LeftOut =>
-  'entries' in part
-    ? { path, entries: part.entries + (group !== undefined && 'entries' in group ? group.entries : 0) }
-    : { path, characters: part.characters + (group !== undefined && 'characters' in group ? group.characters : 0) };
-
-/** A longer text (characters) may be missing in an entry of a list. An entry in which anything else is missing is left out, unless it is the first. */
+/** Longer texts (characters) leave room for the other fields of their object. */
 const longText = 3000;
+/** With less room (characters), a list does not begin with an entry that does not fit. */
+const roomForPart = 3000;
 /** Maximum number of fields of an object that are named if they are left out. Others are counted. */
 const mostFields = 10;
 /** Maximum length of a field's name in a path (characters). */
@@ -105,8 +86,6 @@ const lengthOf = (value: unknown): number => escapeJson(JSON.stringify(value) ??
 class AnswerCopier {
   /** Characters that the rest of the copy may have. */
   #room: number;
-  /** Number of parts that were left out, without long texts. */
-  #gaps = 0;
   readonly leftOut: LeftOut[] = [];
 
   constructor(room: number) {
@@ -115,23 +94,19 @@ class AnswerCopier {
 
   /** Copies a value, and subtracts its characters from the room. Returns undefined for a text that does not fit. */
   copy(value: unknown, path: string): unknown {
-    if (typeof value === 'string') return this.#copyText(value, path);
+    if (typeof value === 'string') return this.#copyText(value);
     if (Array.isArray(value)) return this.#copyList(value, path);
     if (isObject(value)) return this.#copyFields(value, path);
     this.#room -= lengthOf(value);
     return value;
   }
 
-  #copyText(text: string, path: string): string | undefined {
+  #copyText(text: string): string | undefined {
     // The length in JSON of a text with megabytes is not computed, because it takes long.
     const length = text.length > this.#room ? Number.POSITIVE_INFINITY : lengthOf(text);
-    if (length <= this.#room) {
-      this.#room -= length;
-      return text;
-    }
-    this.leftOut.push({ path, characters: text.length });
-    if (text.length <= longText) this.#gaps += 1;
-    return undefined;
+    if (length > this.#room) return undefined;
+    this.#room -= length;
+    return text;
   }
 
   /** Copies the entries for which there is room. A part of a long first entry stays, because it is better than none. */
@@ -139,17 +114,17 @@ class AnswerCopier {
     this.#room -= lengthOf([]);
     const copied: unknown[] = [];
     for (const [index, entry] of entries.entries()) {
-      const [room, gaps, parts] = [this.#room, this.#gaps, this.leftOut.length];
+      const [room, parts] = [this.#room, this.leftOut.length];
       const copy = room > 0 ? this.copy(entry, `${path}[${index}]`) : undefined;
-      const hasGap = this.#gaps > gaps || this.#room < 0;
-      if (copy === undefined || (hasGap && (index > 0 || room < longText))) {
-        // The whole entry is left out, so its own gaps do not count.
-        [this.#room, this.#gaps, this.leftOut.length] = [room, gaps, parts];
+      const isWhole = this.leftOut.length === parts && this.#room >= 0;
+      if (copy === undefined || (!isWhole && (index > 0 || room < roomForPart))) {
+        // The whole entry is left out, so its own parts are not named.
+        [this.#room, this.leftOut.length] = [room, parts];
         break;
       }
       copied.push(copy);
     }
-    if (copied.length < entries.length) this.#leaveOut({ path, entries: entries.length - copied.length });
+    if (copied.length < entries.length) this.leftOut.push({ path, entries: entries.length - copied.length });
     return copied;
   }
 
@@ -158,25 +133,19 @@ class AnswerCopier {
     const copied = new Map<string, unknown>();
     const unfit: (readonly [path: string, value: unknown])[] = [];
     for (const [name, value] of longestLast(fields)) {
-      const labelLength = name.length > this.#room ? Number.POSITIVE_INFINITY : lengthOf(name);
-      if (labelLength >= this.#room) {
+      const room = this.#room;
+      this.#room -= name.length > room ? room : lengthOf(name);
+      const copy = this.#room > 0 ? this.copy(value, pathOf(path, name)) : undefined;
+      if (copy !== undefined) copied.set(name, copy);
+      else {
+        this.#room = room;
         unfit.push([pathOf(path, name), value]);
-        continue;
       }
-      this.#room -= labelLength;
-      const copy = this.copy(value, pathOf(path, name));
-      if (copy === undefined) this.#room += labelLength;
-      else copied.set(name, copy);
     }
-    for (const [unfitPath, value] of unfit.slice(0, mostFields)) this.#leaveOut(partOf(unfitPath, value));
-    if (unfit.length > mostFields) this.#leaveOut({ path, entries: unfit.length - mostFields });
+    this.leftOut.push(...unfit.slice(0, mostFields).map(([unfitPath, value]) => partOf(unfitPath, value)));
+    if (unfit.length > mostFields) this.leftOut.push({ path, entries: unfit.length - mostFields });
     const inOriginalOrder = Object.keys(fields).filter((name) => copied.has(name));
     return Object.fromEntries(inOriginalOrder.map((name) => [name, copied.get(name)]));
-  }
-
-  #leaveOut(part: LeftOut): void {
-    this.leftOut.push(part);
-    this.#gaps += 1;
   }
 }
 
@@ -200,5 +169,7 @@ const longestLast = (fields: Readonly<Record<string, unknown>>): readonly (reado
     if (typeof value === 'string') return value.length > longText ? 2 : 0;
     return isObject(value) ? 1 : 0;
   };
-  return Object.entries(fields).sort(([, a], [, b]) => rank(a) - rank(b));
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .sort(([, a], [, b]) => rank(a) - rank(b));
 };
