@@ -25,7 +25,6 @@ export function answerRecord(fields: readonly Argument[], values: Values, isMask
 
 /** Converts a value of an answer and its inner values to JSON values. `rules` is undefined for a value that the model does not describe. */
 function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked): unknown {
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   // The protocols return a text whose media type is JSON as a `String` object with functions in it.
   if (value instanceof String) return String(value);
@@ -36,21 +35,16 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   if (!isObject(value)) return simpleValue(rules, value);
 
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked);
-  // The protocols return a big number as an object with the number as text in the field `string`.
-  if (rules?.kind === 'bigNumber' && typeof value.string === 'string') return value.string;
   // The value is a map, or an object that the model does not describe.
   const elementRules = rules?.kind === 'map' ? rules.element() : undefined;
   return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
 }
 
-/**
- * Converts a value without inner values. Usually, the codec has already converted times, blobs and numbers. If any value of the answer is in
- * a wrong format, the codec converts none, so this function converts the others.
- */
+/** Converts a value without inner values. A value in a wrong format stays as it is. */
 function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
-  // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text.
-  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
   if (typeof value !== 'string' && typeof value !== 'number') return value;
+  // `JSON.stringify` writes an infinity, which `1e999` in JSON becomes, as null.
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return String(value);
   switch (rules?.kind) {
     case 'timestamp':
       return timeText(value) ?? value;
@@ -80,7 +74,7 @@ const epochSeconds = /^\s*\d{9,11}(?:\.\d+)?\s*$/;
 /** Converts a time in any format of the protocols to ISO 8601. A time without a zone is in UTC. Returns undefined for another value. */
 function timeText(value: string | number): string | undefined {
   const isSeconds = typeof value === 'number' || epochSeconds.test(value);
-  const time = new Date(isSeconds ? Number(value) * 1000 : (readTime(value) ?? Number.NaN));
+  const time = new Date(isSeconds ? Math.round(Number(value) * 1000) : (readTime(value) ?? Number.NaN));
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 

@@ -15,9 +15,8 @@ export interface Codec {
    */
   encode(operation: ModelOperation, values: Values, idempotencyToken?: string): Promise<ApiRequest>;
   /**
-   * Reads the answer to a request that succeeded. Numbers and booleans in XML and in headers, and integers that JavaScript would round, are text. If a value
-   * in it is in a wrong format, all simple values are returned as they came: texts, and the numbers and booleans of JSON. Returns undefined if
-   * the answer cannot be read, or a trait of the operation is invalid.
+   * Reads the answer to a request that succeeded. Its simple values are as they came: texts, and the numbers and booleans of JSON. Numbers that
+   * JavaScript would round are text, and a blob that is the whole body is bytes. Returns undefined if the answer cannot be read.
    */
   decode(operation: ModelOperation, answer: ProtocolAnswer): Promise<Values | undefined>;
 }
@@ -25,8 +24,7 @@ export interface Codec {
 /** Makes the codec of a model. The libraries of the protocols are loaded with the first request. */
 export function createCodec(model: Model): Codec {
   const requestSchemaOf = operationSchemasOf(model, 'request');
-  const answerSchemaOf = operationSchemasOf(model, 'answer');
-  const unconvertedSchemaOf = operationSchemasOf(model, isXml(model.service) ? 'xml' : 'json');
+  const answerSchemaOf = operationSchemasOf(model, isXml(model.service) ? 'xml' : 'json');
   const loadProtocol = lazy(async (): Promise<LoadedProtocol> => {
     const { createProtocol } = await import('./protocol.js');
     return createProtocol(model.service);
@@ -48,19 +46,14 @@ export function createCodec(model: Model): Codec {
       const text = exactText(answer.text, bodyShape, isXml(model.service));
       const readableAnswer = withoutNullBody(operation, { ...answer, text });
       const protocol = await loadProtocol();
-      /** Returns undefined if the protocol cannot read the answer with a schema. */
-      const decodeWith = async (schemaOf: typeof answerSchemaOf) => {
-        try {
-          const values = await protocol.deserialize(schemaOf(operation), readableAnswer);
-          // If the output has no members, the protocols return every field of the answer, even though the model describes none.
-          return knownMembers(operation, values);
-        } catch {
-          // The protocols throw many kinds of errors for an answer in another format, such as a SyntaxError for an HTML page.
-          return undefined;
-        }
-      };
-      // The protocols also throw if a single value, such as a time, is in a wrong format, so a second attempt converts no values.
-      return (await decodeWith(answerSchemaOf)) ?? (await decodeWith(unconvertedSchemaOf));
+      try {
+        const values = await protocol.deserialize(answerSchemaOf(operation), readableAnswer);
+        // If the output has no members, the protocols return every field of the answer, even though the model describes none.
+        return knownMembers(operation, values);
+      } catch {
+        // The protocols throw many kinds of errors for an answer in another format, such as a SyntaxError for an HTML page.
+        return undefined;
+      }
     },
   };
 }
@@ -86,7 +79,7 @@ function shapeOfBody({ shape }: Model, { output }: ModelOperation): Shape {
 /** Rewrites the values in JSON or XML that the libraries would read inexactly. A body that is a single text or blob stays. */
 function exactText(text: string, body: Shape, isXml: boolean): string {
   if (body.kind === 'enum' || (body.kind === 'simple' && ['string', 'blob'].includes(body.type))) return text;
-  return isXml ? withoutLargeReferences(text) : withLargeIntegersAsText(text);
+  return isXml ? withoutLargeReferences(text) : withLargeNumbersAsText(text);
 }
 
 /** Replaces references to characters beyond 16 bits, such as `&#x1f600;`, because the library reads only 16 bits. */
@@ -99,9 +92,9 @@ const withoutLargeReferences = (xml: string): string =>
     },
   );
 
-/** Puts quotation marks around the integers in a JSON text that JavaScript would round. */
-function withLargeIntegersAsText(json: string): string {
-  if (!/\d{16}/.test(json)) return json;
+/** Puts quotation marks around the numbers in a JSON text that JavaScript would round: large integers, and fractions of many digits. */
+function withLargeNumbersAsText(json: string): string {
+  if (!/\d[\d.]{15}/.test(json)) return json;
   const pieces: string[] = [];
   let at = 0;
   // No regular expression finds the strings, because a long string with many escapes would overflow its stack.
@@ -115,8 +108,15 @@ function withLargeIntegersAsText(json: string): string {
   return pieces.join('');
 }
 
-const quotedIfRounded = (number: string): string =>
-  /^-?\d{16,}$/.test(number) && String(Number(number)) !== number ? `"${number}"` : number;
+function quotedIfRounded(number: string): string {
+  const isInteger = /^-?\d+$/.test(number);
+  const digits = number.replace(/e.*$|[-.]/gi, '').replace(/^0+/, '').length;
+  const isRounded = isInteger ? String(Number(number)) !== number : digits > exactDigits;
+  return isRounded ? `"${number}"` : number;
+}
+
+/** JavaScript holds fractions with this number of digits. */
+const exactDigits = 17;
 
 /** Returns the index after the string that begins at `start`, or the length of a text that ends before. */
 function endOfString(json: string, start: number): number {

@@ -43,36 +43,19 @@ const unconvertedTypeNumber = { json: typeNumbers.string, xml: typeNumbers.docum
 const timestampNumbers: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
 /**
- * In answers, numbers and booleans are read as text, because the protocols would round a large integer, make NaN of a text that is no number, and
- * make false of any text but `true`.
- */
-const asText = typeNumbers.string;
-const typeNumbersInAnswers = {
-  ...typeNumbers,
-  boolean: asText,
-  byte: asText,
-  short: asText,
-  integer: asText,
-  long: asText,
-  float: asText,
-  double: asText,
-};
-
-/**
  * Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them.
  * @param use the purpose of the schema:
  *   - `request`: to write requests.
- *   - `answer`: to read answers. Numbers and booleans in XML and in headers are read as text.
- *   - `json` or `xml`, the format of the answer: to read simple values in an answer as they came, so that a wrong format is no error.
+ *   - `json` or `xml`, the format of an answer: to read its simple values as they came, because the protocols would round large integers, and
+ *     fail at a single time in a wrong format.
  */
 export function operationSchemasOf(
   model: Model,
-  use: 'request' | 'answer' | keyof typeof unconvertedTypeNumber,
+  use: 'request' | keyof typeof unconvertedTypeNumber,
 ): (operation: ModelOperation) => $OperationSchema {
   const converted = new Map<string, $Schema>();
-  const isUnconverted = use === 'json' || use === 'xml';
-  const convertedTypeNumbers = use === 'answer' ? typeNumbersInAnswers : typeNumbers;
-  const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedTypeNumber[use] : convertedTypeNumbers[type]);
+  const isUnconverted = use !== 'request';
+  const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedTypeNumber[use] : typeNumbers[type]);
 
   /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
   const shapeReference = (id: string): $SchemaRef => {

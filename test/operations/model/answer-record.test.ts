@@ -37,11 +37,11 @@ const isSecret = isSecretIn(['Name']);
 
 test('an answer becomes a record of JSON, without secrets', () => {
   const answer = {
-    Since: new Date('2026-11-30T12:00:00Z'),
+    Since: '2026-11-30T13:00:00+01:00',
     Cover: new Uint8Array([1, 2, 3]),
-    Size: 12345678901234567890n,
-    Total: { string: '12345678901234567890' },
-    Ratio: Number.NaN,
+    Size: '12345678901234567890',
+    Total: '12345678901234567890.5',
+    Ratio: Number.POSITIVE_INFINITY,
     Password: 'p',
     PasswordLength: 8,
     Code: 'c',
@@ -57,8 +57,8 @@ test('an answer becomes a record of JSON, without secrets', () => {
     Since: '2026-11-30T12:00:00.000Z',
     Cover: 'AQID',
     Size: '12345678901234567890',
-    Total: '12345678901234567890',
-    Ratio: 'NaN',
+    Total: '12345678901234567890.5',
+    Ratio: 'Infinity',
     Password: hidden,
     PasswordLength: 8,
     Code: hidden,
@@ -68,6 +68,17 @@ test('an answer becomes a record of JSON, without secrets', () => {
     Undocumented: 'x',
   });
   expect(answerSchema(fields, isSecret).safeParse(record).success).toBe(true);
+});
+
+test.each([
+  [1796040000, '2026-11-30T12:00:00.000Z'],
+  [1796040000.123, '2026-11-30T12:00:00.123Z'],
+  ['1796040000', '2026-11-30T12:00:00.000Z'],
+  ['2026-11-30T12:00:00.123456789Z', '2026-11-30T12:00:00.123Z'],
+  ['Mon, 30 Nov 2026 12:00:00 GMT', '2026-11-30T12:00:00.000Z'],
+  ['Monday, 30-Nov-26 12:00:00 GMT', '2026-11-30T12:00:00.000Z'],
+])('the time %j is %s', (Since, expected) => {
+  expect(answerRecord(fields, { Since }, isSecret)).toEqual({ Since: expected });
 });
 
 test.each<[object, object, fits: boolean]>([
