@@ -30,7 +30,8 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   if (value instanceof String) return String(value);
   if (Array.isArray(value)) {
     const elementRules = rules?.kind === 'list' ? rules.element() : undefined;
-    return value.map((element) => answerValue(elementRules, element, isMasked));
+    const elements = elementRules?.kind === 'timestamp' ? withWholeDates(value) : value;
+    return elements.map((element) => answerValue(elementRules, element, isMasked));
   }
   if (!isObject(value)) return simpleValue(rules, value);
 
@@ -39,6 +40,10 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   const elementRules = rules?.kind === 'map' ? rules.element() : undefined;
   return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
 }
+
+/** Joins the dates in a header, such as `Mon, 30 Nov 2026 12:00:00 GMT`, which the protocols split at each comma. */
+const withWholeDates = (pieces: readonly unknown[]): readonly unknown[] =>
+  pieces.some((piece) => /^[a-z]+$/i.test(String(piece))) ? (pieces.join(', ').match(/[a-z]+, [^,]+/gi) ?? []) : pieces;
 
 /** Converts a value without inner values. A value in a wrong format stays as it is. */
 function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {

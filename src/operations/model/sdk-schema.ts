@@ -75,8 +75,9 @@ export function operationSchemasOf(
   /** A simple value that is the whole body keeps its type, because the protocol would parse a body of another type. */
   const unconvertedTarget = ({ target, traits }: Member) => {
     const shape = model.shape(target);
-    const isWholeBody = hasTrait(traits, 'smithy.api#httpPayload') && shape.kind === 'simple';
-    return isWholeBody ? typeNumbers[shape.type] : shapeReference(target);
+    if (!hasTrait(traits, 'smithy.api#httpPayload')) return shapeReference(target);
+    if (shape.kind === 'enum') return typeNumbers.string;
+    return shape.kind === 'simple' ? typeNumbers[shape.type] : shapeReference(target);
   };
 
   /** A timestamp with a format of its own has the number of this format in place of a reference to its shape. */

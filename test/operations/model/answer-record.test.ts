@@ -19,6 +19,7 @@ const model = smallModel(
         Code: member('String', { sensitive: {} }),
         Users: 'small#Users',
         Tags: 'small#Tags',
+        Times: 'small#Times',
         More: 'Document',
       },
     },
@@ -29,6 +30,7 @@ const model = smallModel(
       type: 'structure',
       members: { AccessToken: { target: 'smithy.api#String' }, Name: { target: 'smithy.api#String' } },
     },
+    'small#Times': { type: 'list', member: { target: 'smithy.api#Timestamp' } },
     'small#Tags': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'small#User' } },
   },
 );
@@ -79,6 +81,13 @@ test.each([
   ['Monday, 30-Nov-26 12:00:00 GMT', '2026-11-30T12:00:00.000Z'],
 ])('the time %j is %s', (Since, expected) => {
   expect(answerRecord(fields, { Since }, isSecret)).toEqual({ Since: expected });
+});
+
+test('the dates of a header, which are split at their commas, are times', () => {
+  const pieces = ['Mon', '30 Nov 2026 12:00:00 GMT', 'Tue', '01 Dec 2026 12:00:00 GMT'];
+  const Times = ['2026-11-30T12:00:00.000Z', '2026-12-01T12:00:00.000Z'];
+  expect(answerRecord(fields, { Times: pieces }, isSecret)).toEqual({ Times });
+  expect(answerRecord(fields, { Times }, isSecret)).toEqual({ Times });
 });
 
 test.each<[object, object, fits: boolean]>([

@@ -62,6 +62,7 @@ function libraryWith(
       'lib#LendRequest': { type: 'structure', members: membersOf(input), traits: traitsOf(inputTraits) },
       'lib#LendResult': { type: 'structure', members: membersOf(output) },
       'lib#Text': { type: 'string' },
+      'lib#Word': { type: 'enum', members: { new: { target: 'smithy.api#Unit' } } },
       'lib#Count': { type: 'integer' },
       'lib#Flag': { type: 'boolean' },
       'lib#Time': { type: 'timestamp' },
@@ -402,6 +403,7 @@ describe('an answer', () => {
       '{"Title":"a"}',
       { Title: 'a' },
     ],
+    ['a word of a list that is one member', 'restXml', { target: 'Word', traits: { httpPayload: {} } }, 'new', 'new'],
     ['text that is one member', 'restXml', { traits: { httpPayload: {} } }, '{"a":', '{"a":'],
     ['XML', 'restXml', { target: 'Flag' }, '<LendResult><M>true</M></LendResult>', 'true'],
     [
