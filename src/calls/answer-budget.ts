@@ -44,12 +44,17 @@ export function withinBudget(success: Success, { operation, args }: AnsweredCall
   };
 }
 
+/** True if an answer fits into the budget. @param isPicked true if the call has picked fields of the answer */
+export function fitsBudget(answer: unknown, isPicked: boolean): boolean {
+  const copier = new AnswerCopier(isPicked ? pickedBudget : answerBudget);
+  copier.copy(answer, '');
+  return copier.leftOut.length === 0;
+}
+
 /** Says how to get what a read left out. A change must not be called again. */
-function howToGet(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgument, pages, input }: Operation): SafeText {
+function howToGet(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgument, input }: Operation): SafeText {
   const [first] = leftOut;
-  // Smaller pages do not help if this server reads all pages and joins them.
-  const pageSize =
-    pages === undefined ? Object.keys(input().shape).find((name) => namesPageSize.test(name)) : undefined;
+  const pageSize = Object.keys(input().shape).find((name) => namesPageSize.test(name));
   const ways = sentences(
     fieldsArgument !== undefined &&
       first !== undefined &&

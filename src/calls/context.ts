@@ -30,6 +30,8 @@ export interface CallContext {
   readonly stop?: AbortSignal | undefined;
   /** Runs work that waits for a person, so that the waiting call does not count towards the limit of concurrent calls. */
   readonly wait?: Wait | undefined;
+  /** Set if the caller is no model, so that an answer has no budget, and all pages are read. */
+  readonly wantsWholeAnswer?: boolean;
   /** Set if the client shows views (MCP Apps). */
   readonly hasView?: boolean;
   /** Absent if callers are not authenticated. */

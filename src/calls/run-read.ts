@@ -4,6 +4,7 @@ import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { textAt } from '../util/objects.js';
 import { counted, distinct, listed, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
+import { fitsBudget } from './answer-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { wireRequest } from './endpoint.js';
 import { tooManyReads, unreadableAnswer } from './failure.js';
@@ -35,7 +36,12 @@ export async function runRead(
   using share = memory.share(context.signal);
   using client = openReadClient(call, share, context.signal, context, dependencies);
   const { now } = dependencies;
-  const reduced = await readPages(call, pages, { client, share, now, onPage: context.onPage });
+  const { input, fields } = call;
+  const fits = (state: unknown) =>
+    fitsBudget(answerOf(pages.result(state, input, { mayHaveMore: false }), fields), fields !== undefined);
+  const hasBudget = pages.endsWithBudget === true && context.wantsWholeAnswer !== true;
+  const reading = { client, share, now, onPage: context.onPage, ...(hasBudget && { fits }) };
+  const reduced = await readPages(call, pages, reading);
   if (reduced.kind === 'failed') return reduced;
   const { state, missingFields } = reduced;
   if (missingFields.length > 0)
@@ -62,12 +68,15 @@ function outcomeOfPages(
     requestIds,
     ...(retriedAttempts.length > 0 && { attempts: retriedAttempts }),
     // Summary and next step are about the whole record.
-    answer: fields === undefined ? record : pickFields(record, fields),
+    answer: answerOf(record, fields),
   };
   // The view draws all parts of an upload, so it gets none if some may be missing.
   const parts = hasView && firstUnread === undefined && !mayHaveMore ? pages.parts?.(state, input) : undefined;
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
+
+const answerOf = (record: Fields, fields: readonly string[] | undefined): Fields =>
+  fields === undefined ? record : pickFields(record, fields);
 
 const openReadClient = (
   call: ResolvedRead,
@@ -136,6 +145,8 @@ interface PageReading extends Pick<CallDependencies, 'now'> {
   readonly client: SignedClient;
   readonly share: ReadShare;
   readonly onPage?: CallContext['onPage'];
+  /** False for pages that do not fit into the budget of the answer. Absent if the answer has no budget. */
+  readonly fits?: (state: unknown) => boolean;
 }
 
 type ReadEnd = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
@@ -166,7 +177,7 @@ async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageRe
 async function readNextPage(
   call: ResolvedRead,
   pages: PageReducer,
-  { client, share, now, onPage }: PageReading,
+  { client, share, now, onPage, fits }: PageReading,
   readSoFar: ReadSoFar,
   { number, state, start }: NextPage,
 ): Promise<NextPage | ReadEnd> {
@@ -179,10 +190,12 @@ async function readNextPage(
   }
 
   const { record, answeredAt } = page;
-  readSoFar.addPage(page, pages.count(record));
-
   const times = { receivedAt: now().toISOString(), ...(answeredAt !== undefined && { answeredAt }) };
   const step = pages.add(state, { record, number, ...times }, call.input);
+  // No entry of the page is shown, so that the next call can begin with the page.
+  if (start !== undefined && fits?.(step.state) === false)
+    return readSoFar.endWithPages(state, { firstUnread: start, limit: 'answer' });
+  readSoFar.addPage(page, pages.count(record));
   if (step.warning !== undefined) readSoFar.addPageWarning(step.warning);
   if (step.kind === 'end') return readSoFar.endWithPages(step.state, undefined, step.doubt);
 
@@ -289,7 +302,7 @@ class ReadSoFar {
    */
   endWithPages(
     state: unknown,
-    cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit },
+    cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit | 'answer' },
     doubt?: SafeText,
   ): Reduced {
     const warnings = this.#allWarnings();
@@ -327,8 +340,13 @@ function pagesText(pages: readonly number[]): SafeText {
 }
 
 /** The warning that the answer does not contain all pages. */
-function cutWarning(limit: ReachedLimit, pages: number, entries: number): SafeText {
-  const reason = limit === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
+function cutWarning(limit: ReachedLimit | 'answer', pages: number, entries: number): SafeText {
   const read = say`${counted(pages, 'page')} with ${entries} ${words(entries === 1 ? 'entry' : 'entries')}`;
-  return say`Only the first ${read} were read, ${words(reason)}. Counts, sums, and the first, oldest or largest are of these alone.`;
+  return say`Only the first ${read} were read, ${words(cutReasons[limit])}. Counts, sums, and the first, oldest or largest are of these alone.`;
 }
+
+const cutReasons = {
+  call: 'as much as one call reads',
+  others: 'because this server reads much for other calls too',
+  answer: 'because more would be too long for one answer',
+} as const;

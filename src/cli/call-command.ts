@@ -211,6 +211,7 @@ async function execute(
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
+      wantsWholeAnswer: true,
       elicitor: elicitorOn(tool, spinner, terminal, signal),
       onPage: (pages, entries) => spinner.say(pageText(tool, args, pages, entries)),
       onRetry: (failedAttempts) => {

@@ -309,6 +309,8 @@ export interface PagesEnd {
 export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   /** Object schema of one page. A missing required field is logged and is not an error. */
   page(): PageSchema;
+  /** True if the record has all entries of the pages, so that reading ends with the last page that fits into the budget of an answer. */
+  readonly endsWithBudget?: boolean;
   /** Returns the state before the first page. */
   start(input: Input): State;
   /** Adds a page to the state, and finds the start of the next page. May modify `state`. */

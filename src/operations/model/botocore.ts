@@ -78,7 +78,6 @@ const paginatorsSchema = z.object({
       input_token: names.optional(),
       output_token: names.optional(),
       more_results: text.optional(),
-      limit_key: text.optional(),
       result_key: names.optional(),
     }),
   ),
@@ -207,7 +206,6 @@ const pagesTrait = (pages: BotocorePages | undefined) =>
     inputToken: pages.input_token,
     outputToken: pages.output_token,
     moreResults: pages.more_results,
-    pageSize: pages.limit_key,
     items: pages.result_key,
   };
 

@@ -9,7 +9,7 @@ import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
 import { documentationText, shortenText } from './documentation-text.js';
 import { fieldsArgument } from './fields-argument.js';
-import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
+import { type Model, ModelError, type ModelOperation, textTrait } from './model.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
 import type { OperationSettings, ParsedSettings } from './model-settings.js';
 import { isSecretIn } from './secret-members.js';
@@ -60,8 +60,7 @@ export function chooseOperation(
   const isRead = settings.effect === 'read';
   const pages = isRead ? pagesOf(model, operation) : undefined;
   const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
-  const isHidden = (member: Member) => isSetByServer(operation, member) || pages?.hidden.includes(member.name) === true;
-  const allArguments = argumentsOf(model, operation.input, isHidden);
+  const allArguments = argumentsOf(model, operation.input, (member) => isSetByServer(operation, member));
 
   const getAnswerFields = structureOf(model, operation.output).fields;
   refuseUnknownSecrets(settings, allArguments, getAnswerFields);

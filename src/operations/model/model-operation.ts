@@ -132,6 +132,7 @@ function fieldsAboutAnswer(
     ...(pages !== undefined && {
       pages: {
         page: output,
+        endsWithBudget: true,
         ...pages.reducer,
         // A secret token is sent, but not shown, so a later call cannot read on.
         result: (state: Readonly<Record<string, unknown>>, _input, { unread }) =>

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Page, PageStart, PageStep } from '../../tools/define-operation.js';
 import { isObject, textAt, valueAt, withValueAt } from '../../util/objects.js';
 import { say } from '../../util/safe-text.js';
-import { hasTrait, type Member, type Model, type ModelOperation, readTrait, type Shape } from './model.js';
+import { type Model, type ModelOperation, readTrait, type Shape } from './model.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -16,8 +16,6 @@ interface PageToken {
 
 /** The pages of an operation. Fields of records have the names of members in the model. */
 export interface ModelPages {
-  /** Members of the input that are no arguments: the size of pages, which the API chooses. */
-  readonly hidden: readonly string[];
   readonly tokens: readonly PageToken[];
   /** Path of the list with the entries of all pages, if the model names one. */
   readonly items: string | undefined;
@@ -36,7 +34,6 @@ const pagesTrait = z.object({
   inputToken: names.optional(),
   outputToken: names.optional(),
   items: names.optional(),
-  pageSize: z.string().optional(),
   moreResults: z.string().optional(),
 });
 
@@ -52,7 +49,7 @@ export function pagesOf({ service, shape }: Model, { id, traits, input }: ModelO
   const trait = { ...ofService, ...ofOperation };
 
   // Usually, an operation has one token. If it has several, the first member takes the text at the first path, and so on.
-  const { inputToken: tokenMembers = [], outputToken: tokenPaths = [], pageSize, items } = trait;
+  const { inputToken: tokenMembers = [], outputToken: tokenPaths = [], items } = trait;
   const textMembers = input.members.filter(({ target }) => isText(shape(target))).map(({ name }) => name);
   const tokens = tokenMembers.flatMap((member, index) => {
     const path = tokenPaths[index] ?? '';
@@ -61,11 +58,7 @@ export function pagesOf({ service, shape }: Model, { id, traits, input }: ModelO
   const areAllSupported = tokens.length === tokenMembers.length && tokens.length === tokenPaths.length;
   if (tokens.length === 0 || !areAllSupported) return undefined;
 
-  // An optional page size is hidden, because the API chooses it. A caller has to give a required size.
-  const isOptionalSize = (member: Member) =>
-    member.name === pageSize && !hasTrait(member.traits, 'smithy.api#required');
-  const hidden = input.members.filter(isOptionalSize).map(({ name }) => name);
-  return { hidden, tokens, items: items?.[0], reducer: createReducer(tokens, trait) };
+  return { tokens, items: items?.[0], reducer: createReducer(tokens, trait) };
 }
 
 /** Returns the functions that join the records of pages with `joinRecords`: lists are appended, and other fields are kept if they are equal. */

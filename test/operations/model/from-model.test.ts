@@ -952,7 +952,7 @@ describe('pages', () => {
 
   test('are joined from the one with the given token to the last', async () => {
     expect((await listUsers()).schemas?.input.properties).toHaveProperty('marker');
-    expect((await listUsers()).schemas?.input.properties).not.toHaveProperty('size');
+    expect((await listUsers()).schemas?.input.properties).toHaveProperty('size');
     const answers = [() => ({ Names: ['a'], NextToken: 'second+page' }), () => ({ Names: ['b'] })];
     const all = await called(answers);
     expect(all.text).toMatch(/^ListUsers found 2 in Names: "a", "b"\.\n/);
@@ -971,13 +971,41 @@ describe('pages', () => {
     );
   });
 
-  test('of which entries are left out end without a next step, which would lead past these entries', async () => {
-    const long = 'n'.repeat(1900);
-    const { text } = await called([(page) => ({ Names: [`${long}${page}`], NextToken: `token-${page}` })]);
-    expect(text).toMatch(/^left out: 9\d entries of Names$/m);
+  test('are read as far as the answer can show them, and no entry is lost between two calls', async () => {
+    const all = Array.from({ length: 40 }, (_, page) => ({ Names: [`${page}-${'n'.repeat(1900)}`, `${page}-b`] }));
+    const server = await startServer(({ url }, response) => {
+      const page = Number(new URL(url, 'http://x').searchParams.get('marker') ?? 0);
+      const next = page + 1 < all.length ? { NextToken: `${page + 1}` } : {};
+      response.end(JSON.stringify({ ...all[page], ...next }));
+    });
+    const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
+    const operation = await listUsers();
+    const read: unknown[] = [];
+    let args = {};
+    for (let calls = 0; calls < all.length; calls += 1) {
+      const result = await call(operation, args, { signal: never });
+      const { answer = {}, leftOut, next } = result.ok ? result.structured : {};
+      expect(leftOut).toBeUndefined();
+      read.push(...[answer.Names].flat());
+      if (answer.NextToken === undefined) break;
+      expect(result.text).toContain('because more would be too long for one answer.');
+      expect(next?.text.text).toContain('call again with the same arguments and marker as NextToken');
+      args = { marker: answer.NextToken };
+    }
+    const whole = await call(operation, {}, { signal: never, wantsWholeAnswer: true });
+    await close();
+    await server.close();
+    expect(read).toEqual(all.flatMap(({ Names }) => Names));
+    // The test shortens every answer to the budget, so the number of pages is in the summary only.
+    expect(whole.text).toMatch(/^ListUsers found 80 in Names/);
+  });
+
+  test('of which the first is too long end without a next step, which would lead past the entries that were left out', async () => {
+    const Names = Array.from({ length: 20 }, () => 'n'.repeat(1900));
+    const { text, urls } = await called([(page) => ({ Names, NextToken: `token-${page}` })]);
+    expect(text).toMatch(/^left out: 1\d entries of Names$/m);
     expect(text).not.toContain('To read on');
-    // A smaller page is of no use, because the pages are joined.
-    expect(text).toContain('To get it, call with fields such as ["Names"], with arguments that select less');
+    expect(urls).toHaveLength(2);
   });
 
   test('that the model does not describe are read on by a caller, who learns the fields and the size', async () => {
