@@ -1,13 +1,16 @@
 import * as z from 'zod';
+import type { JsonSchema } from '../../tools/define-operation.js';
 import { isNamed, translatePath } from './argument-paths.js';
 import type { Argument } from './arguments.js';
-import type { ControlArguments } from './chosen-operation.js';
 import { ModelError } from './model.js';
 
 /** This file has the argument of reads that picks fields of the answer. */
 
-export interface FieldsArgument extends ControlArguments {
+interface FieldsArgument {
   readonly name: string;
+  readonly schemas: Readonly<Record<string, z.ZodType>>;
+  /** Its JSON Schema, as hosts see it. */
+  readonly listing: Readonly<Record<string, JsonSchema>>;
 }
 
 /** Maximum number of paths, and the length limit of each (characters). */
