@@ -31,6 +31,21 @@ test('the client gets status, headers and body', async () => {
   expect(await response.json()).toEqual(['read']);
 });
 
+test('invisible characters of an answer are escapes of JSON, also if they come in pieces, and mean the same', async () => {
+  const value = { text: 'a\u202e\u{e0041}\u0085 日本 😀' };
+  const bytes = new TextEncoder().encode(`data: ${JSON.stringify(value)}\n\n`);
+  const body = new ReadableStream({
+    start(controller) {
+      for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+      controller.close();
+    },
+  });
+  const { port } = await serve(async () => new Response(body));
+  const raw = await (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' })).text();
+  expect(raw).toBe(`data: ${String.raw`{"text":"a\u202e\udb40\udc41\u0085 日本 😀"}`}\n\n`);
+  expect(JSON.parse(raw.slice('data: '.length))).toEqual(value);
+});
+
 test('an answer without a body ends', async () => {
   const { port } = await serve(async () => new Response(null, { status: 202 }));
   expect(await (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' })).text()).toBe('');
