@@ -47,6 +47,7 @@ async function serveClient(
   stop: AbortSignal,
   { stdin, stdout }: Terminal,
 ): Promise<void> {
+  const output = createEscapedOutput(stdout);
   const ended = new Promise<void>((resolve) => {
     const end = () => {
       // A running change goes on without its client, so that its outcome is known and recorded.
@@ -55,12 +56,11 @@ async function serveClient(
     };
     // These listeners are added before the transport adds its own, which abort running calls. So changes are detached first.
     for (const event of ['end', 'close', 'error']) stdin.once(event, end);
-    stdout.once('error', end);
+    output.once('error', end);
     // No abort can be missed, because `runUntilSignal` creates `stop` just before it calls `serve`, and nothing is awaited in between.
     stop.addEventListener('abort', end);
   });
 
-  const output = createEscapedOutput(stdout);
   const lines = createMessageLines({
     answer: (answer) => void output.write(`${JSON.stringify(answer)}\n`),
     onTooLong: () => log('warn', 'connection', { error: 'a line was skipped, because it is too large' }),
