@@ -38,7 +38,7 @@ test('all tools are listed, with what each costs a model', async () => {
   const ofChanges = tools.filter(({ name }) => changeToolNames.includes(name));
   const ofOperations = tools.filter((tool) => !ofChanges.includes(tool));
   expect(listed.map(({ name }) => name)).toEqual(ofOperations.map(({ name }) => name));
-  expect(listed.at(-1)).toMatchObject({ name: 'get_thing', arguments: ['id'] });
+  expect(listed.at(-1)).toMatchObject({ name: 'get_thing', arguments: ['id', '[fields]'] });
   for (const tool of ofOperations) {
     const { tokens = 0 } = listed.find(({ name }) => name === tool.name) ?? {};
     const { annotations: _, ...read } = tool;

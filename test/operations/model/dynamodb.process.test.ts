@@ -100,7 +100,7 @@ test('a table is created, filled, read and deleted, and the journal has each cha
   ]);
 });
 
-test('a list of several pages is read to its end, without an argument for the page', async () => {
+test('a list of several pages is read to its end, with pages of the size that a call asks for', async () => {
   const names = Array.from({ length: 101 }, (_, index) => `Page-${index}`);
   await Promise.all(names.map(createDirectly));
   const pages: string[] = [];
@@ -108,7 +108,9 @@ test('a list of several pages is read to its end, without an argument for the pa
   const { answer } = z.object({ answer: z.unknown() }).parse(await call('tables_list_tables', {}));
   expect(pages).toEqual(['ListTables', 'ListTables']);
   expect(answer).not.toHaveProperty('LastEvaluatedTableName');
-  expect(await call('tables_list_tables', { Limit: 1 })).toMatchObject({ isError: true });
+  pages.length = 0;
+  expect(await call('tables_list_tables', { Limit: 40 })).toMatchObject({ isError: false, answer });
+  expect(pages).toEqual(['ListTables', 'ListTables', 'ListTables']);
 });
 
 test('a refusal of the cloud is rejected with its code', async () => {
