@@ -46,7 +46,7 @@ export interface ChangeTools {
   state(change: Change, context: ChangeContext): Promise<EndedOutcome>;
 }
 
-/** The dependencies of calls, without those that `createCallStack` makes. */
+/** The dependencies of calls that `createCallStack` does not make. */
 export type CallingDependencies = Omit<ChangeDependencies, 'openClient' | 'secretFiles' | 'callRead' | 'heldArguments'>;
 
 export interface CallStackOptions extends CallingDependencies, Omit<SignedClientDependencies, 'httpClient'> {

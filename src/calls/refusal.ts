@@ -192,7 +192,7 @@ const refusals = {
   },
   JournalUnavailable: {
     reason: 'the journal of changes cannot be written, and nothing is changed without it',
-    next: operatorMust('make the journal that CLOUDOPS_JOURNAL names reachable and writable'),
+    next: operatorMust('remove that cause, so that the journal can be written'),
   },
   UnknownChange: {
     reason: 'there is no such change of this caller',

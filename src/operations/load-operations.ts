@@ -13,7 +13,7 @@ import { followSchema, onlyFields, problemOf } from './settings-schema.js';
 import { unknownName } from './unknown-name.js';
 import { UnusableFile } from './unusable-file.js';
 
-/** The user's own operations: those of the files that `CLOUDOPS_OPERATIONS` names. */
+/** The user's own operations, from the files that `CLOUDOPS_OPERATIONS` names. */
 export interface OwnOperations {
   readonly operations: readonly Operation[];
   /** Reads that show the progress of built-in changes, by the tool name of the change. Files have them under `extend`. */

@@ -109,12 +109,12 @@ function slowdownIn(arrivals: readonly UploadPart[]): Pace['slower'] {
   const before = arrivals.slice(Math.max(0, begin - partsCompared), begin + 1);
   const since = arrivals.slice(begin);
   const rateBefore = rateOf(before);
-  const since0 = since[0];
-  if (before.length <= partsCompared || rateBefore === undefined || since0 === undefined) return undefined;
+  const [first] = since;
+  if (before.length <= partsCompared || rateBefore === undefined || first === undefined) return undefined;
   const isSlower = [medianOf, sumOf].every(
     (measure) => measure(waitsOf(since)) >= slowerFactor * measure(waitsOf(before)),
   );
-  return isSlower ? { since: since0.uploadedAt, bytesPerSecondBefore: Math.round(1000 * rateBefore) } : undefined;
+  return isSlower ? { since: first.uploadedAt, bytesPerSecondBefore: Math.round(1000 * rateBefore) } : undefined;
 }
 
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
