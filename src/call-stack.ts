@@ -11,7 +11,7 @@ import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
 import { unlessStopped } from './calls/waiting.js';
 import type { Change } from './changes/change.js';
-import type { ChangeContext, ChangeDependencies } from './changes/change-context.js';
+import type { ChangeContext, ChangeDependencies, ChangeRun } from './changes/change-context.js';
 import {
   type ClickResult,
   clickOnChange,
@@ -79,15 +79,16 @@ export function createCalls(
     return outcome.kind === 'inputRequired' ? failed(operation, new Refusal('NeedsHuman'), options) : outcome;
   };
   const dependencies: ChangeDependencies = { ...options, heldArguments: new Map(), callRead };
+  const runOf = (context: ChangeContext): ChangeRun => ({ ...dependencies, ...context });
 
   const run = async (operation: Operation, resolution: AccountResolution, context: ChangeContext) => {
     const { brought = { kind: 'nothing' } } = context;
-    const taken = brought.kind === 'nothing' ? undefined : await takeBrought(brought, context, dependencies);
+    const taken = brought.kind === 'nothing' ? undefined : await takeBrought(brought, runOf(context));
     if (taken !== undefined && taken.kind !== 'notAsked') return taken;
     const call = await resolveCall(operation, resolution, context, dependencies);
     return call.kind === 'read'
       ? runRead(call, readMemory, context, dependencies)
-      : runChange(call, context, dependencies, taken?.change);
+      : runChange(call, runOf(context), taken?.change);
   };
 
   /** A read is given up at once when the server shuts down, because it changes nothing. */
@@ -122,19 +123,19 @@ export function createCalls(
   };
 
   const changes: ChangeTools = {
-    get: (id, context) => changeTool('get_change', context, () => getChange(id, context, dependencies)),
-    withdraw: (id, context) => changeTool('withdraw_change', context, () => withdrawChange(id, context, dependencies)),
+    get: (id, context) => changeTool('get_change', context, () => getChange(id, runOf(context))),
+    withdraw: (id, context) => changeTool('withdraw_change', context, () => withdrawChange(id, runOf(context))),
     confirm: (confirmed, context) =>
-      changeTool('confirm_change', context, () => confirmChange(confirmed, context, dependencies)),
+      changeTool('confirm_change', context, () => confirmChange(confirmed, runOf(context))),
     click: async (change, click, context) => {
-      const decided = await clickOnChange(change, click, context, dependencies).catch((error: unknown) =>
+      const decided = await clickOnChange(change, click, runOf(context)).catch((error: unknown) =>
         refusalOf(change.tool, error, dependencies),
       );
       if (decided.kind === 'decided') logCall(change.tool, undefined, decided.outcome, context, dependencies);
       return decided;
     },
-    findByProof: (proof, context) => findByProof(proof, context, dependencies),
-    state: (change, context) => stateForView(change, context, dependencies),
+    findByProof: (proof, context) => findByProof(proof, runOf(context)),
+    state: (change, context) => stateForView(change, runOf(context)),
   };
   return { call: callTool, changes };
 }

@@ -5,7 +5,7 @@ import { textAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { Change, Decision, DecisionOptions, NewChange } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { acceptOf } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
 import { makeProof } from './proof.js';
@@ -33,11 +33,10 @@ interface AddedChange {
 export async function addChange(
   planned: PlannedChange,
   { options, approved, question, replaced }: HowAdded,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<AddedChange | Refusal> {
   const { call } = planned;
-  const { store, newId, planLifetimeMs, heldArguments } = dependencies;
+  const { store, newId, planLifetimeMs, heldArguments } = run;
   const isHeld = holdsSecret(call);
   // The page may be served by another process, which does not have the secret.
   if (isHeld && options.onPage) return new Refusal('SecretByValue');
@@ -46,7 +45,7 @@ export async function addChange(
   const proof = makeProof(id, newId());
   const lifetimeMs = options.onPage ? planLifetimeMs : planInClientMs;
   const change = {
-    ...rowOf(planned, id, context),
+    ...rowOf(planned, id, run),
     options,
     proof: proof.hash,
     ...(question !== undefined && { question }),
@@ -72,7 +71,7 @@ const holdsSecret = ({ operation, input, nameBySecretPath = {} }: ResolvedChange
 /** Maximum number of changes whose arguments are kept in memory. The oldest are forgotten, and can then no longer be decided. */
 const mostHeld = 200;
 
-function hold(held: ChangeDependencies['heldArguments'], id: string, args: NewChange['args']): void {
+function hold(held: ChangeRun['heldArguments'], id: string, args: NewChange['args']): void {
   held.set(id, args);
   const [oldest] = held.keys();
   if (held.size > mostHeld && oldest !== undefined) held.delete(oldest);
@@ -81,7 +80,7 @@ function hold(held: ChangeDependencies['heldArguments'], id: string, args: NewCh
 function rowOf(
   { call, plan, typedName, subject, requestKey, requestDigest, repeats, tokenSource }: PlannedChange,
   id: string,
-  { client, principal }: ChangeContext,
+  { client, principal }: ChangeRun,
 ): Omit<NewChange, 'options' | 'proof'> {
   const { operation, change, input, endpoint, keyId, budget, account } = call;
   return {

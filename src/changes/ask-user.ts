@@ -4,7 +4,7 @@ import { unlessStopped } from '../calls/waiting.js';
 import { join, type SafeText, say } from '../util/safe-text.js';
 import { addChange } from './add-change.js';
 import type { Change, Decision } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import type { Elicitor, FormResponse } from './elicitor.js';
 import type { PlannedChange } from './plan-change.js';
 import { againstAsking } from './refusals.js';
@@ -27,26 +27,25 @@ export async function askUser(
   planned: PlannedChange,
   elicitor: Elicitor,
   replaced: Change | undefined,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<Asked | Refusal> {
   const { question, plan } = planned;
   // The client may have cancelled the call while it waited for the response to another question.
-  if (context.signal.aborted || question === undefined)
+  if (run.signal.aborted || question === undefined)
     return new Refusal('NobodyAsked', [say`the client cancelled the call before anybody was asked`]);
   // Terminal users started the call themselves, so they are not rate-limited.
-  const refusal = elicitor.isDirect ? undefined : await againstAsking(context, dependencies);
+  const refusal = elicitor.isDirect ? undefined : await againstAsking(run);
   if (refusal !== undefined) return refusal;
 
   const options = { byForm: true, byClick: false, onPage: false, byConfirmation: false };
-  const added = await addChange(planned, { options, question, replaced }, context, dependencies);
+  const added = await addChange(planned, { options, question, replaced }, run);
   if (added.kind === 'refused') return added;
   elicitor.show?.(plan);
   try {
-    return await askUntilAnswered(added, question, elicitor, context, dependencies);
+    return await askUntilAnswered(added, question, elicitor, run);
   } catch (error) {
     // The server stops. Nobody will respond to this question any more.
-    await dependencies.store.decide(added.change.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
+    await run.store.decide(added.change.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
     throw error;
   }
 }
@@ -56,8 +55,7 @@ async function askUntilAnswered(
   { change, proof }: { readonly change: Change; readonly proof: string },
   question: SafeText,
   elicitor: Elicitor,
-  { stop }: ChangeContext,
-  { now }: ChangeDependencies,
+  { stop, now }: ChangeRun,
 ): Promise<Asked> {
   const askedAt = now().getTime();
   let message = question;

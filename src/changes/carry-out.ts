@@ -13,7 +13,7 @@ import { digestOf } from '../util/digest.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Begun, Change, Ending, EndState } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { budgetSpent } from './check-budget.js';
 import { type ChangeResult, endingOf, outcomeOf, readResult, withChangeId, withNotes } from './conclude-change.js';
 import { stepIfUnknown } from './follow-change.js';
@@ -29,41 +29,30 @@ const longestDelayMs = 10 * 60_000;
 /** The arguments of a change, which are in memory if they hold a secret. */
 export const argumentsOfChange = (
   { id, args }: Change,
-  { heldArguments }: Pick<ChangeDependencies, 'heldArguments'>,
+  { heldArguments }: Pick<ChangeRun, 'heldArguments'>,
 ): Change['args'] => heldArguments.get(id) ?? args;
 
 /**
  * Carries out an approved change. Resolves its call again, so that policy, scopes and secrets are those of now, and sends only the request that
  * was shown. Never rejects.
  */
-export async function carryOut(
-  change: Change,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<EndedOutcome> {
-  const { heldArguments, pendingNotes } = dependencies;
-  const call = await resolveAgain(change, context, dependencies);
+export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOutcome> {
+  const { heldArguments, pendingNotes } = run;
+  const call = await resolveAgain(change, run);
   heldArguments.delete(change.id);
-  const outcome =
-    call.kind === 'refused'
-      ? await endUnsent(change, call, dependencies)
-      : await sendInFlight(change, call, context, dependencies);
+  const outcome = call.kind === 'refused' ? await endUnsent(change, call, run) : await sendInFlight(change, call, run);
   const noted = withNotes(outcome, await pendingNotes(change.caller).catch(() => []));
   return withChangeId(noted, change.id);
 }
 
 /** Resolves the call of a change again. Returns a refusal if it may not be made any more, or would send another request than was shown. */
-async function resolveAgain(
-  change: Change,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<ResolvedChange | Refusal> {
-  const { operations, accounts, log, keys } = dependencies;
+async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedChange | Refusal> {
+  const { operations, accounts, log, keys } = run;
   const operation = operations.find(({ name }) => name === change.tool);
   if (operation === undefined) return new Refusal('NotAllowed', [say`the tool does not exist here any more`]);
   try {
-    const resolution = resolveAccount(accounts, operation, argumentsOfChange(change, dependencies), context.principal);
-    const call = await resolveCall(operation, resolution, context, dependencies);
+    const resolution = resolveAccount(accounts, operation, argumentsOfChange(change, run), run.principal);
+    const call = await resolveCall(operation, resolution, run, run);
     if (call.kind === 'read') return new Refusal('NotAllowed', [say`the tool changes nothing any more`]);
     const { decision } = change;
     if (decision === undefined || !isWayOf(call.account.confirm, decision.way))
@@ -84,7 +73,7 @@ async function resolveAgain(
 }
 
 /** Ends an approved change that is refused before it began. */
-async function endUnsent(change: Change, refusal: Refusal, { store, log }: ChangeDependencies): Promise<EndedOutcome> {
+async function endUnsent(change: Change, refusal: Refusal, { store, log }: ChangeRun): Promise<EndedOutcome> {
   const failure = { ...refusalFailure(change.tool, refusal, { isChange: true }), outcome: 'not sent' as const };
   const outcome = { kind: 'failed', failure } as const;
   const notes = await writeEnding(change, 'not sent', { code: refusal.code, outcome }, { store, log });
@@ -92,15 +81,10 @@ async function endUnsent(change: Change, refusal: Refusal, { store, log }: Chang
 }
 
 /** Sends a change. A process that shuts down waits for it. */
-const sendInFlight = (
-  change: Change,
-  call: ResolvedChange,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<EndedOutcome> =>
-  dependencies.inFlight.track(context.signal, async (signal) => {
-    using client = dependencies.openClient(call.endpoint, clientOptions(call, context, signal));
-    return await sendAndRecord(change, call, client, context, dependencies);
+const sendInFlight = (change: Change, call: ResolvedChange, run: ChangeRun): Promise<EndedOutcome> =>
+  run.inFlight.track(run.signal, async (signal) => {
+    using client = run.openClient(call.endpoint, clientOptions(call, run, signal));
+    return await sendAndRecord(change, call, client, run);
   });
 
 /**
@@ -111,8 +95,7 @@ async function sendAndRecord(
   change: Change,
   call: ResolvedChange,
   client: SignedClient,
-  { principal }: ChangeContext,
-  { store, log, now }: ChangeDependencies,
+  { principal, store, log, now }: ChangeRun,
 ): Promise<EndedOutcome> {
   const before = now();
   const ifUnknown = stepIfUnknown(call, before.toISOString());
@@ -254,7 +237,7 @@ async function writeEnding(
   { tool, id }: Change,
   state: EndState,
   ending: Ending,
-  { store, log }: Pick<ChangeDependencies, 'store' | 'log'>,
+  { store, log }: Pick<ChangeRun, 'store' | 'log'>,
 ): Promise<readonly SafeText[]> {
   const notes = store.end(id, state, ending).then(
     (): SafeText[] => [],

@@ -50,3 +50,6 @@ export interface ChangeContext extends CallContext {
   /** Set if the person agreed beforehand, with an option of the command line. */
   readonly agreed?: boolean;
 }
+
+/** Everything that the functions of one call take: its circumstances, and the services of this process. */
+export interface ChangeRun extends ChangeContext, ChangeDependencies {}

@@ -7,7 +7,7 @@ import { forAgent, next } from '../tools/next.js';
 import { reasonOf } from '../util/log.js';
 import { duration, forReader, own, quoted, type SafeText, say, sentence, time, words } from '../util/safe-text.js';
 import type { Change, Decision, DecisionWay } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { withChangeId, withNotes } from './conclude-change.js';
 import { refusalOf, thingOf } from './decide.js';
 import { addressOf } from './decision-page.js';
@@ -25,23 +25,15 @@ const pollMs = 500;
  * Waits until a change has ended, up to `statusWaitMs`. Does not wait if too many calls wait for people already.
  * @returns the last state that could be read
  */
-export async function awaitEnd(
-  change: Change,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<Change> {
-  if (dependencies.statusWaitMs === 0 || !isOpen(change)) return change;
-  return waitForPerson(context, () => poll(change, context, dependencies)).catch((error: unknown) => {
+export async function awaitEnd(change: Change, run: ChangeRun): Promise<Change> {
+  if (run.statusWaitMs === 0 || !isOpen(change)) return change;
+  return waitForPerson(run, () => poll(change, run)).catch((error: unknown) => {
     if (error instanceof Refusal) return change;
     throw error;
   });
 }
 
-async function poll(
-  first: Change,
-  { signal, stop }: ChangeContext,
-  { store, statusWaitMs, log }: ChangeDependencies,
-): Promise<Change> {
+async function poll(first: Change, { signal, stop, store, statusWaitMs, log }: ChangeRun): Promise<Change> {
   let change = first;
   for (let waitedMs = 0; waitedMs < statusWaitMs && isOpen(change); waitedMs += pollMs) {
     if (signal.aborted || stop?.aborted === true) break;
@@ -56,19 +48,16 @@ async function poll(
 }
 
 /** The outcome of a change as its caller, or an auditor, learns it: with a note about who decided. */
-export const outcomeOfState = (
-  change: Change,
-  context: Pick<ChangeContext, 'principal'>,
-  dependencies: Pick<ChangeDependencies, 'page'>,
-): EndedOutcome => withNotes(stateOf(change, dependencies), whoDecided(change, context));
+export const outcomeOfState = (change: Change, run: Pick<ChangeRun, 'principal' | 'page'>): EndedOutcome =>
+  withNotes(stateOf(change, run), whoDecided(change, run));
 
 /** The outcome of a change, or who has to decide on it. */
-export function stateOf(change: Change, dependencies: Pick<ChangeDependencies, 'page'>): EndedOutcome {
+export function stateOf(change: Change, run: Pick<ChangeRun, 'page'>): EndedOutcome {
   const { state, ending, tool, id } = change;
   switch (state) {
     case 'waiting':
       if (change.isExpired) return refusedChange(tool, new Refusal('PlanExpired', [], { changeId: id }));
-      return { kind: 'succeeded', success: waitingAnswer(change, dependencies) };
+      return { kind: 'succeeded', success: waitingAnswer(change, run) };
     case 'approved':
     case 'begun':
       return { kind: 'succeeded', success: underWayAnswer(change) };
@@ -81,8 +70,8 @@ export function stateOf(change: Change, dependencies: Pick<ChangeDependencies, '
 }
 
 /** The outcome of a call whose decision came after another one. An expired plan has no decision. */
-export function lateOutcome(change: Change, way: DecisionWay, context: Pick<ChangeContext, 'principal'>): EndedOutcome {
-  const standing = visibleDecision(change, context);
+export function lateOutcome(change: Change, way: DecisionWay, run: Pick<ChangeRun, 'principal'>): EndedOutcome {
+  const standing = visibleDecision(change, run);
   if (standing === undefined) return stateOf(change, {});
   // A call that brings the same answer again, for example after its result was lost.
   const isRepetition = standing.way === way;
@@ -155,18 +144,18 @@ export function lateClick(change: Change, click: Decision): LateClick {
 }
 
 /** The decision on a change, with the name of the person only if the caller may see it. */
-function visibleDecision({ decision }: Change, { principal }: Pick<ChangeContext, 'principal'>): Decision | undefined {
+function visibleDecision({ decision }: Change, { principal }: Pick<ChangeRun, 'principal'>): Decision | undefined {
   const mayKnow = visibleCaller(principal) === undefined || decision?.person === principal?.name;
   return decision && (mayKnow ? decision : { ...decision, person: undefined });
 }
 
 /** A note for the agent about who decided, if a person other than its user may have decided. */
-function whoDecided(change: Change, context: Pick<ChangeContext, 'principal'>): readonly SafeText[] {
-  const decision = visibleDecision(change, context);
+function whoDecided(change: Change, run: Pick<ChangeRun, 'principal'>): readonly SafeText[] {
+  const decision = visibleDecision(change, run);
   return decision?.way === 'page' ? [say`${sentence(decisionClause(decision))}.`] : [];
 }
 
-function waitingAnswer(change: Change, { page }: Pick<ChangeDependencies, 'page'>): Success {
+function waitingAnswer(change: Change, { page }: Pick<ChangeRun, 'page'>): Success {
   const { id, tool, options, mode, expiresAt } = change;
   const address = options.onPage ? addressOf(id, page) : undefined;
   const whom = whoDecides(mode, options, page?.kind ?? 'none');

@@ -3,7 +3,7 @@ import { Refusal } from '../calls/refusal.js';
 import { next } from '../tools/next.js';
 import { own, say } from '../util/safe-text.js';
 import type { Change } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { awaitEnd, type LateClick, lateClick, lateOutcome, outcomeOfState } from './change-state.js';
 import {
   type Click,
@@ -22,25 +22,21 @@ import { againstConfirming } from './refusals.js';
 type Result = EndedOutcome | Refusal;
 
 /** Reads a change of the caller, and waits for its end. Auditors read the changes of everybody. */
-export async function getChange(id: string, context: ChangeContext, dependencies: ChangeDependencies): Promise<Result> {
-  const change = await findChange(id, context, dependencies, { mayBeOfOthers: true });
+export async function getChange(id: string, run: ChangeRun): Promise<Result> {
+  const change = await findChange(id, run, { mayBeOfOthers: true });
   if (change instanceof Refusal) return change;
-  return outcomeOfState(await awaitEnd(change, context, dependencies), context, dependencies);
+  return outcomeOfState(await awaitEnd(change, run), run);
 }
 
 /** Withdraws a waiting change of the caller. */
-export async function withdrawChange(
-  id: string,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<Result> {
-  const change = await findChange(id, context, dependencies);
+export async function withdrawChange(id: string, run: ChangeRun): Promise<Result> {
+  const change = await findChange(id, run);
   if (change instanceof Refusal) return change;
-  const decided = await decide(change, { kind: 'withdrawn', way: 'withdrawn' }, context, dependencies);
+  const decided = await decide(change, { kind: 'withdrawn', way: 'withdrawn' }, run);
   if (decided.kind === 'refused') return decided;
   // A repeated call finds what its first attempt has withdrawn.
   const isWithdrawn = decided.kind === 'decided' || decided.change.state === 'withdrawn';
-  return isWithdrawn ? withdrawnOutcome(change) : lateOutcome(decided.change, 'withdrawn', context);
+  return isWithdrawn ? withdrawnOutcome(change) : lateOutcome(decided.change, 'withdrawn', run);
 }
 
 const withdrawnOutcome = ({ tool, id }: Change): EndedOutcome => ({
@@ -61,61 +57,46 @@ const withdrawnOutcome = ({ tool, id }: Change): EndedOutcome => ({
  */
 export async function confirmChange(
   { id, thing }: { readonly id: string; readonly thing: string },
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<Result> {
-  const change = await findChange(id, context, dependencies);
+  const change = await findChange(id, run);
   if (change instanceof Refusal) return change;
-  if (change.state !== 'waiting') return lateOutcome(change, 'confirmed', context);
-  const refusal =
-    refusalOfConfirmation(change, thing, context.client) ?? (await againstConfirming(change, context, dependencies));
+  if (change.state !== 'waiting') return lateOutcome(change, 'confirmed', run);
+  const refusal = refusalOfConfirmation(change, thing, run.client) ?? (await againstConfirming(change.requestKey, run));
   if (refusal !== undefined) return refusal;
-  const decided = await decide(change, { kind: 'approved', way: 'confirmed' }, context, dependencies);
-  return decided.kind === 'late' ? lateOutcome(decided.change, 'confirmed', context) : outcomeOf(decided);
+  const decided = await decide(change, { kind: 'approved', way: 'confirmed' }, run);
+  return decided.kind === 'late' ? lateOutcome(decided.change, 'confirmed', run) : outcomeOf(decided);
 }
 
 const outcomeOf = (decided: Exclude<DecisionResult, { kind: 'late' }>): Result =>
   decided.kind === 'decided' ? decided.outcome : decided;
 
 /** Finds the change that a proof of this server names, which a view brings back. */
-export async function findByProof(
-  proof: string,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<Change | Refusal> {
+export async function findByProof(proof: string, run: ChangeRun): Promise<Change | Refusal> {
   const id = idInProof(proof);
-  const change = id === undefined ? undefined : await findChange(id, context, dependencies);
+  const change = id === undefined ? undefined : await findChange(id, run);
   if (change === undefined) return new Refusal('ClickRefused');
   if (change instanceof Refusal) return change.code === 'UnknownChange' ? new Refusal('PlanExpired') : change;
   return isProofOf(change, proof) ? change : new Refusal('ClickRefused');
 }
 
 /** The outcome of a change as a view or a page shows it. Waits for the end of a change that is decided. */
-export async function stateForView(
-  change: Change,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<EndedOutcome> {
-  const last = change.state === 'waiting' ? change : await awaitEnd(change, context, dependencies);
-  return outcomeOfState(last, context, dependencies);
+export async function stateForView(change: Change, run: ChangeRun): Promise<EndedOutcome> {
+  const last = change.state === 'waiting' ? change : await awaitEnd(change, run);
+  return outcomeOfState(last, run);
 }
 
 /**
  * Decides on a change by a person's click. Whether the person may see the change is checked before.
- * @param context the caller of the change, with its present scopes
+ * @param run the caller of the change, with its present scopes
  */
-export async function clickOnChange(
-  change: Change,
-  click: Click,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<ClickResult> {
+export async function clickOnChange(change: Change, click: Click, run: ChangeRun): Promise<ClickResult> {
   const decision = decisionOfClick(change, click);
   if (change.state !== 'waiting') return lateClick(change, decision);
   if (change.isExpired) return new Refusal('PlanExpired');
   const refusal = refusalOfClick(change, click);
   if (refusal !== undefined) return refusal;
-  const decided = await decide(change, decision, context, dependencies);
+  const decided = await decide(change, decision, run);
   return decided.kind === 'late' ? lateClick(decided.change, decision) : decided;
 }
 

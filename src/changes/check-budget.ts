@@ -5,7 +5,7 @@ import { next } from '../tools/next.js';
 import { reasonOf } from '../util/log.js';
 import { counted, forReader, join, type SafeText, say, time } from '../util/safe-text.js';
 import type { BudgetState } from './change.js';
-import type { ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 
 /**
  * Returns a sentence for the plan about the budget, if there is one: `This is change 2 of 5 that are possible within 1 hour.`
@@ -14,7 +14,7 @@ import type { ChangeDependencies } from './change-context.js';
 export async function checkBudget(
   { key, limit }: CallBudget,
   { tool, planOnly }: { readonly tool: string; readonly planOnly: boolean },
-  { store, log }: Pick<ChangeDependencies, 'store' | 'log'>,
+  { store, log }: Pick<ChangeRun, 'store' | 'log'>,
 ): Promise<SafeText | Refusal | undefined> {
   if (limit === undefined) return undefined;
   const state = await store.budgetState(key, limit).catch((error: unknown) => {

@@ -7,7 +7,7 @@ import { planInClientMs } from './add-change.js';
 import { shortestReadMs } from './ask-user.js';
 import { carryOut } from './carry-out.js';
 import type { Change, Decision } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { reasonText } from './decline-reason.js';
 import { redactReason } from './redact-reason.js';
 import { isTyped } from './typed-name.js';
@@ -24,28 +24,22 @@ export type DecisionResult =
 
 /**
  * Decides on a change and, if it is approved, carries it out.
- * @param context the caller of the change, with its present scopes
+ * @param run the caller of the change, with its present scopes
  */
-export async function decide(
-  change: Change,
-  decision: Decision,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<DecisionResult> {
-  const stored = await storeDecision(change, decision, context, dependencies);
+export async function decide(change: Change, decision: Decision, run: ChangeRun): Promise<DecisionResult> {
+  const stored = await storeDecision(change, decision, run);
   if (stored.kind !== 'approved') return stored;
-  return { ...stored, kind: 'decided', outcome: await carryOut(stored.change, context, dependencies) };
+  return { ...stored, kind: 'decided', outcome: await carryOut(stored.change, run) };
 }
 
 /** Stores a decision on a change. An approved change is still to be carried out. */
 export async function storeDecision(
   change: Change,
   decision: Decision,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<DecisionResult | { readonly kind: 'approved'; readonly change: Change }> {
-  const { store, heldArguments, log } = dependencies;
-  const reason = await redactReason(decision.reason, change, context, dependencies);
+  const { store, heldArguments, log } = run;
+  const reason = await redactReason(decision.reason, change, run);
   const decided = await store.decide(change.id, { ...decision, reason });
   if (decided.kind === 'gone') return new Refusal('UnknownChange');
   if (decided.kind === 'late') return decided;

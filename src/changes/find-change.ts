@@ -3,13 +3,12 @@ import { Refusal } from '../calls/refusal.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { say } from '../util/safe-text.js';
 import type { Change } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 
 /** Finds a change of the caller, or of anybody for a caller who may read all changes and only reads. */
 export async function findChange(
   id: string,
-  { principal }: Pick<ChangeContext, 'principal'>,
-  { store, log }: Pick<ChangeDependencies, 'store' | 'log'>,
+  { principal, store, log }: ChangeRun,
   { mayBeOfOthers = false } = {},
 ): Promise<Change | Refusal> {
   let change: Change | undefined;

@@ -7,7 +7,7 @@ import { sentences } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import { type Change, noEarlierChange, type Subject } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { checkBudget } from './check-budget.js';
 import { isOfAnother, ofCaller } from './may-see.js';
 import { otherChangeText, subjectOf } from './open-changes.js';
@@ -45,31 +45,30 @@ export interface PlannedChange {
 export async function planChange(
   call: ResolvedChange,
   replaced: Change | undefined,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<PlannedChange | Refusal> {
   const { operation, control, account, budget } = call;
   const key = requestKey(call);
-  const duplicate = await findDuplicate(call, key, dependencies);
-  const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
+  const duplicate = await findDuplicate(call, key, run);
+  const earlier = duplicate && earlierOf(duplicate, visibleCaller(run.principal));
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
   if (earlier !== undefined && !control.allowRepeat && !control.planOnly) return repeated(earlier, call);
 
-  const budgetText = await checkBudget(budget, { tool: operation.name, planOnly: control.planOnly }, dependencies);
+  const budgetText = await checkBudget(budget, { tool: operation.name, planOnly: control.planOnly }, run);
   if (budgetText !== undefined && 'code' in budgetText) return budgetText;
   const typedName = nameToType(call);
   if (typedName instanceof Refusal) return typedName;
   const madePlan = makePlan(call);
   if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
 
-  const settles = settlesEarlier(call, duplicate, context);
+  const settles = settlesEarlier(call, duplicate, run);
   const subject = subjectOf(operation, call.endpoint.account, call.input);
-  const of = { ...ofCaller(context), subject: subject?.digest, tool: operation.name };
+  const of = { ...ofCaller(run), subject: subject?.digest, tool: operation.name };
   // The plan names the duplicate as a repetition.
   const named = [replaced?.id, duplicate?.id];
-  const open = account.confirm === 'off' ? [] : await openChanges(of, named, dependencies);
+  const open = account.confirm === 'off' ? [] : await openChanges(of, named, run);
   const plan = withRemarks(madePlan, {
-    others: open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, dependencies.now())),
+    others: open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now())),
     budget: budgetText,
     earlier,
     settles,
@@ -77,12 +76,12 @@ export async function planChange(
   return {
     call,
     plan,
-    question: questionFor(plan, call, context, dependencies),
+    question: questionFor(plan, call, run),
     typedName,
     subject,
     replaceable: open.filter((other) => other.state === 'waiting' && other.subject?.digest === subject?.digest),
     requestKey: key,
-    requestDigest: requestDigest(call, secretsIn(call), dependencies.keys()[0]),
+    requestDigest: requestDigest(call, secretsIn(call), run.keys()[0]),
     repeats: allowedRepetition(call, duplicate),
     tokenSource: settles ? duplicate?.tokenSource : undefined,
   };
@@ -92,7 +91,7 @@ export async function planChange(
 async function findDuplicate(
   { operation }: ResolvedChange,
   key: string,
-  { store, log }: ChangeDependencies,
+  { store, log }: ChangeRun,
 ): Promise<Change | undefined> {
   if (operation.repeatable === true) return undefined;
   return store.duplicateOf(key).catch((error: unknown) => {
@@ -113,7 +112,7 @@ function allowedRepetition({ operation, control }: ResolvedChange, duplicate: Ch
 const settlesEarlier = (
   { operation, control }: ResolvedChange,
   duplicate: Change | undefined,
-  { principal }: ChangeContext,
+  { principal }: ChangeRun,
 ): boolean =>
   operation.takesToken === true &&
   control.allowRepeat &&
@@ -125,9 +124,9 @@ const mostOpen = 3;
 
 /** Finds the caller's other changes that matter to a new plan. They are only mentioned, so the call goes on if they cannot be read. */
 async function openChanges(
-  of: Parameters<ChangeDependencies['store']['open']>[0],
+  of: Parameters<ChangeRun['store']['open']>[0],
   except: readonly (string | undefined)[],
-  { store }: ChangeDependencies,
+  { store }: ChangeRun,
 ): Promise<readonly Change[]> {
   const found = await store.open(of).catch(() => []);
   return found.filter(({ id }) => !except.includes(id)).slice(0, mostOpen);
@@ -137,8 +136,7 @@ async function openChanges(
 function questionFor(
   plan: Plan,
   call: ResolvedChange,
-  { elicitor }: ChangeContext,
-  { questionLimits, now }: ChangeDependencies,
+  { elicitor, questionLimits, now }: ChangeRun,
 ): SafeText | undefined {
   if (elicitor === undefined) return undefined;
   const text = elicitor.isDirect ? shortQuestion : questionText;

@@ -6,7 +6,7 @@ import { sentences } from '../util/human.js';
 import { exact, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import { addChange, planInClientMs } from './add-change.js';
 import type { Change, DecisionOptions } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { thingOf } from './decide.js';
 import { addressOf, type DecisionPage } from './decision-page.js';
 import { acceptOf, planText } from './plan.js';
@@ -40,14 +40,13 @@ export async function answerWithPlan(
   step: PlanStep,
   planned: PlannedChange,
   replaced: Change | undefined,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
-  const { page, now, questionLimits } = dependencies;
+  const { page, now, questionLimits } = run;
   const { planOnly } = planned.call.control;
-  const { options, refusal: earlierRefusal } = await openOptions(step.options, planned, context, dependencies);
+  const { options, refusal: earlierRefusal } = await openOptions(step.options, planned, run);
   const isOpen = Object.values(options).includes(true);
-  const added = isOpen ? await addChange(planned, { options, replaced }, context, dependencies) : undefined;
+  const added = isOpen ? await addChange(planned, { options, replaced }, run) : undefined;
   const refusal = added?.kind === 'refused' ? added : earlierRefusal;
   const stored = added?.kind === 'added' ? added : undefined;
   // With `planOnly`, the plan is shown even if nobody can agree to it.
@@ -66,24 +65,23 @@ export async function answerWithPlan(
   const answer = planOutcome(planned, now(), ways);
 
   // With `approval`, a person other than the user decides.
-  const { guide } = context;
+  const { guide } = run;
   if (guide === undefined || change === undefined || proof === undefined || pageUrl === undefined) return answer;
   if (change.mode === 'approval') return answer;
   const question = shortQuestion(planned.plan, planned.call, questionLimits, now());
-  return visitPage(change, { proof, address: pageUrl, question, answer }, guide, context, dependencies);
+  return visitPage(change, { proof, address: pageUrl, question, answer }, guide, run);
 }
 
 /** Returns the offered ways without those that earlier refusals close, and the refusal that closes one. */
 async function openOptions(
   offered: DecisionOptions,
   { requestKey }: PlannedChange,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<{ readonly options: DecisionOptions; readonly refusal: Refusal | undefined }> {
   const { byConfirmation, byClick, onPage } = offered;
-  const ofConfirmation = byConfirmation ? await againstConfirming({ requestKey }, context, dependencies) : undefined;
+  const ofConfirmation = byConfirmation ? await againstConfirming(requestKey, run) : undefined;
   // People are not asked to click after the user has declined too many changes.
-  const ofClicks = byClick || onPage ? await againstAsking(context, dependencies) : undefined;
+  const ofClicks = byClick || onPage ? await againstAsking(run) : undefined;
   const mayClick = ofClicks === undefined;
   return {
     options: {

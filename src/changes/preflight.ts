@@ -2,7 +2,7 @@ import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { join, own, say, time } from '../util/safe-text.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 
 /**
  * Makes the read that precedes a change, if the operation has such a read, and returns the call with a sentence about the answer. If the read
@@ -10,8 +10,7 @@ import type { ChangeContext, ChangeDependencies } from './change-context.js';
  */
 export async function runPreflight(
   call: ResolvedChange,
-  context: ChangeContext,
-  { callRead, now }: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }> | Refusal> {
   const { operation, input, accountName: account } = call;
   const { preflight } = operation;
@@ -20,11 +19,11 @@ export async function runPreflight(
   const readArguments = preflight.input(input);
   const args = account === undefined ? readArguments : { ...readArguments, account };
   // The read reports no progress and draws no view, because these belong to the change.
-  const { onPage: _, hasView: __, ...contextOfRead } = context;
-  const outcome = await callRead(preflight.operation, args, contextOfRead);
+  const { onPage: _, hasView: __, ...contextOfRead } = run;
+  const outcome = await run.callRead(preflight.operation, args, contextOfRead);
   if (outcome.kind === 'succeeded') {
     const { summary, answer = {} } = outcome.success;
-    const found = say`As of ${time(now().toISOString())}: ${summary}`;
+    const found = say`As of ${time(run.now().toISOString())}: ${summary}`;
     return { ...call, found, alert: preflight.alert?.(answer) };
   }
 

@@ -3,7 +3,7 @@ import { resolveCall, secretsIn } from '../calls/resolve-call.js';
 import { createRedactor } from '../transport/redact.js';
 import { argumentsOfChange } from './carry-out.js';
 import type { Change } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { boundedReason } from './decline-reason.js';
 
 /**
@@ -13,16 +13,15 @@ import { boundedReason } from './decline-reason.js';
 export async function redactReason(
   reason: string | undefined,
   change: Change,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<string | undefined> {
   const text = boundedReason(reason);
-  const operation = dependencies.operations.find(({ name }) => name === change.tool);
+  const operation = run.operations.find(({ name }) => name === change.tool);
   if (text === undefined || operation === undefined) return undefined;
   try {
-    const args = argumentsOfChange(change, dependencies);
-    const resolution = resolveAccount(dependencies.accounts, operation, args, context.principal);
-    const call = await resolveCall(operation, resolution, context, dependencies);
+    const args = argumentsOfChange(change, run);
+    const resolution = resolveAccount(run.accounts, operation, args, run.principal);
+    const call = await resolveCall(operation, resolution, run, run);
     const keys = await call.endpoint.keys.current().catch(() => undefined);
     return createRedactor([...secretsIn(call), keys?.secretAccessKey, keys?.sessionToken]).clean(text);
   } catch {

@@ -9,7 +9,7 @@ import { addChange } from './add-change.js';
 import { type Asked, askUser, readResponse } from './ask-user.js';
 import { carryOut } from './carry-out.js';
 import type { Change } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { lateOutcome } from './change-state.js';
 import { storeDecision } from './decide.js';
 import type { Brought } from './elicitor.js';
@@ -30,42 +30,40 @@ import { takeVisit } from './visit-page.js';
  */
 export async function runChange(
   call: ResolvedChange,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
   unasked?: Change,
 ): Promise<CallOutcome | Refusal> {
-  const outcome = await planAndAnswer(call, context, dependencies, unasked);
+  const outcome = await planAndAnswer(call, run, unasked);
   // Without a new plan in its place, the question would wait for nobody.
   if (unasked !== undefined && outcome.kind === 'refused')
-    await dependencies.store.decide(unasked.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
+    await run.store.decide(unasked.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
   return outcome;
 }
 
 async function planAndAnswer(
   call: ResolvedChange,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
   unasked: Change | undefined,
 ): Promise<CallOutcome | Refusal> {
-  const replaced = unasked ?? (await findReplaced(call, context, dependencies));
+  const replaced = unasked ?? (await findReplaced(call, run));
   if (replaced instanceof Refusal) return replaced;
-  const prepared = showsPlan(call, context) ? await runPreflight(call, context, dependencies) : call;
+  const prepared = showsPlan(call, run) ? await runPreflight(call, run) : call;
   if (prepared.kind !== 'change') return prepared;
 
-  const asking = { ...context, elicitor: unasked === undefined ? context.elicitor : undefined };
-  const attempt = await planInTurn(prepared, replaced, asking, dependencies);
+  // A client that could not ask is not asked again.
+  const attempt = await planInTurn(prepared, replaced, unasked === undefined ? run : { ...run, elicitor: undefined });
   switch (attempt.kind) {
     case 'planned':
-      return answerWithPlan(attempt.step, attempt.planned, replaced, context, dependencies);
+      return answerWithPlan(attempt.step, attempt.planned, replaced, run);
     case 'notAsked':
-      return runChange(call, context, dependencies, attempt.change);
+      return runChange(call, run, attempt.change);
     default:
       return attempt;
   }
 }
 
 /** True if the call ends with a plan or a question. False if the change needs no further consent. */
-const showsPlan = ({ account: { confirm }, control: { planOnly } }: ResolvedChange, { agreed }: ChangeContext) =>
+const showsPlan = ({ account: { confirm }, control: { planOnly } }: ResolvedChange, { agreed }: ChangeRun) =>
   planOnly || (agreed !== true && confirm !== 'off');
 
 type Attempt =
@@ -84,52 +82,46 @@ interface Approved {
  * Plans a change, and asks the user if that is the way to consent. A new question waits for its turn until the caller's earlier questions are
  * answered and their changes were sent, because its plan names them.
  */
-async function planInTurn(
-  call: ResolvedChange,
-  replaced: Change | undefined,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<Attempt> {
+async function planInTurn(call: ResolvedChange, replaced: Change | undefined, run: ChangeRun): Promise<Attempt> {
   const { account, control } = call;
-  const { elicitor, principal } = context;
+  const { elicitor, principal } = run;
   const mayAsk = elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
-  using _turn = mayAsk ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name)) : undefined;
+  using _turn = mayAsk ? await waitForPerson(run, () => run.questions.enter(principal?.name)) : undefined;
   // The server may have been stopped while the call waited for its turn.
-  if (mayAsk && context.stop?.aborted === true) return new Refusal('Stopping');
-  const plan = () => planAndAsk(call, replaced, context, dependencies);
+  if (mayAsk && run.stop?.aborted === true) return new Refusal('Stopping');
+  const plan = () => planAndAsk(call, replaced, run);
   // While a person is asked, this call frees its place among the concurrent calls. The decision is stored before the call waits for a new place.
-  const attempt = await (mayAsk ? waitForPerson(context, plan) : plan());
-  return attempt.kind === 'approved' ? await carryOut(attempt.change, context, dependencies) : attempt;
+  const attempt = await (mayAsk ? waitForPerson(run, plan) : plan());
+  return attempt.kind === 'approved' ? await carryOut(attempt.change, run) : attempt;
 }
 
 async function planAndAsk(
   call: ResolvedChange,
   replaced: Change | undefined,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<Attempt | Approved> {
-  const planned = await planChange(call, replaced, context, dependencies);
+  const planned = await planChange(call, replaced, run);
   if (planned instanceof Refusal) return planned;
-  const step = await consentStep(planned, context, dependencies);
+  const step = await consentStep(planned, run);
   if (step instanceof Refusal) return step;
-  dependencies.log('info', 'consent', {
+  run.log('info', 'consent', {
     tool: call.operation.name,
     decision: step.kind,
-    caller: context.principal?.name,
+    caller: run.principal?.name,
   });
   switch (step.kind) {
     case 'refuse':
-      return new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
+      return new Refusal('NeedsHuman', [step.problem], run.isUnknownClient ? { next: reconnect } : {});
     case 'given': {
       const options = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
       const approved = { kind: 'approved', way: step.way } as const;
-      const added = await addChange(planned, { options, approved, replaced }, context, dependencies);
+      const added = await addChange(planned, { options, approved, replaced }, run);
       return added.kind === 'refused' ? added : { kind: 'approved', change: added.change };
     }
     case 'ask': {
-      if (context.elicitor === undefined) return new Refusal('NeedsHuman');
-      const asked = await askUser(planned, context.elicitor, replaced, context, dependencies);
-      return asked.kind === 'decided' ? storeAnswer(asked, context, dependencies) : asked;
+      if (run.elicitor === undefined) return new Refusal('NeedsHuman');
+      const asked = await askUser(planned, run.elicitor, replaced, run);
+      return asked.kind === 'decided' ? storeAnswer(asked, run) : asked;
     }
     case 'plan':
       return { kind: 'planned', planned, step };
@@ -143,21 +135,17 @@ const reconnect = next(
 );
 
 /** Chooses the next step towards consent to a plan, from the facts about the account, the call and the client. */
-async function consentStep(
-  planned: PlannedChange,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<ConsentStep | Refusal> {
+async function consentStep(planned: PlannedChange, run: ChangeRun): Promise<ConsentStep | Refusal> {
   const { account, control } = planned.call;
-  const { hasView = false, agreed = false, principal } = context;
-  const question = await questionState(planned, context, dependencies);
+  const { hasView = false, agreed = false, principal } = run;
+  const question = await questionState(planned, run);
   if (question instanceof Refusal) return question;
   return decideConsent({
     mode: account.confirm,
     planOnly: control.planOnly,
     question,
     hasView,
-    page: dependencies.page?.kind ?? 'none',
+    page: run.page?.kind ?? 'none',
     agreed,
     isUnknownPerson: principal !== undefined && principal.personId === undefined,
   });
@@ -166,18 +154,17 @@ async function consentStep(
 /** Finds out whether the client can be asked the question of a plan. Returns a refusal if the store cannot be read. */
 async function questionState(
   { question }: PlannedChange,
-  context: ChangeContext,
-  { store, log }: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<ConsentRequest['question'] | Refusal> {
-  if (context.elicitor === undefined) return context.isUnknownClient === true ? 'unknown' : 'none';
+  if (run.elicitor === undefined) return run.isUnknownClient === true ? 'unknown' : 'none';
   // A plan that is too long has no question.
   if (question === undefined) return 'unfit';
   try {
     // A program that has answered in place of this client's user before would answer again.
-    const isAnswered = await store.isAnsweredByProgram({ ...ofCaller(context), client: context.client });
+    const isAnswered = await run.store.isAnsweredByProgram({ ...ofCaller(run), client: run.client });
     return isAnswered ? 'unfit' : 'fits';
   } catch (error) {
-    log('error', 'journal', { error: reasonOf(error) });
+    run.log('error', 'journal', { error: reasonOf(error) });
     return new Refusal('JournalUnavailable', [say`${shownReason(error)}`]);
   }
 }
@@ -188,13 +175,12 @@ async function questionState(
  */
 async function findReplaced(
   { operation, args, control: { replaces, planOnly } }: ResolvedChange,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<Change | undefined | Refusal> {
   if (replaces === undefined) return undefined;
   // A call with `planOnly` does not carry out its own plan, so the other plan has to stay.
   if (planOnly) return notReplaced(say`replaces: does nothing together with planOnly`);
-  const change = await findChange(replaces, context, dependencies);
+  const change = await findChange(replaces, run);
   if (change instanceof Refusal)
     return change.code === 'UnknownChange'
       ? notReplaced(say`replaces: there is no such change of this caller`)
@@ -216,12 +202,11 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
 /** Stores the decision of a person. Returns the outcome of the call, unless the change is still to be carried out. */
 async function storeAnswer(
   { change, decision }: Extract<Asked, { kind: 'decided' }>,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<EndedOutcome | Refusal | Approved> {
-  const stored = await storeDecision(change, decision, context, dependencies);
+  const stored = await storeDecision(change, decision, run);
   if (stored.kind === 'decided') return stored.outcome;
-  return stored.kind === 'late' ? lateOutcome(stored.change, decision.way, context) : stored;
+  return stored.kind === 'late' ? lateOutcome(stored.change, decision.way, run) : stored;
 }
 
 /**
@@ -230,19 +215,18 @@ async function storeAnswer(
  */
 export async function takeBrought(
   brought: Exclude<Brought, { kind: 'nothing' }>,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<CallOutcome | Refusal | { readonly kind: 'notAsked'; readonly change: Change }> {
   const { proof } = brought;
   const id = idInProof(proof);
-  const change = id === undefined ? new Refusal('UnknownChange') : await findChange(id, context, dependencies);
+  const change = id === undefined ? new Refusal('UnknownChange') : await findChange(id, run);
   if (change instanceof Refusal) return change;
   if (!isProofOf(change, proof)) return new Refusal('UnknownChange');
-  if (!change.options.byForm) return takeVisit(change, brought.visit, context, dependencies);
-  if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, 'asked', context);
+  if (!change.options.byForm) return takeVisit(change, brought.visit, run);
+  if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, 'asked', run);
 
   const asked = readResponse(change, brought.responseTo, proof);
   if (asked.kind !== 'decided') return asked;
-  const answer = await storeAnswer(asked, context, dependencies);
-  return answer.kind === 'approved' ? carryOut(answer.change, context, dependencies) : answer;
+  const answer = await storeAnswer(asked, run);
+  return answer.kind === 'approved' ? carryOut(answer.change, run) : answer;
 }

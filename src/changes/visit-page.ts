@@ -5,7 +5,7 @@ import { errorName } from '../util/log.js';
 import { join, type SafeText, say } from '../util/safe-text.js';
 import { shortestReadMs } from './ask-user.js';
 import type { Change } from './change.js';
-import type { ChangeContext, ChangeDependencies } from './change-context.js';
+import type { ChangeRun } from './change-context.js';
 import { awaitEnd, lateOutcome, outcomeOfState } from './change-state.js';
 import { decide } from './decide.js';
 import type { Guide, Visit } from './elicitor.js';
@@ -33,38 +33,31 @@ export async function visitPage(
     readonly answer: EndedOutcome;
   },
   guide: Guide,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
+  run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
   const message = join([question, aboutPage], '\n');
-  const askedAt = dependencies.now().getTime();
-  const ask = () => unlessStopped(context.stop, (signal) => guide.send(message, address, signal));
-  const visit = await waitForPerson(context, ask).catch((error: unknown): Visit => {
+  const askedAt = run.now().getTime();
+  const ask = () => unlessStopped(run.stop, (signal) => guide.send(message, address, signal));
+  const visit = await waitForPerson(run, ask).catch((error: unknown): Visit => {
     // A refusal is expected, on shutdown or if too many calls wait for people, so it is not logged.
-    if (!(error instanceof Refusal))
-      dependencies.log('error', 'unexpected', { tool: change.tool, error: errorName(error) });
+    if (!(error instanceof Refusal)) run.log('error', 'unexpected', { tool: change.tool, error: errorName(error) });
     // The agent then gives the user the link.
     return 'cancelled';
   });
   if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, state: proof };
-  const answeredAfterMs = dependencies.now().getTime() - askedAt;
-  const outcome = await takeVisit({ ...change, ageMs: answeredAfterMs }, visit, context, dependencies);
+  const answeredAfterMs = run.now().getTime() - askedAt;
+  const outcome = await takeVisit({ ...change, ageMs: answeredAfterMs }, visit, run);
   return outcome.kind === 'succeeded' && outcome.success.outcome === 'waiting' ? answer : outcome;
 }
 
 /** Takes the user's response to the request to open the page. A user who has opened the page decides there, so the call waits for that. */
-export async function takeVisit(
-  change: Change,
-  visit: Visit,
-  context: ChangeContext,
-  dependencies: ChangeDependencies,
-): Promise<EndedOutcome | Refusal> {
+export async function takeVisit(change: Change, visit: Visit, run: ChangeRun): Promise<EndedOutcome | Refusal> {
   // A response that came so early that a program sent it does not count.
   if (visit === 'declined' && change.ageMs >= shortestReadMs && change.state === 'waiting') {
-    const decided = await decide(change, { kind: 'declined', way: 'asked' }, context, dependencies);
+    const decided = await decide(change, { kind: 'declined', way: 'asked' }, run);
     if (decided.kind === 'decided') return decided.outcome;
-    return decided.kind === 'late' ? lateOutcome(decided.change, 'asked', context) : decided;
+    return decided.kind === 'late' ? lateOutcome(decided.change, 'asked', run) : decided;
   }
-  const last = visit === 'opened' ? await awaitEnd(change, context, dependencies) : change;
-  return outcomeOfState(last, context, dependencies);
+  const last = visit === 'opened' ? await awaitEnd(change, run) : change;
+  return outcomeOfState(last, run);
 }
