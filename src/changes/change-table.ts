@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { lazy } from '../util/objects.js';
-import { stateOfBudget } from './budget.js';
 import {
   type Begun,
   type Budget,
@@ -18,10 +17,7 @@ import {
 import { asksPerson, callerCondition, changeOf, keyOf, newRow, storedDecision, storedEnding } from './rows.js';
 import type { Transaction, Value } from './sql.js';
 
-/**
- * This file has the SQL of the table of changes. Each function is a step of a transaction. `wall` is the time of this server's clock, which
- * is only shown.
- */
+/** This file has the steps of transactions on the table of changes. */
 
 /** Time after its end in which a change counts as repeated, and after a decline in which the decline counts (milliseconds). */
 export const duplicateWindowMs = 10 * 60 * 1000;
@@ -34,39 +30,50 @@ const mostAsking = 20;
 const mostUnasked = 100;
 /** Expired plans are erased after this time, and approved changes that do not begin are given up (milliseconds). */
 export const keptMs = 60 * 60 * 1000;
-/** How long a client counts as one in which a program answers (milliseconds). */
-const programMs = 24 * 60 * 60 * 1000;
 
 /** With `+ 0`, SQLite sorts the few rows that it selects. Without it, SQLite reads all rows of a caller in the order of an index. */
-const newestFirst = 'made + 0 desc';
+export const newestFirst = 'made + 0 desc';
 
 const listOf = (names: readonly State[]) => `(${names.map((name) => `'${name}'`).join(', ')})`;
 const sent = listOf(sentStates);
-const ended = listOf(['accepted', 'partly', 'rejected', 'not sent', 'unknown', 'declined', 'withdrawn']);
+export const endedStates = listOf(['accepted', 'partly', 'rejected', 'not sent', 'unknown', 'declined', 'withdrawn']);
 
-/** Selects changes. `condition` follows `where`. */
+/** Selects changes of callers. `order` ends the statement. */
 export async function select(
   { now, all }: Transaction,
+  of: OfCaller,
   condition: string,
-  ...values: readonly Value[]
+  values: readonly Value[],
+  order = '',
 ): Promise<Change[]> {
-  const rows = await all(`select * from cloudops_changes where ${condition}`, ...values);
+  const [ofCaller, callers] = callerCondition(of);
+  const rows = await all(
+    `select * from cloudops_changes where ${condition}${ofCaller} ${order}`,
+    ...values,
+    ...callers,
+  );
   return rows.map((row) => changeOf(row, now));
 }
 
 export const isId = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
 
-export const selectOne = async (transaction: Transaction, id: string): Promise<Change | undefined> =>
-  isId(id) ? (await select(transaction, 'id = ?', id))[0] : undefined;
+/** Selects the change with an ID, if it also meets a condition. */
+export const selectOne = async (
+  transaction: Transaction,
+  id: string,
+  condition = '',
+  ...values: readonly Value[]
+): Promise<Change | undefined> =>
+  isId(id) ? (await select(transaction, {}, `id = ?${condition}`, [id, ...values]))[0] : undefined;
 
 /** Inserts a waiting change, unless its row or its caller's list would be too long. `replaces` makes room for it. */
 export async function insertWaiting(
   transaction: Transaction,
   change: NewChange,
-  { wall, lifetimeMs, replaces }: { readonly wall: number; readonly lifetimeMs: number; readonly replaces: string },
+  { lifetimeMs, replaces }: { readonly lifetimeMs: number; readonly replaces: string },
 ): Promise<'added' | 'tooMany' | 'tooLong'> {
   const { now, all, run, lock } = transaction;
-  const row = newRow(change, 'waiting', { wall, now, lifetimeMs });
+  const row = newRow(change, transaction, lifetimeMs);
   if (row.length > longestRow) return 'tooLong';
   const caller = keyOf(change.caller);
   await lock(`caller ${caller}`);
@@ -91,10 +98,10 @@ export async function insertWaiting(
 
 /** Decides on a waiting change. Resolves with false if an earlier decision stands, or the change has expired. */
 export async function updateDecided(
-  { now, run }: Transaction,
+  { now, wall, run }: Transaction,
   id: string,
   decision: Decision,
-  { wall, process }: { readonly wall: number; readonly process: string },
+  process: string,
 ): Promise<boolean> {
   const count = await run(
     `update cloudops_changes set state = ?, decision = ?, way = ?, process = ?, at = ?, decided = ?, changed = ?
@@ -104,21 +111,7 @@ export async function updateDecided(
   return count === 1;
 }
 
-/** Selects a change that this process has approved, and keeps others from changing it. */
-export const selectApproved = async (
-  transaction: Transaction,
-  id: string,
-  { process, forUpdate }: { readonly process: string; readonly forUpdate: string },
-): Promise<Change | undefined> =>
-  isId(id)
-    ? (await select(transaction, `id = ? and state = 'approved' and process = ?${forUpdate}`, id, process))[0]
-    : undefined;
-
-export async function updateBegun(
-  { now, run }: Transaction,
-  id: string,
-  { wall, ifUnknown }: { readonly wall: number; readonly ifUnknown: Ending },
-): Promise<void> {
+export async function updateBegun({ now, wall, run }: Transaction, id: string, ifUnknown: Ending): Promise<void> {
   const [, outcome] = storedEnding(ifUnknown, wall);
   await run(
     `update cloudops_changes set state = 'begun', at = ?, begun = ?, changed = ?, outcome = ? where id = ?`,
@@ -132,22 +125,19 @@ const replacedBy = (state: EndState): readonly State[] => {
   return state === 'not sent' ? ['approved', 'begun'] : ['begun', 'unknown'];
 };
 
-/** Ends a change, unless its present state stands. `isInterrupted` keeps the outcome that `updateBegun` has written in advance. */
+/** Ends a change, unless its present state stands. Without an outcome, an unknown change keeps the one that `updateBegun` has written in advance. */
 export async function updateEnded(
-  { now, run }: Transaction,
+  { now, wall, run }: Transaction,
   id: string,
   state: EndState,
-  {
-    ending,
-    wall,
-    isInterrupted = false,
-  }: { readonly ending: Ending; readonly wall: number; readonly isInterrupted?: boolean },
+  ending: Ending,
 ): Promise<boolean> {
   const [facts, outcome] = storedEnding(ending, wall);
   const count = await run(
-    `update cloudops_changes set state = ?, ending = ?, ended = ?, changed = ?${isInterrupted ? '' : ', outcome = ?'}
+    `update cloudops_changes set state = ?, ending = ?, ended = ?, changed = ?,
+       outcome = ${state === 'unknown' ? 'coalesce(?, outcome)' : '?'}
      where id = ? and state in ${listOf(replacedBy(state))}`,
-    ...[state, facts, now, now, ...(isInterrupted ? [] : [outcome]), id],
+    ...[state, facts, now, now, outcome, id],
   );
   return count === 1;
 }
@@ -160,37 +150,43 @@ export const selectDuplicate = async (
   transaction: Transaction,
   requestKey: string,
   exceptId = '',
-): Promise<Change | undefined> =>
-  (
-    await select(
-      transaction,
-      `request_key = ? and id <> ? and state in ${sent} and (state = 'begun' or ended > ?)
-       order by begun desc, id desc limit 1`,
-      ...[requestKey, exceptId, transaction.now - duplicateWindowMs],
-    )
-  )[0];
+): Promise<Change | undefined> => {
+  const found = await select(
+    transaction,
+    {},
+    `request_key = ? and id <> ? and state in ${sent} and (state = 'begun' or ended > ?)`,
+    [requestKey, exceptId, transaction.now - duplicateWindowMs],
+    'order by begun desc, id desc limit 1',
+  );
+  return found[0];
+};
 
-const begunSchema = lazy(() => z.array(z.object({ begun: z.coerce.number() }).transform(({ begun }) => begun)));
+const begunSchema = lazy(() => z.array(z.object({ begun: z.coerce.number() })));
 
 export async function selectBudget(
-  { now, all }: Transaction,
+  { now, wall, all }: Transaction,
   key: string,
-  { budget, wall }: { readonly budget: Budget; readonly wall: number },
+  { mostChanges, windowMs }: Budget,
 ): Promise<BudgetState> {
   const rows = await all(
     `select begun from cloudops_changes where budget = ? and state in ${sent} and begun > ? order by begun`,
-    ...[key, now - budget.windowMs],
+    ...[key, now - windowMs],
   );
-  const { left, nextAt } = stateOfBudget(begunSchema().parse(rows), budget, now);
-  // By the clock that people see.
-  return { left, nextAt: nextAt === undefined ? undefined : nextAt - now + wall };
+  const spent = begunSchema().parse(rows);
+  // When this change leaves the window, fewer than `mostChanges` remain in it.
+  const blocking = spent[spent.length - mostChanges];
+  return {
+    left: Math.max(0, mostChanges - spent.length),
+    // By the clock that people see.
+    nextAt: blocking === undefined ? undefined : blocking.begun + windowMs - now + wall,
+  };
 }
 
 /** Returns the reason why an approved change must not begin. It stays valid until the transaction ends. */
 export async function findConflict(
   transaction: Transaction,
   { id, requestKey, budget: budgetKey, repeats }: Change,
-  { budget, wall }: { readonly budget: Budget | undefined; readonly wall: number },
+  budget: Budget | undefined,
 ): Promise<Extract<Begun, { kind: 'duplicate' | 'budgetSpent' }> | undefined> {
   // Always in this order, so that no two transactions wait for each other.
   await transaction.lock(`budget ${budgetKey}`);
@@ -198,24 +194,21 @@ export async function findConflict(
   const earlier = await selectDuplicate(transaction, requestKey, id);
   if (earlier !== undefined && repeats !== true && repeats !== earlier.id) return { kind: 'duplicate', earlier };
   if (budget === undefined) return undefined;
-  const state = await selectBudget(transaction, budgetKey, { budget, wall });
+  const state = await selectBudget(transaction, budgetKey, budget);
   return state.left > 0 ? undefined : { kind: 'budgetSpent', budget, ...state };
 }
 
-export const selectWaiting = (transaction: Transaction, of: OfCaller): Promise<Change[]> => {
-  const [condition, values] = callerCondition(of);
+/** Selects the approved and begun changes of processes that do not run any more. Approved changes that did not begin for long count, too. */
+export const selectAbandoned = async (transaction: Transaction, running: ReadonlySet<string>): Promise<Change[]> => {
+  const marks = [...running].map(() => '?').join(', ');
   return select(
     transaction,
-    `state = 'waiting' and expires > ?${condition} order by made, id`,
-    transaction.now,
-    ...values,
+    {},
+    `state in ('approved', 'begun') and (process not in (${marks}) or state = 'approved' and decided < ?)`,
+    [...running, transaction.now - keptMs],
+    'order by made limit 1000',
   );
 };
-
-export async function countWaiting({ now, all }: Transaction): Promise<number> {
-  const rows = await all(`select id from cloudops_changes where state = 'waiting' and expires > ?`, now);
-  return rows.length;
-}
 
 const countsSchema = lazy(() => z.array(z.object({ state: z.enum(states), count: z.coerce.number() })));
 
@@ -227,72 +220,6 @@ export async function countDecided({ all }: Transaction) {
   const sum = (...counted: readonly State[]) =>
     rows.reduce((total, { state, count }) => total + (counted.includes(state) ? count : 0), 0);
   return { changes: sum(...states), unresolved: sum('begun', 'unknown') };
-}
-
-export const selectNewest = (transaction: Transaction, { limit, ...of }: OfCaller & { limit: number }) => {
-  const [condition, values] = callerCondition(of);
-  return select(transaction, `true${condition} order by made desc, id desc limit ?`, ...values, limit);
-};
-
-/** See `Changes.open`. */
-export const selectOpen = (
-  transaction: Transaction,
-  { subject, tool, ...of }: OfCaller & { readonly subject: string | undefined; readonly tool: string },
-): Promise<Change[]> => {
-  const [condition, values] = callerCondition(of);
-  const recent = transaction.now - duplicateWindowMs;
-  return select(
-    transaction,
-    `state in ('waiting', 'approved', 'begun', 'unknown', 'declined') and (state <> 'waiting' or expires > ?)
-       and (state <> 'declined' or decided > ?)
-       and (subject = ? or tool = ? and made > ?)${condition}
-     order by ${newestFirst}, id desc limit 100`,
-    ...[transaction.now, recent, subject ?? '', tool, recent],
-    ...values,
-  );
-};
-
-export const selectDeclined = (transaction: Transaction, of: OfCaller): Promise<Change[]> => {
-  const [condition, values] = callerCondition(of);
-  return select(
-    transaction,
-    `state = 'declined' and way <> 'program' and decided > ?${condition} order by decided`,
-    transaction.now - duplicateWindowMs,
-    ...values,
-  );
-};
-
-export async function isAnsweredByProgram({ now, all }: Transaction, { caller, client }: OfCaller): Promise<boolean> {
-  const rows = await all(
-    `select id from cloudops_changes
-     where state in ('declined', 'withdrawn') and way = 'program' and caller = ? and client = ? and decided > ? limit 1`,
-    ...[keyOf(caller ?? undefined), keyOf(client), now - programMs],
-  );
-  return rows.length > 0;
-}
-
-/** Selects the approved and begun changes of processes that do not run any more. Approved changes that did not begin for long count, too. */
-export const selectAbandoned = async (transaction: Transaction, running: ReadonlySet<string>): Promise<Change[]> => {
-  const marks = [...running].map(() => '?').join(', ');
-  return select(
-    transaction,
-    `state in ('approved', 'begun') and (process not in (${marks}) or state = 'approved' and decided < ?) order by made limit 1000`,
-    ...running,
-    transaction.now - keptMs,
-  );
-};
-
-/** Erases ended changes that began, or were decided, before a time by the wall clock. */
-export const deleteBefore = ({ run }: Transaction, before: number): Promise<number> =>
-  run(`delete from cloudops_changes where state in ${ended} and at < ?`, before);
-
-/** True if `deleteExpired` would erase plans. */
-export async function hasExpired({ now, all }: Transaction): Promise<boolean> {
-  const rows = await all(
-    `select id from cloudops_changes where state = 'waiting' and expires < ? limit 1`,
-    now - keptMs,
-  );
-  return rows.length > 0;
 }
 
 /** Erases expired plans, and processes without changes under way. */

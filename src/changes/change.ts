@@ -1,7 +1,9 @@
-import type { Budget, ConsentMode } from '../calls/account.js';
-import type { EndedOutcome, Plan } from '../calls/outcome.js';
-import type { Agent } from '../calls/policy.js';
+import * as z from 'zod';
+import { type Budget, consentModes } from '../calls/account.js';
+import type { EndedOutcome } from '../calls/outcome.js';
+import { lazy } from '../util/objects.js';
 import type { SafeText } from '../util/safe-text.js';
+import { storedSchemas } from './stored-plan.js';
 
 /**
  * This file has the record of a change, which is one row of the table `changes`, from the plan that waits to its ending:
@@ -47,113 +49,126 @@ export const decisionWays = {
 } as const;
 export type DecisionWay = keyof typeof decisionWays;
 
+/** The parts of a change as the columns of JSON keep them, from which the types follow. */
+export const storedParts = lazy(() => {
+  const { plan, text } = storedSchemas();
+  const texts = z.array(z.string()).readonly();
+  return {
+    /** What the journal shows. It has no secrets. */
+    facts: z.object({
+      /** Name of the caller, if callers are authenticated. */
+      caller: z.string().optional(),
+      /** See `Principal.personId`. */
+      personId: z.string().optional(),
+      agent: z.object({ clientId: z.string().optional(), actors: texts }).optional(),
+      /** Name and version, as the client reports them. */
+      client: z.string(),
+      /** The endpoint's account. */
+      account: z.string(),
+      /** ID of the access key that was chosen to sign the request. */
+      keyId: z.string(),
+      mode: z.enum(consentModes),
+      /** The thing that the change is about. Its digest is of tool, account and identifying arguments. */
+      subject: z.object({ digest: z.string(), name: z.string() }).optional(),
+      /** The change in a sentence, and its method and address. */
+      what: z.string(),
+      target: z.string(),
+    }),
+    details: z.object({
+      /** The caller's scopes when the plan was made. */
+      scopes: texts.optional(),
+      /** Arguments with which the same call can be made again, with secrets by name, `allowRepeat` and the account. */
+      args: z.record(z.string(), z.unknown()).readonly(),
+      /** Digest of the exact request that was shown. Nothing else is sent. */
+      requestDigest: z.string(),
+      /**
+       * Which earlier change with the same request the change may repeat:
+       * - true: any, because the operation is idempotent (`repeatable`)
+       * - false: none, because the call had no `allowRepeat`
+       * - a text: the change with this ID, which the plan names, or `noEarlierChange` if there was none
+       */
+      repeats: z.union([z.string(), z.boolean()]),
+      /** ID of the change whose idempotency token is sent: this change's own, or that of an unknown change which this one settles. */
+      tokenSource: z.string(),
+      /** The ways to decide that were open when the plan was made. `confirm_change` works within ten minutes, for the client that planned. */
+      options: z.object({
+        byForm: z.boolean(),
+        byClick: z.boolean(),
+        onPage: z.boolean(),
+        byConfirmation: z.boolean(),
+      }),
+      /** SHA-256 of the secret that a click in a view or a response of a form brings back (hexadecimal). Models never get the secret. */
+      proof: z.string().optional(),
+      plan,
+      /** The question as it was asked. Absent if nobody was asked in a form. */
+      question: text.optional(),
+      /** The label of the button that accepts. */
+      accept: text,
+      /** The name that a person types to accept, for a deletion. */
+      typedName: z.string().optional(),
+    }),
+    decision: z.object({
+      kind: z.enum(['approved', 'declined', 'withdrawn']),
+      way: z.custom<DecisionWay>((way) => typeof way === 'string' && Object.hasOwn(decisionWays, way)),
+      /** Name of the person who decided, if the person signed in. */
+      person: z.string().optional(),
+      /** Why the person declined, without secrets. */
+      reason: z.string().optional(),
+      /** How long the person took to answer (milliseconds). */
+      answeredAfterMs: z.number().optional(),
+      /** ID of the newer plan in whose favour this one was withdrawn. */
+      replacedBy: z.string().optional(),
+      /** Set if the person only closed the question. It counts among the declined changes, but `confirm_change` may still follow. */
+      isDismissed: z.boolean().optional(),
+    }),
+    ending: z.object({
+      /** HTTP status of the reply. Absent if there was none. */
+      status: z.number().optional(),
+      /** Code of the failure: the service's, or this server's. */
+      code: z.string().optional(),
+      /** ID of the access key that signed the request. */
+      keyId: z.string().optional(),
+      requestIds: z.record(z.string(), z.string()).readonly().optional(),
+      /** Set if only some entries of a change failed: their number and codes. */
+      failed: z.object({ count: z.number(), codes: texts }).optional(),
+    }),
+  };
+});
+
+type Part<Name extends keyof ReturnType<typeof storedParts>> = Readonly<z.output<ReturnType<typeof storedParts>[Name]>>;
+
 /** A decision on a waiting change. */
-export interface Decision {
-  readonly kind: 'approved' | 'declined' | 'withdrawn';
-  readonly way: DecisionWay;
-  /** Name of the person who decided, if the person signed in. */
-  readonly person?: string | undefined;
-  /** Why the person declined, without secrets. */
-  readonly reason?: string | undefined;
-  /** How long the person took to answer (milliseconds). */
-  readonly answeredAfterMs?: number | undefined;
-  /** ID of the newer plan in whose favour this one was withdrawn. */
-  readonly replacedBy?: string | undefined;
-  /** Set if the person only closed the question. It counts among the declined changes, but `confirm_change` may still follow. */
-  readonly isDismissed?: boolean | undefined;
-}
+export type Decision = Part<'decision'>;
 
 /** The facts about a change that was sent, or was stopped before that. */
-export interface Ending {
-  /** HTTP status of the reply. Absent if there was none. */
-  readonly status?: number | undefined;
-  /** Code of the failure: the service's, or this server's. */
-  readonly code?: string | undefined;
-  /** ID of the access key that signed the request. */
-  readonly keyId?: string | undefined;
-  readonly requestIds?: Readonly<Record<string, string>> | undefined;
-  /** Set if only some entries of a change failed: their number and codes. */
-  readonly failed?: { readonly count: number; readonly codes: readonly string[] } | undefined;
+export interface Ending extends Part<'ending'> {
   /** The outcome as the caller got it, for callers that ask later. Absent if it is too long to be kept. */
   readonly outcome?: EndedOutcome | undefined;
 }
 
-/** Names the thing that a change is about. Changes of the same thing have the same digest. */
-export interface Subject {
-  /** Digest of tool, account and identifying arguments. */
-  readonly digest: string;
-  readonly name: string;
-}
-
-/** The ways to decide on a plan that were open when it was made. */
-export interface DecisionOptions {
-  /** The question was asked in a form of the client. */
-  readonly byForm: boolean;
-  /** A click in the change view decides. */
-  readonly byClick: boolean;
-  /** A person decides on the page. */
-  readonly onPage: boolean;
-  /** `confirm_change` decides, within ten minutes and for the client that planned. */
-  readonly byConfirmation: boolean;
+interface Columns {
+  /** 128 random bits in base64url: the `changeId` of agents. */
+  readonly id: string;
+  readonly tool: string;
+  /** The idempotency key of the request. Changes with the same key are the same change. */
+  readonly requestKey: string;
+  /** Digest of the account and its caller, whose changes share a budget. */
+  readonly budget: string;
 }
 
 /** Everything about a change that is known when its plan is made. */
-export interface NewChange {
-  /** 128 random bits in base64url: the `changeId` of agents. */
-  readonly id: string;
-  /** Name of the caller, if callers are authenticated. */
-  readonly caller: string | undefined;
-  /** See `Principal.personId`. */
-  readonly personId?: string | undefined;
-  /** The caller's scopes when the plan was made. */
-  readonly scopes?: readonly string[] | undefined;
-  readonly agent?: Agent | undefined;
-  /** Name and version, as the client reports them. */
-  readonly client: string;
-  /** The endpoint's account. */
-  readonly account: string;
-  /** ID of the access key that was chosen to sign the request. */
-  readonly keyId: string;
-  readonly tool: string;
-  /** Arguments with which the same call can be made again, with secrets by name, `allowRepeat` and the account. */
-  readonly args: Readonly<Record<string, unknown>>;
-  /** The idempotency key of the request. Changes with the same key are the same change. */
-  readonly requestKey: string;
-  /** Digest of the exact request that was shown. Nothing else is sent. */
-  readonly requestDigest: string;
-  /**
-   * Which earlier change with the same request the change may repeat:
-   * - true: any, because the operation is idempotent (`repeatable`)
-   * - false: none, because the call had no `allowRepeat`
-   * - a text: the change with this ID, which the plan names, or `noEarlierChange` if there was none
-   */
-  readonly repeats: string | boolean;
-  /** ID of the change whose idempotency token is sent: this change's own, or that of an unknown change which this one settles. */
-  readonly tokenSource: string;
-  /** Digest of the account and its caller, whose changes share a budget. */
-  readonly budget: string;
-  readonly subject?: Subject | undefined;
-  readonly mode: ConsentMode;
-  readonly options: DecisionOptions;
-  /** SHA-256 of the secret that a click in a view or a response of a form brings back (hexadecimal). Models never get the secret. */
-  readonly proof?: string | undefined;
-  /** The change in a sentence, and its method and address: what journals show. They have no secrets. */
-  readonly what: string;
-  readonly target: string;
-  readonly plan: Plan;
-  /** The question as it was asked. Absent if nobody was asked in a form. */
-  readonly question?: SafeText | undefined;
-  /** The label of the button that accepts. */
-  readonly accept: SafeText;
-  /** The name that a person types to accept, for a deletion. */
-  readonly typedName?: string | undefined;
-}
+export interface NewChange extends Columns, Part<'facts'>, Part<'details'> {}
+export type Subject = NonNullable<NewChange['subject']>;
+export type DecisionOptions = NewChange['options'];
 
 /** The value of `NewChange.repeats` if a repetition is allowed, but there was no change to repeat. */
 export const noEarlierChange = '';
 
-/** A change as the store has it. All times are milliseconds since 1970, by the wall clock of the server that wrote them, and only shown. */
-export interface Change extends NewChange {
+/**
+ * A change as the journal shows it: without its plan and the outcome for the caller, which are long. All times are milliseconds since 1970, by
+ * the wall clock of the server that wrote them, and only shown.
+ */
+export interface JournalEntry extends Columns, Part<'facts'> {
   readonly state: State;
   readonly madeAt: number;
   readonly expiresAt: number;
@@ -169,21 +184,8 @@ export interface Change extends NewChange {
   readonly decidedAgoMs?: number | undefined;
 }
 
-/** A change as the journal shows it: without its plan and the outcome for the caller, which are long. */
-export type JournalEntry = Omit<
-  Change,
-  | 'scopes'
-  | 'args'
-  | 'requestDigest'
-  | 'repeats'
-  | 'tokenSource'
-  | 'options'
-  | 'proof'
-  | 'plan'
-  | 'question'
-  | 'accept'
-  | 'typedName'
->;
+/** A change as the store has it. */
+export interface Change extends JournalEntry, Part<'details'> {}
 
 export type { Budget };
 

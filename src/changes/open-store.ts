@@ -46,7 +46,6 @@ function fileStore(path: string, now: () => Date, { log, createsTables }: StoreO
     path,
     openChanges: async () =>
       createChanges(createSqlite(path, { clock: systemClock(now), createsTables }), {
-        now,
         process: thisProcess(),
         log,
       }),
@@ -62,7 +61,7 @@ function databaseStore(url: string, now: () => Date, options: StoreOptions & { r
       const { openDatabase } = await import('./postgres-database.js');
       const { createPostgres } = await import('./postgres.js');
       const engine = createPostgres(openDatabase(url, now, options), options.log);
-      return createChanges(engine, { now, process: thisProcess(), log: options.log });
+      return createChanges(engine, { process: thisProcess(), log: options.log });
     },
     migrate: async () => (await import('./postgres-tables.js')).migrate(url),
   };

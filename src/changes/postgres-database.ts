@@ -26,6 +26,8 @@ export interface DatabaseTransaction {
   readonly client: pg.PoolClient;
   /** The time by the database's clock, in milliseconds. */
   readonly databaseNow: number;
+  /** The time by this server's clock. */
+  readonly serverNow: number;
   /** How far this server's clock is ahead, in milliseconds. 0 if the time that the answer took may explain the difference. */
   readonly offsetMs: number;
 }
@@ -209,7 +211,7 @@ async function begin(
   let offsetMs = 0;
   if (databaseNow < sentAt) offsetMs = sentAt - databaseNow;
   else if (databaseNow > answeredAt) offsetMs = answeredAt - databaseNow;
-  return { client, databaseNow, offsetMs };
+  return { client, databaseNow, serverNow: answeredAt, offsetMs };
 }
 
 /**

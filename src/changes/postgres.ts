@@ -17,8 +17,10 @@ export function createPostgres(database: Database, log: Log): Engine {
   const warnOfClock = createClockWarning(log);
   const sqlFor = createNumbering();
 
-  const transactionOn = ({ client, databaseNow, offsetMs }: DatabaseTransaction): Transaction => ({
+  const transactionOn = ({ client, databaseNow, serverNow, offsetMs }: DatabaseTransaction): Transaction => ({
     now: Math.floor(databaseNow),
+    wall: serverNow,
+    forUpdate: ' for update',
     all: async (sql, ...values) => (await client.query(sqlFor(sql), [...values])).rows,
     run: async (sql, ...values) => (await client.query(sqlFor(sql), [...values])).rowCount ?? 0,
     lock: async (key) => {
@@ -35,7 +37,6 @@ export function createPostgres(database: Database, log: Log): Engine {
 
   return {
     name: database.name,
-    forUpdate: ' for update',
     write,
     read: (work) => connections.run((transaction) => work(transactionOn(transaction))),
     scan: (work) => scanningConnections.run((transaction) => work(transactionOn(transaction))),

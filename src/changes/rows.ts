@@ -1,21 +1,18 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { consentModes } from '../calls/account.js';
 import { lazy } from '../util/objects.js';
 import { withStoredTexts } from '../util/safe-text.js';
 import {
   type Change,
   type Decision,
-  type DecisionWay,
-  decisionWays,
   type Ending,
   type JournalEntry,
   type NewChange,
   type OfCaller,
-  type State,
   states,
+  storedParts,
 } from './change.js';
-import type { Value } from './sql.js';
+import type { Transaction, Value } from './sql.js';
 import { storedSchemas } from './stored-plan.js';
 
 /** This file converts changes to rows and back. */
@@ -38,18 +35,18 @@ export function keyOf(text: string | undefined): string {
 export const asksPerson = ({ options }: Pick<NewChange, 'options'>): boolean =>
   options.byForm || options.byClick || options.onPage;
 
-/** @param wall the time of the server's clock, and `now` that of the store */
+/** The row of a change that waits for `lifetimeMs`. */
 export function newRow(
   change: NewChange,
-  state: State,
-  { wall, now, lifetimeMs }: { readonly wall: number; readonly now: number; readonly lifetimeMs: number },
+  { now, wall }: Pick<Transaction, 'now' | 'wall'>,
+  lifetimeMs: number,
 ): NewRow {
   const { id, tool, requestKey, budget, ...others } = change;
   const { caller, personId, agent, client, account, keyId, mode, subject, what, target, ...details } = others;
   const facts = { caller, personId, agent, client, account, keyId, mode, subject, what, target };
   const row: Record<string, Value> = {
     id,
-    state,
+    state: 'waiting',
     caller: keyOf(caller),
     client: keyOf(client),
     tool,
@@ -121,8 +118,9 @@ const json = <Schema extends z.ZodType>(schema: Schema) =>
 
 const time = () => z.coerce.number();
 
-const entrySchema = lazy(() =>
-  z.object({
+const entrySchema = lazy(() => {
+  const { facts, decision, ending } = storedParts();
+  return z.object({
     id: z.string(),
     state: z.enum(states),
     tool: z.string(),
@@ -133,75 +131,20 @@ const entrySchema = lazy(() =>
     decided: time().nullable(),
     begun: time().nullable(),
     at: time().nullable(),
-    facts: json(
-      z.object({
-        caller: z.string().optional(),
-        personId: z.string().optional(),
-        agent: z.object({ clientId: z.string().optional(), actors: z.array(z.string()) }).optional(),
-        client: z.string(),
-        account: z.string(),
-        keyId: z.string(),
-        mode: z.enum(consentModes),
-        subject: z.object({ digest: z.string(), name: z.string() }).optional(),
-        what: z.string(),
-        target: z.string(),
-        madeAt: z.number(),
-        expiresAt: z.number(),
-      }),
-    ),
+    facts: json(facts.extend({ madeAt: z.number(), expiresAt: z.number() })),
     decision: json(
-      z
-        .object({
-          kind: z.enum(['approved', 'declined', 'withdrawn']),
-          way: z.custom<DecisionWay>((way) => typeof way === 'string' && Object.hasOwn(decisionWays, way)),
-          person: z.string().optional(),
-          reason: z.string().optional(),
-          answeredAfterMs: z.number().optional(),
-          replacedBy: z.string().optional(),
-          isDismissed: z.boolean().optional(),
-          decidedAt: z.number(),
-        })
-        .transform(({ decidedAt, ...decision }) => ({ decision, decidedAt })),
+      decision
+        .extend({ decidedAt: z.number() })
+        .transform(({ decidedAt, ...stored }) => ({ decision: stored, decidedAt })),
     ).nullable(),
     ending: json(
-      z
-        .object({
-          status: z.number().optional(),
-          code: z.string().optional(),
-          keyId: z.string().optional(),
-          requestIds: z.record(z.string(), z.string()).optional(),
-          failed: z.object({ count: z.number(), codes: z.array(z.string()) }).optional(),
-          endedAt: z.number(),
-        })
-        .transform(({ endedAt, ...ending }) => ({ ending, endedAt })),
+      ending.extend({ endedAt: z.number() }).transform(({ endedAt, ...stored }) => ({ ending: stored, endedAt })),
     ).nullable(),
-  }),
-);
+  });
+});
 
 const detailsSchema = lazy(() =>
-  z.object({
-    plan: json(
-      z.object({
-        scopes: z.array(z.string()).optional(),
-        args: z.record(z.string(), z.unknown()),
-        requestDigest: z.string(),
-        repeats: z.union([z.string(), z.boolean()]),
-        tokenSource: z.string(),
-        options: z.object({
-          byForm: z.boolean(),
-          byClick: z.boolean(),
-          onPage: z.boolean(),
-          byConfirmation: z.boolean(),
-        }),
-        proof: z.string().optional(),
-        question: storedSchemas().text.optional(),
-        plan: storedSchemas().plan,
-        accept: storedSchemas().text,
-        typedName: z.string().optional(),
-      }),
-    ),
-    outcome: json(storedSchemas().outcome).nullable(),
-  }),
+  z.object({ plan: json(storedParts().details), outcome: json(storedSchemas().outcome).nullable() }),
 );
 
 /** The columns that `entryOf` reads. */
@@ -210,27 +153,16 @@ export const entryColumns =
 
 /** Reads a row without the plan. `now` is the time of the store. @throws if the row is not of this version */
 export function entryOf(row: unknown, now: number): JournalEntry {
-  const {
-    request_key: requestKey,
-    facts,
-    decision,
-    ending,
-    made,
-    expires,
-    decided,
-    begun,
-    at,
-    ...columns
-  } = entrySchema().parse(row);
+  const { request_key: requestKey, facts, decision, ending, ...columns } = entrySchema().parse(row);
+  const { made, expires, decided, begun, at, ...shown } = columns;
   return {
-    ...columns,
+    ...shown,
     ...facts,
-    caller: facts.caller,
     requestKey,
     ...decision,
     ...(begun !== null && at !== null && { begunAt: at }),
     ...ending,
-    isExpired: columns.state === 'waiting' && expires <= now,
+    isExpired: shown.state === 'waiting' && expires <= now,
     ageMs: Math.max(0, now - made),
     decidedAgoMs: decided === null ? undefined : Math.max(0, now - decided),
   };

@@ -7,6 +7,10 @@ export type Value = string | number | null;
 export interface Transaction {
   /** The time by the clock of the store (milliseconds), which no process can set. Ages are compared by this clock alone. */
   readonly now: number;
+  /** The time by the wall clock of this server (milliseconds since 1970), which is only shown. */
+  readonly wall: number;
+  /** Ends the `select` of a row that the transaction may change, so that no other transaction changes the row in between. */
+  readonly forUpdate: '' | ' for update';
   all(sql: string, ...values: readonly Value[]): Promise<readonly unknown[]>;
   /** Resolves with the number of rows that were changed. */
   run(sql: string, ...values: readonly Value[]): Promise<number>;
@@ -21,8 +25,6 @@ export type Work<Result> = (transaction: Transaction) => Promise<Result>;
 export interface Engine {
   /** The name of the file, or of the database without its password. */
   readonly name: string;
-  /** Ends the `select` of a row that the transaction may change, so that no other transaction changes the row in between. */
-  readonly forUpdate: '' | ' for update';
   /**
    * Runs work in a transaction that is durable when it resolves.
    * @param beforeCommit called just before the commit. If `write` fails before this call, nothing was written

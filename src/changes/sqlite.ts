@@ -182,7 +182,7 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
         if (last.moved !== null) throw new JournalFault('replaced', words('it is being copied'));
         const reading = readClock(last, clock);
         writeClock(current, reading);
-        return work(transactionOn(current, reading.time));
+        return work(transactionOn(current, reading));
       },
       beforeCommit,
     );
@@ -195,13 +195,12 @@ export function createSqlite(path: string, options: SqliteOptions): Engine {
     inTurn(() =>
       retrying(async () => {
         const current = await ready(false);
-        return work(transactionOn(current, readClock(current.store(), clock).time));
+        return work(transactionOn(current, readClock(current.store(), clock)));
       }),
     );
 
   return {
     name: basename(path),
-    forUpdate: '',
     write: (work, beforeCommit) => inTurn(() => write(work, beforeCommit)),
     read,
     scan: read,
@@ -239,10 +238,12 @@ function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined)
   };
 }
 
-const transactionOn = (connection: Connection, now: number): Transaction => ({
-  now,
-  all: async (sql, ...values) => connection.all(sql, ...values),
-  run: async (sql, ...values) => connection.run(sql, ...values),
+const transactionOn = ({ all, run }: Connection, { time, wall }: ClockReading): Transaction => ({
+  now: time,
+  wall,
+  forUpdate: '',
+  all: async (sql, ...values) => all(sql, ...values),
+  run: async (sql, ...values) => run(sql, ...values),
   // A transaction that writes excludes all others.
   lock: async () => undefined,
   requireSameTime: () => undefined,

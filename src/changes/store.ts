@@ -14,24 +14,19 @@ import type {
 } from './change.js';
 import {
   countDecided,
-  countWaiting,
-  deleteBefore,
   deleteExpired,
   duplicateWindowMs,
+  endedStates,
   findConflict,
-  hasExpired,
   insertWaiting,
-  isAnsweredByProgram,
   isId,
+  keptMs,
+  newestFirst,
+  select,
   selectAbandoned,
-  selectApproved,
   selectBudget,
-  selectDeclined,
   selectDuplicate,
-  selectNewest,
   selectOne,
-  selectOpen,
-  selectWaiting,
   updateBegun,
   updateDecided,
   updateEnded,
@@ -39,24 +34,26 @@ import {
 import { leaseMs, type Process, renewLease, runningProcesses } from './processes.js';
 import { readEntries } from './read-entries.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
+import { keyOf } from './rows.js';
 import type { Engine, Transaction, Work } from './sql.js';
 
+/** How long a client counts as one in which a program answers (milliseconds). */
+const programMs = 24 * 60 * 60 * 1000;
+
 export interface StoreOptions {
-  readonly now: () => Date;
   /** The process that carries out the changes which it approves. */
   readonly process: Process;
   readonly log?: Log | undefined;
 }
 
 /** Creates the table of changes on an engine. What the store cannot take at once is retried until it is written. */
-export function createChanges(engine: Engine, { now, process: self, log = () => undefined }: StoreOptions): Changes {
+export function createChanges(engine: Engine, { process: self, log = () => undefined }: StoreOptions): Changes {
   const { read, write } = engine;
   const persistence = createPersistence();
   /** Declines and withdrawals that the store does not have yet, by the ID of the change, with the change if it could be read. */
   const unwritten = new Map<string, { readonly decision: Decision; readonly change?: Change }>();
   /** IDs of changes that this process has approved and not ended. */
   const underWay = new Set<string>();
-  const wall = () => now().getTime();
 
   // When the lease of this process ends, other hosts take its changes for abandoned.
   const leaseTimer = setInterval(() => {
@@ -72,8 +69,8 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
   const writeEnding = async (id: string, state: EndState, ending: Ending): Promise<void> => {
     const isThere = await write(async (transaction) => {
       // Waits for another transaction on this row, because the update would overlook the state that the transaction is about to write.
-      const rows = await transaction.all(`select id from cloudops_changes where id = ?${engine.forUpdate}`, id);
-      await updateEnded(transaction, id, state, { ending, wall: wall() });
+      const rows = await transaction.all(`select id from cloudops_changes where id = ?${transaction.forUpdate}`, id);
+      await updateEnded(transaction, id, state, ending);
       return rows.length > 0;
     });
     underWay.delete(id);
@@ -114,7 +111,7 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
   const decideIn =
     (id: string, decision: Decision): Work<Decided> =>
     async (transaction) => {
-      const isFirst = await updateDecided(transaction, id, decision, { wall: wall(), process: self.id });
+      const isFirst = await updateDecided(transaction, id, decision, self.id);
       if (isFirst && decision.kind === 'approved') await renewLease(transaction, self);
       const change = await selectOne(transaction, id);
       if (change === undefined) return { kind: 'gone' };
@@ -163,11 +160,10 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
   const add: Changes['add'] = async (change, { lifetimeMs, approved, replaces = '' }) => {
     const { id } = change;
     const added = await towardsSending(id, async (transaction): Promise<Added> => {
-      const kind = await insertWaiting(transaction, change, { wall: wall(), lifetimeMs, replaces });
+      const kind = await insertWaiting(transaction, change, { lifetimeMs, replaces });
       if (kind !== 'added') return { kind };
       const withdrawal = { kind: 'withdrawn', way: 'withdrawn', replacedBy: id } as const;
-      const replaced =
-        isId(replaces) && (await updateDecided(transaction, replaces, withdrawal, { wall: wall(), process: self.id }));
+      const replaced = isId(replaces) && (await updateDecided(transaction, replaces, withdrawal, self.id));
       if (approved !== undefined) await decideIn(id, approved)(transaction);
       const written = await selectOne(transaction, id);
       if (written === undefined) throw new Error('the change was not written');
@@ -179,17 +175,17 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
 
   const begin: Changes['begin'] = async (id, { budget, ifUnknown }) => {
     const begun = await towardsSending(id, async (transaction): Promise<Begun> => {
-      const owned = { process: self.id, forUpdate: engine.forUpdate };
-      const change = unwritten.has(id) ? undefined : await selectApproved(transaction, id, owned);
+      const isOwn = ` and state = 'approved' and process = ?${transaction.forUpdate}`;
+      const change = unwritten.has(id) ? undefined : await selectOne(transaction, id, isOwn, self.id);
       if (change === undefined) return { kind: 'notApproved' };
       transaction.requireSameTime();
-      const conflict = await findConflict(transaction, change, { budget, wall: wall() });
+      const conflict = await findConflict(transaction, change, budget);
       if (conflict !== undefined) {
-        await updateEnded(transaction, id, 'not sent', { ending: { code: conflict.kind }, wall: wall() });
+        await updateEnded(transaction, id, 'not sent', { code: conflict.kind });
         return conflict;
       }
       await renewLease(transaction, self);
-      await updateBegun(transaction, id, { wall: wall(), ifUnknown });
+      await updateBegun(transaction, id, ifUnknown);
       return { kind: 'begun', change: (await selectOne(transaction, id)) ?? change };
     });
     if (begun.kind === 'duplicate' || begun.kind === 'budgetSpent') underWay.delete(id);
@@ -197,7 +193,15 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
   };
 
   const declined: Changes['declined'] = async (of) => {
-    const written = await read((transaction) => selectDeclined(transaction, of));
+    const written = await read((transaction) =>
+      select(
+        transaction,
+        of,
+        `state = 'declined' and way <> 'program' and decided > ?`,
+        [transaction.now - duplicateWindowMs],
+        'order by decided',
+      ),
+    );
     const writtenIds = new Set(written.map(({ id }) => id));
     const others = [...unwritten.values()].flatMap(({ change }) =>
       change === undefined ? [] : [withUnwritten(change)],
@@ -216,10 +220,8 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
       for (const change of await abandoned(transaction)) {
         const state = change.state === 'begun' ? 'unknown' : 'not sent';
         const ending = { code: 'ProcessEnded' };
-        const isInterrupted = change.state === 'begun';
         // False if another server has ended the change meanwhile.
-        if (await updateEnded(transaction, change.id, state, { ending, wall: wall(), isInterrupted }))
-          recovered.push({ ...change, state, ending });
+        if (await updateEnded(transaction, change.id, state, ending)) recovered.push({ ...change, state, ending });
       }
       return recovered;
     });
@@ -232,22 +234,54 @@ export function createChanges(engine: Engine, { now, process: self, log = () => 
     begin,
     end: (id, state, ending) => persistence.write(() => writeEnding(id, state, ending)),
     duplicateOf: (requestKey) => read((transaction) => selectDuplicate(transaction, requestKey)),
-    budgetState: (key, budget) => read((transaction) => selectBudget(transaction, key, { budget, wall: wall() })),
+    budgetState: (key, budget) => read((transaction) => selectBudget(transaction, key, budget)),
     waiting: async (of) => {
-      const waiting = await read((transaction) => selectWaiting(transaction, of));
+      const waiting = await read((transaction) =>
+        select(transaction, of, `state = 'waiting' and expires > ?`, [transaction.now], 'order by made, id'),
+      );
       return waiting.filter(({ id }) => !unwritten.has(id));
     },
-    newest: (options) => engine.scan((transaction) => selectNewest(transaction, options)),
-    open: (options) => read((transaction) => selectOpen(transaction, options)),
+    newest: ({ limit, ...of }) =>
+      engine.scan((transaction) => select(transaction, of, 'true', [], `order by made desc, id desc limit ${limit}`)),
+    open: ({ subject = '', tool, ...of }) =>
+      read((transaction) => {
+        const recent = transaction.now - duplicateWindowMs;
+        return select(
+          transaction,
+          of,
+          `state in ('waiting', 'approved', 'begun', 'unknown', 'declined') and (state <> 'waiting' or expires > ?)
+             and (state <> 'declined' or decided > ?) and (subject = ? or tool = ? and made > ?)`,
+          [transaction.now, recent, subject, tool, recent],
+          `order by ${newestFirst}, id desc limit 100`,
+        );
+      }),
     declined,
-    isAnsweredByProgram: (of) => read((transaction) => isAnsweredByProgram(transaction, of)),
-    countWaiting: () => read(countWaiting),
+    isAnsweredByProgram: async ({ caller, client }) => {
+      const answered = await read(({ now, all }) =>
+        all(
+          `select id from cloudops_changes where state in ('declined', 'withdrawn') and way = 'program'
+             and caller = ? and client = ? and decided > ? limit 1`,
+          ...[keyOf(caller ?? undefined), keyOf(client), now - programMs],
+        ),
+      );
+      return answered.length > 0;
+    },
+    countWaiting: async () => {
+      const waiting = await read(({ now, all }) =>
+        all(`select id from cloudops_changes where state = 'waiting' and expires > ?`, now),
+      );
+      return waiting.length;
+    },
     count: () => engine.scan(countDecided),
     read: (options) => readEntries(engine.scan, options),
-    prune: (before) => write((transaction) => deleteBefore(transaction, before)),
+    prune: (before) =>
+      write(({ run }) => run(`delete from cloudops_changes where state in ${endedStates} and at < ?`, before)),
     recover,
     erase: async () => {
-      if (await read(hasExpired)) await write(deleteExpired);
+      const expired = await read(({ now, all }) =>
+        all(`select id from cloudops_changes where state = 'waiting' and expires < ? limit 1`, now - keptMs),
+      );
+      if (expired.length > 0) await write(deleteExpired);
     },
     healthCheck: engine.healthCheck,
     unwritten: persistence.count,

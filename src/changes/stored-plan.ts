@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import type { EndedOutcome, Plan } from '../calls/outcome.js';
 import { actions, actors } from '../tools/next.js';
 import { lazy } from '../util/objects.js';
-import { fromServer, type Part } from '../util/safe-text.js';
+import { fromServer, type Part, type SafeText } from '../util/safe-text.js';
 
 /**
  * Schemas of the plans and the outcomes in a store. Another version of this server may have written them. So the fields that are shown
@@ -32,12 +33,12 @@ export const storedSchemas = lazy(() => {
     }),
   ]);
   const parts: z.ZodType<readonly Part[]> = z.array(part).readonly();
-  const text = z.object({ parts }).transform((stored) => fromServer(stored.parts));
+  const text: z.ZodType<SafeText> = z.object({ parts }).transform((stored) => fromServer(stored.parts));
   const texts = z.array(text).readonly();
   const fields = z.record(z.string(), z.unknown()).readonly();
   const words = z.record(z.string(), z.string()).readonly();
   const table = z.object({ title: text, columns: texts, rows: z.array(texts).readonly(), more: z.number() });
-  const plan = z.looseObject({
+  const plan: z.ZodType<Plan> = z.looseObject({
     summary: text,
     method: z.string(),
     url: z.string(),
@@ -102,7 +103,7 @@ export const storedSchemas = lazy(() => {
   });
   // A stored plan has only the final outcome of its change, so the other kinds of view do not occur.
   const view = z.object({ kind: z.literal('ended'), continues: z.boolean(), isSandbox: z.boolean().exactOptional() });
-  const outcome = z.discriminatedUnion('kind', [
+  const outcome: z.ZodType<EndedOutcome> = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('succeeded'), success, view: view.exactOptional() }),
     z.object({ kind: z.literal('failed'), failure }),
   ]);

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Budget } from '../calls/account.js';
-import { longestWindowMs } from '../changes/budget.js';
 import { storePlace } from '../changes/store-place.js';
 import { signableRegion } from '../util/region.js';
 import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
@@ -68,6 +67,7 @@ export const command = () => {
 };
 
 const minuteMs = 60_000;
+const longestWindowMs = 24 * 60 * minuteMs;
 
 /** The number of changes that are allowed within some minutes or hours, such as `5/1h` for five changes an hour. */
 export const budget = () =>

@@ -82,9 +82,9 @@ function system(mode: ConsentMode) {
     },
     close: async () => undefined,
   };
-  const table = createChanges(engine, { now, process: processOn('observer') });
+  const table = createChanges(engine, { process: processOn('observer') });
   const startProcess = () => {
-    const store = createChanges(engine, { now, process: processOn('server') });
+    const store = createChanges(engine, { process: processOn('server') });
     const end: Changes['end'] = (...given) =>
       current.crash === 'none' ? store.end(...given) : Promise.reject(new ProcessEnded());
     return changer({

@@ -78,7 +78,7 @@ async function play(steps: readonly Step[], path: string): Promise<void> {
     const process = processOn('host');
     // Only its lease tells that it runs.
     const self = { ...process, space: process.id };
-    return { id: self.id, store: createChanges(createSqlite(path, { clock: system }), { now, process: self }) };
+    return { id: self.id, store: createChanges(createSqlite(path, { clock: system }), { process: self }) };
   };
   const processes = [start(), start()];
   const at = (index: number): { readonly id: string; readonly store: Changes } => processes[index] ?? expect.fail();

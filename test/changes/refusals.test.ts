@@ -172,7 +172,7 @@ describe('while the store cannot be written', () => {
     const engine = createSqlite(devNull, { clock: wallClock(now) });
     const write: typeof engine.write = (...given) =>
       disk.isFull ? Promise.reject(Object.assign(new Error('MARKER'), { code: 'ENOSPC' })) : engine.write(...given);
-    const store = createChanges({ ...engine, write }, { now, process: processOn('test') });
+    const store = createChanges({ ...engine, write }, { process: processOn('test') });
     stores.push(store);
     return { clock, store, disk };
   };

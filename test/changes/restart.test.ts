@@ -36,7 +36,7 @@ type Reply = () => Promise<FinalReply>;
 function serve(confirm: 'ask' | 'plan' | 'off', reply?: Reply) {
   const now = () => new Date(clock.time);
   const engine = createSqlite(join(folder, 'journal.db'), { clock: wallClock(now) });
-  const store = createChanges(engine, { now, process: processOn(`host-${stores.length}`) });
+  const store = createChanges(engine, { process: processOn(`host-${stores.length}`) });
   stores.push(store);
   return changer({ confirm, store, clock, ...(reply && { reply }) });
 }

@@ -41,7 +41,7 @@ afterEach(async () => {
 const now = () => new Date();
 const open = (at = path, options = {}): Changes => {
   const engine = createSqlite(at, { clock: wallClock(now), longestWaitMs: 500, ...options });
-  const store = createChanges(engine, { now, process: processOn('here') });
+  const store = createChanges(engine, { process: processOn('here') });
   opened.push(store);
   return store;
 };

@@ -12,7 +12,7 @@ describe('a store in a file', () => {
     const folder = mkdtempSync(join(tmpdir(), 'cloudops-store-'));
     return {
       open: (name, now, process) =>
-        createChanges(createSqlite(join(folder, `${name}.db`), { clock: wallClock(now) }), { now, process }),
+        createChanges(createSqlite(join(folder, `${name}.db`), { clock: wallClock(now) }), { process }),
       remove: () => rmSync(folder, { recursive: true }),
     };
   });

@@ -374,6 +374,8 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       time += minute;
       await spend();
       expect(await open().budgetState('b', budget)).toEqual({ left: 0, nextAt: time + 59 * minute });
+      const smaller = { ...budget, mostChanges: 1 };
+      expect(await store.budgetState('b', smaller)).toEqual({ left: 0, nextAt: time + 60 * minute });
       const third = await spend();
       expect(third.begun).toEqual({ kind: 'budgetSpent', budget, left: 0, nextAt: time + 59 * minute });
       expect(await store.find(third.id)).toMatchObject({ state: 'not sent', ending: { code: 'budgetSpent' } });

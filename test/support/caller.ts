@@ -165,7 +165,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
 
 /** A table of changes that is gone with the test. */
 export const memoryStore = (now: () => Date = () => new Date()): Changes =>
-  createChanges(createSqlite(devNull, { clock: wallClock(now) }), { now, process: processOn('test') });
+  createChanges(createSqlite(devNull, { clock: wallClock(now) }), { process: processOn('test') });
 
 /** The result as an agent gets it. */
 function endedOf(outcome: EndedOutcome, call?: AnsweredCall): Ended {

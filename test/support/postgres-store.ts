@@ -12,7 +12,7 @@ export function openPostgresStore(
   { process = processOn('host'), ...options }: DatabaseOptions & { readonly process?: Process } = {},
 ): Changes {
   const { log = () => undefined } = options;
-  return createChanges(createPostgres(openDatabase(url, now, options), log), { now, process, log });
+  return createChanges(createPostgres(openDatabase(url, now, options), log), { process, log });
 }
 
 /** Time limits of a third, for tests that wait until a limit is reached. */

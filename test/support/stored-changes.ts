@@ -26,7 +26,7 @@ const goneProcess = 2 ** 22 + 1;
 export async function leaveBegun(journal: string, changes: Partial<NewChange> = {}): Promise<string> {
   const now = () => new Date();
   const process = { ...thisProcess(), id: randomUUID(), pid: goneProcess, started: '1' };
-  const store = createChanges(createSqlite(journal, { clock: systemClock(now) }), { now, process });
+  const store = createChanges(createSqlite(journal, { clock: systemClock(now) }), { process });
   const change = newChange({ requestKey: randomUUID(), ...changes });
   await store.add(change, { lifetimeMs: 600_000, approved: { kind: 'approved', way: 'off' } });
   await store.begin(change.id, { ifUnknown: {} });
@@ -49,7 +49,7 @@ const approvedByOption: Decision = { kind: 'approved', way: 'option' };
 export async function writeChanges(journal: string, changes: readonly WrittenChange[]): Promise<void> {
   let time = new Date(0);
   const now = () => time;
-  const store = createChanges(createSqlite(journal, { clock: wallClock(now) }), { now, process: processOn('test') });
+  const store = createChanges(createSqlite(journal, { clock: wallClock(now) }), { process: processOn('test') });
   for (const { at, change: given, decision = approvedByOption, end } of changes) {
     time = at;
     const change = newChange({ requestKey: randomUUID(), budget: randomUUID(), caller: randomUUID(), ...given });
