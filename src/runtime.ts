@@ -82,7 +82,7 @@ export async function startRuntime(
 
   const notices = createNotices(store, log);
   const upkeepTimer = setInterval(() => {
-    notices.recoverIfIdle();
+    void notices.recover();
     void store.erase().catch(() => undefined);
   }, upkeepMs).unref();
 

@@ -58,9 +58,8 @@ function databaseStore(url: string, now: () => Date, options: StoreOptions & { r
     name: storePlace(url).name,
     path: undefined,
     openChanges: async () => {
-      const { openDatabase } = await import('./postgres-database.js');
       const { createPostgres } = await import('./postgres.js');
-      const engine = createPostgres(openDatabase(url, now, options), options.log);
+      const engine = createPostgres(url, now, options);
       return createChanges(engine, { process: thisProcess(), log: options.log });
     },
     migrate: async () => (await import('./postgres-tables.js')).migrate(url),

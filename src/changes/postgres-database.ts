@@ -7,7 +7,6 @@ import { JournalFault } from './journal-fault.js';
 import { connectionString, followPassword, namingFile } from './postgres-address.js';
 import { createTableCheck } from './postgres-tables.js';
 import { CommitPending } from './retry-writes.js';
-import { storePlace } from './store-place.js';
 
 /** Time limits in milliseconds. A database that does not answer in time counts as unreachable. */
 const defaultLimits = {
@@ -42,24 +41,6 @@ export function requireSameTime(offsetMs: number): void {
     throw new JournalFault('clocks', say`${problem}: correct it`);
 }
 
-/** A pool of connections, which are made when they are needed. */
-interface ConnectionPool {
-  /**
-   * Runs work in a transaction, which is flushed to disk even if the database does not flush by default.
-   * @param beforeCommit called just before the commit is sent. If `run` fails before this call, nothing was committed
-   * @throws CommitPending if the database does not confirm the commit in time, or the database's error
-   */
-  run<Result>(work: (transaction: DatabaseTransaction) => Promise<Result>, beforeCommit?: () => void): Promise<Result>;
-  close(): Promise<void>;
-}
-
-/** A database with the tables of a journal, which are checked before the first work, and created if they are missing. */
-export interface Database {
-  /** Host, port and name, for people to read. */
-  readonly name: string;
-  connect(mostConnections: number): ConnectionPool;
-}
-
 export interface DatabaseOptions {
   readonly log?: Log | undefined;
   /** The file with the address. Each new connection takes the password from it. */
@@ -72,73 +53,84 @@ export interface DatabaseOptions {
   readonly limits?: typeof defaultLimits | undefined;
 }
 
-/** @param url may hold a password, which no error contains */
-export function openDatabase(url: string, now: () => Date, options: DatabaseOptions = {}): Database {
+/**
+ * Returns a function that makes pools of connections to a database. Its tables are checked before the first work, and created if they are missing.
+ * @param url may hold a password, which no error contains
+ */
+export function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
   const { log = () => undefined, createsTables = true, limits = defaultLimits } = options;
   const { databaseTime = (clockMs) => clockMs } = options;
   const currentUrl = followPassword(url, options.addressFile);
   const tables = createTableCheck(currentUrl, log, createsTables);
-  return {
-    name: storePlace(url).name,
-    connect: (mostConnections) => createConnections({ currentUrl, now, mostConnections, tables, databaseTime, limits }),
+
+  /**
+   * Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed. Closing rolls back the
+   * transaction, unless the step was a commit that the database has carried out. The next connection may lead to another database, so its
+   * tables are checked again.
+   */
+  const closeAndRecheckOnError = async <Result>(client: pg.PoolClient, step: () => Promise<Result>) => {
+    try {
+      return await step();
+    } catch (error) {
+      client.release(true);
+      tables.recheck();
+      return failWithCode(error);
+    }
+  };
+
+  return (mostConnections: number) => {
+    const pool = createPool(currentUrl, mostConnections, limits);
+    /** Number of connections whose commit the database has not confirmed in time. */
+    let unconfirmed = 0;
+    return {
+      /**
+       * Runs work in a transaction, which is flushed to disk even if the database does not flush by default. Waits at most `answerMs` for the
+       * commit. The commit itself is not given up.
+       * @param beforeCommit called just before the commit is sent. If `run` fails before this call, nothing was committed
+       * @throws CommitPending if the database does not confirm the commit in time, or the database's error
+       */
+      run: async <Result>(
+        work: (transaction: DatabaseTransaction) => Promise<Result>,
+        beforeCommit = () => {},
+      ): Promise<Result> => {
+        if (unconfirmed >= mostConnections)
+          throw new Error('the database does not confirm what was written on any connection');
+
+        const client = await connectTo(pool);
+        const result = await closeAndRecheckOnError(client, async () => {
+          await tables.ensure(client);
+          return work(await begin(client, now, limits, databaseTime));
+        });
+
+        beforeCommit();
+        // The commit may wait for a standby. It is never cancelled, because the database would then commit without the standby. Nor is its
+        // connection closed, because the database would go on waiting.
+        const committed = closeAndRecheckOnError(client, async () => {
+          await client.query(commit);
+          client.release();
+        });
+        // False if the commit still waits after `answerMs`. Throws if it fails before.
+        const isConfirmed = await isConfirmedInTime(committed, limits.answerMs);
+        if (isConfirmed) return result;
+
+        // The commit goes on, and releases its connection only when it is confirmed or fails.
+        unconfirmed += 1;
+        const settle = () => {
+          unconfirmed -= 1;
+        };
+        committed.then(settle, settle);
+        throw new CommitPending(committed);
+      },
+      close: async () => {
+        const ended = pool.end();
+        // Does not wait for an unconfirmed commit, which may wait for a standby for days.
+        if (unconfirmed === 0) await ended;
+      },
+    };
   };
 }
 
-interface ConnectionOptions {
-  /** Returns the address for a new connection. */
-  readonly currentUrl: () => string;
-  readonly now: () => Date;
-  readonly mostConnections: number;
-  readonly tables: ReturnType<typeof createTableCheck>;
-  readonly databaseTime: (clockMs: number) => number;
-  readonly limits: typeof defaultLimits;
-}
-
-/** A pool whose `run` waits at most `answerMs` for a commit. The commit itself is not given up. */
-function createConnections(options: ConnectionOptions): ConnectionPool {
-  const { mostConnections, tables, limits } = options;
-  const pool = createPool(options);
-  /** Number of connections whose commit the database has not confirmed in time. */
-  let unconfirmed = 0;
-  return {
-    run: async (work, beforeCommit = () => undefined) => {
-      if (unconfirmed >= mostConnections)
-        throw new Error('the database does not confirm what was written on any connection');
-
-      const client = await connectTo(pool);
-      const result = await closeAndRecheckOnError(client, tables, async () => {
-        await tables.ensure(client);
-        return work(await begin(client, options));
-      });
-
-      beforeCommit();
-      // The commit may wait for a standby. It is never cancelled, because the database would then commit without the standby. Nor is its
-      // connection closed, because the database would go on waiting.
-      const committed = closeAndRecheckOnError(client, tables, async () => {
-        await client.query(commit);
-        client.release();
-      });
-      // False if the commit still waits after `answerMs`. Throws if it fails before.
-      const isConfirmed = await isConfirmedInTime(committed, limits.answerMs);
-      if (isConfirmed) return result;
-
-      // The commit goes on, and releases its connection only when it is confirmed or fails.
-      unconfirmed += 1;
-      const settle = () => {
-        unconfirmed -= 1;
-      };
-      committed.then(settle, settle);
-      throw new CommitPending(committed);
-    },
-    close: async () => {
-      const ended = pool.end();
-      // Does not wait for an unconfirmed commit, which may wait for a standby for days.
-      if (unconfirmed === 0) await ended;
-    },
-  };
-}
-
-function createPool({ currentUrl, mostConnections, limits }: ConnectionOptions): pg.Pool {
+function createPool(currentUrl: () => string, mostConnections: number, limits: typeof defaultLimits): pg.Pool {
   const pool = new pg.Pool({
     // The pool makes a client for each new connection, so each connection uses the address with the present password.
     Client: class extends pg.Client {
@@ -170,29 +162,12 @@ async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-/**
- * Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed. Closing rolls back the
- * transaction, unless the step was a commit that the database has carried out. The next connection may lead to another database, so its
- * tables are checked again.
- */
-async function closeAndRecheckOnError<Result>(
-  client: pg.PoolClient,
-  tables: ConnectionOptions['tables'],
-  step: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await step();
-  } catch (error) {
-    client.release(true);
-    tables.recheck();
-    return failWithCode(error);
-  }
-}
-
-/** Begins a transaction, and compares this server's clock, `now`, with the database's. `offsetMs` is positive if this server's clock is ahead. */
+/** Begins a transaction, and compares this server's clock, `now`, with the database's. */
 async function begin(
   client: pg.PoolClient,
-  { now, databaseTime, limits: { statementMs } }: ConnectionOptions,
+  now: () => Date,
+  { statementMs }: typeof defaultLimits,
+  databaseTime: (clockMs: number) => number,
 ): Promise<DatabaseTransaction> {
   const sentAt = now().getTime();
   const results: unknown = await client.query(
@@ -206,12 +181,10 @@ async function begin(
   // it as a time fails.
   const clockMs: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.clock_ms : undefined;
   const databaseNow = databaseTime(Number(clockMs));
-  const answeredAt = now().getTime();
-  // The database read its clock between `sentAt` and `answeredAt`, so only a time outside them shows a difference.
-  let offsetMs = 0;
-  if (databaseNow < sentAt) offsetMs = sentAt - databaseNow;
-  else if (databaseNow > answeredAt) offsetMs = answeredAt - databaseNow;
-  return { client, databaseNow, serverNow: answeredAt, offsetMs };
+  const serverNow = now().getTime();
+  // The database read its clock between `sentAt` and `serverNow`, so only a time outside them shows a difference.
+  const nearest = Math.min(Math.max(databaseNow, sentAt), serverNow);
+  return { client, databaseNow, serverNow, offsetMs: nearest - databaseNow };
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { Log } from '../util/log.js';
 import { createClockWarning } from './clock-warnings.js';
-import { type Database, type DatabaseTransaction, requireSameTime } from './postgres-database.js';
+import { type DatabaseOptions, type DatabaseTransaction, openDatabase, requireSameTime } from './postgres-database.js';
 import { checkHealth } from './postgres-health-check.js';
 import type { Engine, Transaction, Work } from './sql.js';
+import { storePlace } from './store-place.js';
 
 const mostConnections = 5;
 const mostScanningConnections = 2;
@@ -11,18 +11,18 @@ const mostScanningConnections = 2;
  * Creates an engine on a database, which several servers may share. No connection keeps state between transactions, so a connection pooler may
  * be used.
  */
-export function createPostgres(database: Database, log: Log): Engine {
-  const connections = database.connect(mostConnections);
-  const scanningConnections = database.connect(mostScanningConnections);
-  const warnOfClock = createClockWarning(log);
-  const sqlFor = createNumbering();
+export function createPostgres(url: string, now: () => Date, options: DatabaseOptions = {}): Engine {
+  const connect = openDatabase(url, now, options);
+  const connections = connect(mostConnections);
+  const scanningConnections = connect(mostScanningConnections);
+  const warnOfClock = createClockWarning(options.log ?? (() => undefined));
 
   const transactionOn = ({ client, databaseNow, serverNow, offsetMs }: DatabaseTransaction): Transaction => ({
     now: Math.floor(databaseNow),
     wall: serverNow,
     forUpdate: ' for update',
-    all: async (sql, ...values) => (await client.query(sqlFor(sql), [...values])).rows,
-    run: async (sql, ...values) => (await client.query(sqlFor(sql), [...values])).rowCount ?? 0,
+    all: async (sql, ...values) => (await client.query(numbered(sql), [...values])).rows,
+    run: async (sql, ...values) => (await client.query(numbered(sql), [...values])).rowCount ?? 0,
     lock: async (key) => {
       await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`cloudops ${key}`]);
     },
@@ -36,7 +36,7 @@ export function createPostgres(database: Database, log: Log): Engine {
     }, beforeCommit);
 
   return {
-    name: database.name,
+    name: storePlace(url).name,
     write,
     read: (work) => connections.run((transaction) => work(transactionOn(transaction))),
     scan: (work) => scanningConnections.run((transaction) => work(transactionOn(transaction))),
@@ -47,18 +47,5 @@ export function createPostgres(database: Database, log: Log): Engine {
   };
 }
 
-/** Returns a function that writes the values of a statement as PostgreSQL does: `$1` in place of the first `?`. */
-function createNumbering(): (sql: string) => string {
-  const numbered = new Map<string, string>();
-  return (sql) => {
-    let count = 0;
-    const text =
-      numbered.get(sql) ??
-      sql.replace(/\?/g, () => {
-        count += 1;
-        return `$${count}`;
-      });
-    numbered.set(sql, text);
-    return text;
-  };
-}
+/** Writes the values of a statement as PostgreSQL does: `$1` in place of the first `?`. */
+const numbered = (sql: string): string => sql.split('?').reduce((text, part, index) => `${text}$${index}${part}`);

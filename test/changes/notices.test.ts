@@ -57,12 +57,7 @@ test('a change that was not sent is no news, because its caller was told so or a
 test('without a call, a timer looks; each change counts once, and errors are logged at a low level', async () => {
   const { notices, logged } = noticesOf([], new Error('full'), [interrupted({ caller: 'ana' })], []);
   // The first recovery is under way, so this call begins no other.
-  notices.recoverIfIdle();
-  await notices.settled();
-  for (let look = 0; look < 2; look += 1) {
-    notices.recoverIfIdle();
-    await notices.settled();
-  }
+  for (let look = 0; look < 3; look += 1) await notices.recover();
   expect([...notices.endedByTool]).toEqual([['restore_instance', 1]]);
   expect(await notices.take('ana')).toHaveLength(1);
   expect([...notices.endedByTool]).toEqual([['restore_instance', 1]]);

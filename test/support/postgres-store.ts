@@ -1,6 +1,6 @@
 import type { Changes } from '../../src/changes/change.js';
 import { createPostgres } from '../../src/changes/postgres.js';
-import { type DatabaseOptions, openDatabase } from '../../src/changes/postgres-database.js';
+import type { DatabaseOptions } from '../../src/changes/postgres-database.js';
 import type { Process } from '../../src/changes/processes.js';
 import { createChanges } from '../../src/changes/store.js';
 import { processOn } from './changes.js';
@@ -12,7 +12,7 @@ export function openPostgresStore(
   { process = processOn('host'), ...options }: DatabaseOptions & { readonly process?: Process } = {},
 ): Changes {
   const { log = () => undefined } = options;
-  return createChanges(createPostgres(openDatabase(url, now, options), log), { process, log });
+  return createChanges(createPostgres(url, now, options), { process, log });
 }
 
 /** Time limits of a third, for tests that wait until a limit is reached. */
