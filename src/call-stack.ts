@@ -16,12 +16,12 @@ import {
   type ClickResult,
   clickOnChange,
   confirmChange,
-  findByProof,
   getChange,
   stateForView,
   withdrawChange,
 } from './changes/change-tools.js';
 import type { Click } from './changes/decide.js';
+import { findByProof } from './changes/find-change.js';
 import { runChange, takeBrought } from './changes/run-change.js';
 import type { Operation } from './tools/define-operation.js';
 import { createHttpClient, defaultLimits } from './transport/http-client.js';

@@ -2,7 +2,7 @@ import type { Question } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import { unlessStopped } from '../calls/waiting.js';
 import { join, type SafeText, say } from '../util/safe-text.js';
-import { addChange } from './add-change.js';
+import { type AddedChange, addChange, noOptions } from './add-change.js';
 import type { Change, Decision } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import type { Elicitor, FormResponse } from './elicitor.js';
@@ -23,36 +23,31 @@ const maximumTries = 5;
 export const shortestReadMs = 1000;
 
 /** Stores a planned change, and asks the client's user about it. */
-export async function askUser(
-  planned: PlannedChange,
-  elicitor: Elicitor,
-  replaced: Change | undefined,
-  run: ChangeRun,
-): Promise<Asked | Refusal> {
-  const { question, plan } = planned;
+export async function askUser(planned: PlannedChange, run: ChangeRun): Promise<Asked | Refusal> {
+  const { question, row } = planned;
+  const { elicitor } = run;
   // The client may have cancelled the call while it waited for the response to another question.
-  if (run.signal.aborted || question === undefined)
+  if (run.signal.aborted || elicitor === undefined || question === undefined)
     return new Refusal('NobodyAsked', [say`the client cancelled the call before anybody was asked`]);
   // Terminal users started the call themselves, so they are not rate-limited.
   const refusal = elicitor.isDirect ? undefined : await againstAsking(run);
   if (refusal !== undefined) return refusal;
 
-  const options = { byForm: true, byClick: false, onPage: false, byConfirmation: false };
-  const added = await addChange(planned, { options, question, replaced }, run);
+  const added = await addChange(planned, { ...noOptions, byForm: true }, run, { question });
   if (added.kind === 'refused') return added;
-  elicitor.show?.(plan);
+  elicitor.show?.(row.plan);
   try {
     return await askUntilAnswered(added, question, elicitor, run);
   } catch (error) {
     // The server stops. Nobody will respond to this question any more.
-    await run.store.decide(added.change.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
+    await run.store.decide(row.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
     throw error;
   }
 }
 
 /** Asks, and asks again after a wrong name, until the call has had `maximumTries` responses. */
 async function askUntilAnswered(
-  { change, proof }: { readonly change: Change; readonly proof: string },
+  { change, proof }: AddedChange,
   question: SafeText,
   elicitor: Elicitor,
   { stop, now }: ChangeRun,

@@ -9,7 +9,7 @@ import { duration, forReader, own, quoted, type SafeText, say, sentence, time, w
 import type { Change, Decision, DecisionWay } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { withChangeId, withNotes } from './conclude-change.js';
-import { refusalOf, thingOf } from './decide.js';
+import { decide, refusalOf, thingOf } from './decide.js';
 import { addressOf } from './decision-page.js';
 import { whoDecides } from './required-consent.js';
 
@@ -76,6 +76,17 @@ export function lateOutcome(change: Change, way: DecisionWay, run: Pick<ChangeRu
   // A call that brings the same answer again, for example after its result was lost.
   const isRepetition = standing.way === way;
   return withNotes(stateOf(change, {}), [lateText(change, standing, { way, isRepetition })]);
+}
+
+/** Decides on a change for a call. Returns what became of the change, or the decision that stands. */
+export async function decideForCall(
+  change: Change,
+  decision: Decision,
+  run: ChangeRun,
+): Promise<EndedOutcome | Refusal> {
+  const decided = await decide(change, decision, run);
+  if (decided.kind === 'late') return lateOutcome(decided.change, decision.way, run);
+  return decided.kind === 'decided' ? decided.outcome : decided;
 }
 
 /** The decision that stands as a clause for people: `bob agreed`. */

@@ -4,7 +4,7 @@ import { next } from '../tools/next.js';
 import { own, say } from '../util/safe-text.js';
 import type { Change } from './change.js';
 import type { ChangeRun } from './change-context.js';
-import { awaitEnd, type LateClick, lateClick, lateOutcome, outcomeOfState } from './change-state.js';
+import { awaitEnd, decideForCall, type LateClick, lateClick, lateOutcome, outcomeOfState } from './change-state.js';
 import {
   type Click,
   type DecisionResult,
@@ -14,7 +14,6 @@ import {
   refusalOfConfirmation,
 } from './decide.js';
 import { findChange } from './find-change.js';
-import { idInProof, isProofOf } from './proof.js';
 import { againstConfirming } from './refusals.js';
 
 /** This file has what can be done with a change by its ID: read, withdraw and confirm it, and click on its plan. */
@@ -64,20 +63,7 @@ export async function confirmChange(
   if (change.state !== 'waiting') return lateOutcome(change, 'confirmed', run);
   const refusal = refusalOfConfirmation(change, thing, run.client) ?? (await againstConfirming(change.requestKey, run));
   if (refusal !== undefined) return refusal;
-  const decided = await decide(change, { kind: 'approved', way: 'confirmed' }, run);
-  return decided.kind === 'late' ? lateOutcome(decided.change, 'confirmed', run) : outcomeOf(decided);
-}
-
-const outcomeOf = (decided: Exclude<DecisionResult, { kind: 'late' }>): Result =>
-  decided.kind === 'decided' ? decided.outcome : decided;
-
-/** Finds the change that a proof of this server names, which a view brings back. */
-export async function findByProof(proof: string, run: ChangeRun): Promise<Change | Refusal> {
-  const id = idInProof(proof);
-  const change = id === undefined ? undefined : await findChange(id, run);
-  if (change === undefined) return new Refusal('ClickRefused');
-  if (change instanceof Refusal) return change.code === 'UnknownChange' ? new Refusal('PlanExpired') : change;
-  return isProofOf(change, proof) ? change : new Refusal('ClickRefused');
+  return decideForCall(change, { kind: 'approved', way: 'confirmed' }, run);
 }
 
 /** The outcome of a change as a view or a page shows it. Waits for the end of a change that is decided. */

@@ -247,7 +247,11 @@ export interface Changes {
   /** Adds a change that waits for at most `lifetimeMs`, or is approved at once. Withdraws the waiting change `replaces` in the same transaction. */
   add(
     change: NewChange,
-    options: { readonly lifetimeMs: number; readonly approved?: Decision; readonly replaces?: string | undefined },
+    options: {
+      readonly lifetimeMs: number;
+      readonly approved?: Decision | undefined;
+      readonly replaces?: string | undefined;
+    },
   ): Promise<Added>;
   find(id: string): Promise<Change | undefined>;
   /** Stores a decision on a waiting change. The first decision counts. An approved change is carried out by this process or by none. */

@@ -4,6 +4,7 @@ import { reasonOf, shownReason } from '../util/log.js';
 import { say } from '../util/safe-text.js';
 import type { Change } from './change.js';
 import type { ChangeRun } from './change-context.js';
+import { idInProof, isProofOf } from './proof.js';
 
 /** Finds a change of the caller, or of anybody for a caller who may read all changes and only reads. */
 export async function findChange(
@@ -23,6 +24,15 @@ export async function findChange(
   return change.caller === principal?.name || (mayBeOfOthers && isAuditor(principal))
     ? change
     : new Refusal('UnknownChange');
+}
+
+/** Finds the change that a proof names, which a view or a question brings back. */
+export async function findByProof(proof: string, run: ChangeRun): Promise<Change | Refusal> {
+  const id = idInProof(proof);
+  if (id === undefined) return new Refusal('ClickRefused');
+  const change = await findChange(id, run);
+  if (change instanceof Refusal) return change.code === 'UnknownChange' ? new Refusal('PlanExpired') : change;
+  return isProofOf(change, proof) ? change : new Refusal('ClickRefused');
 }
 
 const isAuditor = (principal: Principal | undefined) => principal?.scopes.includes(auditScope) === true;

@@ -5,36 +5,33 @@ import { secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { sentences } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
+import { textAt } from '../util/objects.js';
+import { escapeInvisible } from '../util/quote.js';
 import { type SafeText, words } from '../util/safe-text.js';
-import { type Change, noEarlierChange, type Subject } from './change.js';
+import { type Change, type NewChange, noEarlierChange, type Subject } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { checkBudget } from './check-budget.js';
 import { isOfAnother, ofCaller } from './may-see.js';
 import { otherChangeText, subjectOf } from './open-changes.js';
-import { canBeShown, makePlan } from './plan.js';
+import { acceptOf, canBeShown, makePlan } from './plan.js';
 import { questionText, shortQuestion } from './question.js';
-import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
+import { earlierOf, repeated, repeatWarning } from './repeat.js';
 import { requestDigest, requestKey } from './request-key.js';
 import { nameToType } from './typed-name.js';
 
 /** A change with its plan, checked against the store. */
 export interface PlannedChange {
   readonly call: ResolvedChange;
-  /** The plan as it is stored and shown, with remarks about a repetition, the budget and other open changes. */
-  readonly plan: Plan;
+  /** The row without the ways to decide. Its plan has remarks about a repetition, the budget and other open changes. */
+  readonly row: Omit<NewChange, 'options' | 'proof' | 'question'>;
+  /** True if the call gives a secret itself, so that its arguments are not stored. */
+  readonly holdsSecret: boolean;
   /** The plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
   readonly question: SafeText | undefined;
-  /** What a person types to agree, for a deletion. */
-  readonly typedName: string | undefined;
-  readonly subject: Subject | undefined;
-  /** The caller's waiting changes of the same thing, which this one may replace. */
+  /** The waiting change that this one replaces. */
+  readonly replaced: Change | undefined;
+  /** The caller's other waiting changes of the same thing, which this one may replace. */
   readonly replaceable: readonly Change[];
-  readonly requestKey: string;
-  readonly requestDigest: string;
-  /** See `NewChange`. */
-  readonly repeats: string | boolean;
-  /** ID of the unknown change whose idempotency token is sent again. Undefined for a token of the change's own. */
-  readonly tokenSource: string | undefined;
 }
 
 /**
@@ -47,45 +44,75 @@ export async function planChange(
   replaced: Change | undefined,
   run: ChangeRun,
 ): Promise<PlannedChange | Refusal> {
-  const { operation, control, account, budget } = call;
+  const { operation, change, input, endpoint, control, account, budget } = call;
+  const { principal, client } = run;
   const key = requestKey(call);
   const duplicate = await findDuplicate(call, key, run);
-  const earlier = duplicate && earlierOf(duplicate, visibleCaller(run.principal));
+  const earlier = duplicate && earlierOf(duplicate, visibleCaller(principal));
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
   if (earlier !== undefined && !control.allowRepeat && !control.planOnly) return repeated(earlier, call);
 
   const budgetText = await checkBudget(budget, { tool: operation.name, planOnly: control.planOnly }, run);
-  if (budgetText !== undefined && 'code' in budgetText) return budgetText;
+  if (budgetText instanceof Refusal) return budgetText;
   const typedName = nameToType(call);
   if (typedName instanceof Refusal) return typedName;
   const madePlan = makePlan(call);
   if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
 
-  const settles = settlesEarlier(call, duplicate, run);
-  const subject = subjectOf(operation, call.endpoint.account, call.input);
-  const of = { ...ofCaller(run), subject: subject?.digest, tool: operation.name };
+  const settled = settledBy(call, duplicate, run);
+  const subject = subjectOf(operation, endpoint.account, input);
   // The plan names the duplicate as a repetition.
-  const named = [replaced?.id, duplicate?.id];
-  const open = account.confirm === 'off' ? [] : await openChanges(of, named, run);
-  const plan = withRemarks(madePlan, {
-    others: open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now())),
-    budget: budgetText,
-    earlier,
-    settles,
-  });
+  const open = account.confirm === 'off' ? [] : await openChanges(call, subject, [replaced?.id, duplicate?.id], run);
+  const others = open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now()));
+  const plan: Plan = {
+    ...madePlan,
+    ...(others.length > 0 && { others }),
+    consequences: sentences(...madePlan.consequences, budgetText ?? false),
+    warnings: sentences(
+      madePlan.alert ?? false,
+      earlier !== undefined && repeatWarning(earlier),
+      settled !== undefined && sameToken,
+      ...madePlan.warnings,
+    ),
+  };
+  const id = run.newId();
+  const holdsSecret = givesSecret(call);
   return {
     call,
-    plan,
+    row: {
+      id,
+      caller: principal?.name,
+      personId: principal?.personId,
+      scopes: principal?.scopes,
+      agent: principal?.agent,
+      client,
+      account: endpoint.account,
+      keyId: call.keyId,
+      tool: operation.name,
+      args: holdsSecret ? {} : call.args,
+      requestKey: key,
+      requestDigest: requestDigest(call, secretsIn(call), run.keys()[0]),
+      repeats: allowedRepetition(call, duplicate),
+      tokenSource: settled?.tokenSource ?? id,
+      budget: budget.key,
+      subject,
+      mode: account.confirm,
+      what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
+      target: `${plan.method} ${plan.url}`,
+      plan,
+      accept: acceptOf(call),
+      typedName,
+    },
+    holdsSecret,
     question: questionFor(plan, call, run),
-    typedName,
-    subject,
+    replaced,
     replaceable: open.filter((other) => other.state === 'waiting' && other.subject?.digest === subject?.digest),
-    requestKey: key,
-    requestDigest: requestDigest(call, secretsIn(call), run.keys()[0]),
-    repeats: allowedRepetition(call, duplicate),
-    tokenSource: settles ? duplicate?.tokenSource : undefined,
   };
 }
+
+/** True if a call gives a secret itself and not the name of a secret file. */
+const givesSecret = ({ operation, input, nameBySecretPath = {} }: ResolvedChange): boolean =>
+  (operation.secrets ?? []).some((path) => textAt(input, path) !== undefined && nameBySecretPath[path] === undefined);
 
 /** Finds the change that a call would repeat. */
 async function findDuplicate(
@@ -108,27 +135,28 @@ function allowedRepetition({ operation, control }: ResolvedChange, duplicate: Ch
   return duplicate?.id ?? noEarlierChange;
 }
 
-/** True if the same idempotency token settles a caller's own unknown change, because the cloud carries out one change for each token. */
-const settlesEarlier = (
+/** The caller's own unknown change that the same idempotency token settles, because the cloud carries out one change for each token. */
+function settledBy(
   { operation, control }: ResolvedChange,
   duplicate: Change | undefined,
   { principal }: ChangeRun,
-): boolean =>
-  operation.takesToken === true &&
-  control.allowRepeat &&
-  duplicate?.state === 'unknown' &&
-  !isOfAnother(duplicate, principal?.name);
+): Change | undefined {
+  const takesSameToken = operation.takesToken === true && control.allowRepeat && duplicate?.state === 'unknown';
+  return takesSameToken && !isOfAnother(duplicate, principal?.name) ? duplicate : undefined;
+}
 
 /** The most other changes that a plan mentions, the newest first. */
 const mostOpen = 3;
 
 /** Finds the caller's other changes that matter to a new plan. They are only mentioned, so the call goes on if they cannot be read. */
 async function openChanges(
-  of: Parameters<ChangeRun['store']['open']>[0],
+  { operation }: ResolvedChange,
+  subject: Subject | undefined,
   except: readonly (string | undefined)[],
-  { store }: ChangeRun,
+  run: ChangeRun,
 ): Promise<readonly Change[]> {
-  const found = await store.open(of).catch(() => []);
+  const of = { ...ofCaller(run), subject: subject?.digest, tool: operation.name };
+  const found = await run.store.open(of).catch(() => []);
   return found.filter(({ id }) => !except.includes(id)).slice(0, mostOpen);
 }
 
@@ -141,30 +169,6 @@ function questionFor(
   if (elicitor === undefined) return undefined;
   const text = elicitor.isDirect ? shortQuestion : questionText;
   return text(plan, call, questionLimits, now());
-}
-
-interface Remarks {
-  /** Sentences about other open changes of the caller. */
-  readonly others: readonly SafeText[];
-  readonly budget: SafeText | undefined;
-  readonly earlier: Earlier | undefined;
-  /** True if the earlier change's token is sent again. */
-  readonly settles: boolean;
-}
-
-/** Adds the alert of the preflight read and the remarks of the store to a plan. */
-function withRemarks(plan: Plan, { others, budget, earlier, settles }: Remarks): Plan {
-  return {
-    ...plan,
-    ...(others.length > 0 && { others }),
-    consequences: sentences(...plan.consequences, budget ?? false),
-    warnings: sentences(
-      plan.alert ?? false,
-      earlier !== undefined && repeatWarning(earlier),
-      settles && sameToken,
-      ...plan.warnings,
-    ),
-  };
 }
 
 const sameToken = words(

@@ -1,24 +1,23 @@
-import type { CallOutcome, EndedOutcome } from '../calls/outcome.js';
+import type { CallOutcome } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { waitForPerson } from '../calls/waiting.js';
 import { callAgain, next } from '../tools/next.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { forReader, say } from '../util/safe-text.js';
-import { addChange } from './add-change.js';
+import { addChange, noOptions } from './add-change.js';
 import { type Asked, askUser, readResponse } from './ask-user.js';
 import { carryOut } from './carry-out.js';
-import type { Change } from './change.js';
+import type { Change, DecisionWay } from './change.js';
 import type { ChangeRun } from './change-context.js';
-import { lateOutcome } from './change-state.js';
+import { decideForCall, lateOutcome } from './change-state.js';
 import { storeDecision } from './decide.js';
 import type { Brought } from './elicitor.js';
-import { findChange } from './find-change.js';
+import { findByProof, findChange } from './find-change.js';
 import { ofCaller } from './may-see.js';
 import { type PlannedChange, planChange } from './plan-change.js';
 import { answerWithPlan } from './plan-result.js';
 import { runPreflight } from './preflight.js';
-import { idInProof, isProofOf } from './proof.js';
 import { type ConsentRequest, type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
 import { takeVisit } from './visit-page.js';
 
@@ -33,99 +32,88 @@ export async function runChange(
   run: ChangeRun,
   unasked?: Change,
 ): Promise<CallOutcome | Refusal> {
-  const outcome = await planAndAnswer(call, run, unasked);
+  if (unasked === undefined) {
+    const replaced = await findReplaced(call, run);
+    return replaced instanceof Refusal ? replaced : planAndAnswer(call, replaced, run);
+  }
+  // A client that could not ask is not asked again.
+  const outcome = await planAndAnswer(call, unasked, { ...run, elicitor: undefined });
   // Without a new plan in its place, the question would wait for nobody.
-  if (unasked !== undefined && outcome.kind === 'refused')
+  if (outcome.kind === 'refused')
     await run.store.decide(unasked.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
   return outcome;
-}
-
-async function planAndAnswer(
-  call: ResolvedChange,
-  run: ChangeRun,
-  unasked: Change | undefined,
-): Promise<CallOutcome | Refusal> {
-  const replaced = unasked ?? (await findReplaced(call, run));
-  if (replaced instanceof Refusal) return replaced;
-  const prepared = showsPlan(call, run) ? await runPreflight(call, run) : call;
-  if (prepared.kind !== 'change') return prepared;
-
-  // A client that could not ask is not asked again.
-  const attempt = await planInTurn(prepared, replaced, unasked === undefined ? run : { ...run, elicitor: undefined });
-  switch (attempt.kind) {
-    case 'planned':
-      return answerWithPlan(attempt.step, attempt.planned, replaced, run);
-    case 'notAsked':
-      return runChange(call, run, attempt.change);
-    default:
-      return attempt;
-  }
-}
-
-/** True if the call ends with a plan or a question. False if the change needs no further consent. */
-const showsPlan = ({ account: { confirm }, control: { planOnly } }: ResolvedChange, { agreed }: ChangeRun) =>
-  planOnly || (agreed !== true && confirm !== 'off');
-
-type Attempt =
-  | CallOutcome
-  | Extract<Asked, { kind: 'notAsked' }>
-  | { readonly kind: 'planned'; readonly planned: PlannedChange; readonly step: Extract<ConsentStep, { kind: 'plan' }> }
-  | Refusal;
-
-/** A change that is approved and still to be carried out. */
-interface Approved {
-  readonly kind: 'approved';
-  readonly change: Change;
 }
 
 /**
  * Plans a change, and asks the user if that is the way to consent. A new question waits for its turn until the caller's earlier questions are
  * answered and their changes were sent, because its plan names them.
  */
-async function planInTurn(call: ResolvedChange, replaced: Change | undefined, run: ChangeRun): Promise<Attempt> {
-  const { account, control } = call;
-  const { elicitor, principal } = run;
+async function planAndAnswer(
+  given: ResolvedChange,
+  replaced: Change | undefined,
+  run: ChangeRun,
+): Promise<CallOutcome | Refusal> {
+  const { account, control, operation } = given;
+  const { elicitor, principal, agreed = false } = run;
+  // A change that needs no further consent shows no plan.
+  const showsPlan = control.planOnly || (!agreed && account.confirm !== 'off');
+  const call = showsPlan ? await runPreflight(given, run) : given;
+  if (call.kind !== 'change') return call;
+
   const mayAsk = elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
   using _turn = mayAsk ? await waitForPerson(run, () => run.questions.enter(principal?.name)) : undefined;
   // The server may have been stopped while the call waited for its turn.
   if (mayAsk && run.stop?.aborted === true) return new Refusal('Stopping');
-  const plan = () => planAndAsk(call, replaced, run);
-  // While a person is asked, this call frees its place among the concurrent calls. The decision is stored before the call waits for a new place.
-  const attempt = await (mayAsk ? waitForPerson(run, plan) : plan());
-  return attempt.kind === 'approved' ? await carryOut(attempt.change, run) : attempt;
-}
-
-async function planAndAsk(
-  call: ResolvedChange,
-  replaced: Change | undefined,
-  run: ChangeRun,
-): Promise<Attempt | Approved> {
   const planned = await planChange(call, replaced, run);
   if (planned instanceof Refusal) return planned;
   const step = await consentStep(planned, run);
   if (step instanceof Refusal) return step;
-  run.log('info', 'consent', {
-    tool: call.operation.name,
-    decision: step.kind,
-    caller: run.principal?.name,
-  });
+  run.log('info', 'consent', { tool: operation.name, decision: step.kind, caller: principal?.name });
   switch (step.kind) {
     case 'refuse':
       return new Refusal('NeedsHuman', [step.problem], run.isUnknownClient ? { next: reconnect } : {});
-    case 'given': {
-      const options = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
-      const approved = { kind: 'approved', way: step.way } as const;
-      const added = await addChange(planned, { options, approved, replaced }, run);
-      return added.kind === 'refused' ? added : { kind: 'approved', change: added.change };
-    }
-    case 'ask': {
-      if (run.elicitor === undefined) return new Refusal('NeedsHuman');
-      const asked = await askUser(planned, run.elicitor, replaced, run);
-      return asked.kind === 'decided' ? storeAnswer(asked, run) : asked;
-    }
+    case 'given':
+      return await carryOutAtOnce(planned, step.way, run);
+    case 'ask':
+      return await askAndCarryOut(planned, run);
     case 'plan':
-      return { kind: 'planned', planned, step };
+      return await answerWithPlan(step, planned, run);
   }
+}
+
+async function carryOutAtOnce(
+  planned: PlannedChange,
+  way: DecisionWay,
+  run: ChangeRun,
+): Promise<CallOutcome | Refusal> {
+  const added = await addChange(planned, noOptions, run, { approved: { kind: 'approved', way } });
+  return added.kind === 'refused' ? added : carryOut(added.change, run);
+}
+
+async function askAndCarryOut(planned: PlannedChange, run: ChangeRun): Promise<CallOutcome | Refusal> {
+  // While a person is asked, this call frees its place among the concurrent calls. The decision is stored before the call waits for a new place.
+  const answer = await waitForPerson(run, async () => {
+    const asked = await askUser(planned, run);
+    return asked.kind === 'decided' ? storeAnswer(asked, run) : asked;
+  });
+  if (answer.kind === 'notAsked') return runChange(planned.call, run, answer.change);
+  return answer.kind === 'approved' ? carryOut(answer.change, run) : answer;
+}
+
+/** Chooses the next step towards consent to a plan, from the facts about the account, the call and the client. */
+async function consentStep(planned: PlannedChange, run: ChangeRun): Promise<ConsentStep | Refusal> {
+  const { account, control } = planned.call;
+  const question = await questionState(planned, run);
+  if (question instanceof Refusal) return question;
+  return decideConsent({
+    mode: account.confirm,
+    planOnly: control.planOnly,
+    question,
+    hasView: run.hasView ?? false,
+    page: run.page?.kind ?? 'none',
+    agreed: run.agreed ?? false,
+    isUnknownPerson: run.principal !== undefined && run.principal.personId === undefined,
+  });
 }
 
 const reconnect = next(
@@ -133,23 +121,6 @@ const reconnect = next(
   'configure',
   say`This server does not know what the client can do: its session is missing, or was not made by this server. ${forReader({ agent: 'Have the user reconnect', person: 'Reconnect' })} the client to this server, then ${callAgain}.`,
 );
-
-/** Chooses the next step towards consent to a plan, from the facts about the account, the call and the client. */
-async function consentStep(planned: PlannedChange, run: ChangeRun): Promise<ConsentStep | Refusal> {
-  const { account, control } = planned.call;
-  const { hasView = false, agreed = false, principal } = run;
-  const question = await questionState(planned, run);
-  if (question instanceof Refusal) return question;
-  return decideConsent({
-    mode: account.confirm,
-    planOnly: control.planOnly,
-    question,
-    hasView,
-    page: run.page?.kind ?? 'none',
-    agreed,
-    isUnknownPerson: principal !== undefined && principal.personId === undefined,
-  });
-}
 
 /** Finds out whether the client can be asked the question of a plan. Returns a refusal if the store cannot be read. */
 async function questionState(
@@ -200,10 +171,7 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
   });
 
 /** Stores the decision of a person. Returns the outcome of the call, unless the change is still to be carried out. */
-async function storeAnswer(
-  { change, decision }: Extract<Asked, { kind: 'decided' }>,
-  run: ChangeRun,
-): Promise<EndedOutcome | Refusal | Approved> {
+async function storeAnswer({ change, decision }: Extract<Asked, { kind: 'decided' }>, run: ChangeRun) {
   const stored = await storeDecision(change, decision, run);
   if (stored.kind === 'decided') return stored.outcome;
   return stored.kind === 'late' ? lateOutcome(stored.change, decision.way, run) : stored;
@@ -214,19 +182,13 @@ async function storeAnswer(
  * @returns the change itself if the client could not ask, so that the call plans again
  */
 export async function takeBrought(
-  brought: Exclude<Brought, { kind: 'nothing' }>,
+  { proof, visit, responseTo }: Exclude<Brought, { kind: 'nothing' }>,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal | { readonly kind: 'notAsked'; readonly change: Change }> {
-  const { proof } = brought;
-  const id = idInProof(proof);
-  const change = id === undefined ? new Refusal('UnknownChange') : await findChange(id, run);
-  if (change instanceof Refusal) return change;
-  if (!isProofOf(change, proof)) return new Refusal('UnknownChange');
-  if (!change.options.byForm) return takeVisit(change, brought.visit, run);
+  const change = await findByProof(proof, run);
+  if (change instanceof Refusal) return change.code === 'StateUnavailable' ? change : new Refusal('UnknownChange');
+  if (!change.options.byForm) return takeVisit(change, visit, run);
   if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, 'asked', run);
-
-  const asked = readResponse(change, brought.responseTo, proof);
-  if (asked.kind !== 'decided') return asked;
-  const answer = await storeAnswer(asked, run);
-  return answer.kind === 'approved' ? carryOut(answer.change, run) : answer;
+  const asked = readResponse(change, responseTo, proof);
+  return asked.kind === 'decided' ? decideForCall(change, asked.decision, run) : asked;
 }

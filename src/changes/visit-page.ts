@@ -3,11 +3,11 @@ import { Refusal } from '../calls/refusal.js';
 import { unlessStopped, waitForPerson } from '../calls/waiting.js';
 import { errorName } from '../util/log.js';
 import { join, type SafeText, say } from '../util/safe-text.js';
+import type { AddedChange } from './add-change.js';
 import { shortestReadMs } from './ask-user.js';
 import type { Change } from './change.js';
 import type { ChangeRun } from './change-context.js';
-import { awaitEnd, lateOutcome, outcomeOfState } from './change-state.js';
-import { decide } from './decide.js';
+import { awaitEnd, decideForCall, outcomeOfState } from './change-state.js';
 import type { Guide, Visit } from './elicitor.js';
 
 /** This file sends the client's user to the page with a plan. Opening the page is never consent. */
@@ -20,18 +20,12 @@ const aboutPage = say`You decide on a page, where you sign in. Opening it decide
  * @param answer the answer with the plan, if there is no decision
  */
 export async function visitPage(
-  change: Change,
+  { change, proof }: AddedChange,
   {
-    proof,
     address,
     question,
     answer,
-  }: {
-    readonly proof: string;
-    readonly address: string;
-    readonly question: SafeText;
-    readonly answer: EndedOutcome;
-  },
+  }: { readonly address: string; readonly question: SafeText; readonly answer: EndedOutcome },
   guide: Guide,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
@@ -45,19 +39,14 @@ export async function visitPage(
     return 'cancelled';
   });
   if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, state: proof };
-  const answeredAfterMs = run.now().getTime() - askedAt;
-  const outcome = await takeVisit({ ...change, ageMs: answeredAfterMs }, visit, run);
+  const outcome = await takeVisit({ ...change, ageMs: run.now().getTime() - askedAt }, visit, run);
   return outcome.kind === 'succeeded' && outcome.success.outcome === 'waiting' ? answer : outcome;
 }
 
 /** Takes the user's response to the request to open the page. A user who has opened the page decides there, so the call waits for that. */
 export async function takeVisit(change: Change, visit: Visit, run: ChangeRun): Promise<EndedOutcome | Refusal> {
   // A response that came so early that a program sent it does not count.
-  if (visit === 'declined' && change.ageMs >= shortestReadMs && change.state === 'waiting') {
-    const decided = await decide(change, { kind: 'declined', way: 'asked' }, run);
-    if (decided.kind === 'decided') return decided.outcome;
-    return decided.kind === 'late' ? lateOutcome(decided.change, 'asked', run) : decided;
-  }
-  const last = visit === 'opened' ? await awaitEnd(change, run) : change;
-  return outcomeOfState(last, run);
+  if (visit === 'declined' && change.ageMs >= shortestReadMs && change.state === 'waiting')
+    return decideForCall(change, { kind: 'declined', way: 'asked' }, run);
+  return outcomeOfState(visit === 'opened' ? await awaitEnd(change, run) : change, run);
 }
