@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import type { ConsentMode } from '../calls/account.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
-import { documentBytes, findIssuer } from '../http/issuer-keys.js';
+import { documentBytes, findIssuer } from '../http/find-issuer.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
 import { exact, join, own, quoted, say, words } from '../util/safe-text.js';

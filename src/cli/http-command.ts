@@ -7,9 +7,10 @@ import { awaitOutcomes, watchStore } from '../changes/watch-store.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
 import type { Authenticate, Authentication, ProtectedResource } from '../http/auth.js';
+import { documentBytes } from '../http/find-issuer.js';
 import type { Address } from '../http/http-helpers.js';
 import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
-import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
+import { createIssuerKeys } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
 import { type HttpOptions, type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
@@ -307,7 +308,7 @@ function openIssuer(
     signIn: async (publicUrl) => {
       if (clientId === undefined) throw new Error('accessOf refuses a page for decisions without a client ID.');
       const { signInAtIssuer } = await import('../http/sign-in-at-issuer.js');
-      return signInAtIssuer({ ...options, clientId, clientSecret, publicUrl, httpClient, authenticate });
+      return signInAtIssuer({ ...options, keys, clientId, clientSecret, publicUrl, httpClient, authenticate });
     },
     reachable: keys.reachable,
     missingPart: () => (keys.areGood() ? undefined : 'the keys of the issuer'),

@@ -5,7 +5,8 @@ import { type Log, reasonOf } from '../util/log.js';
 import { isObject, valueAt } from '../util/objects.js';
 import { exact, quoted, say } from '../util/safe-text.js';
 import type { Authenticate, Authentication } from './auth.js';
-import { type IssuerKeys, IssuerProblem } from './issuer-keys.js';
+import { IssuerProblem } from './find-issuer.js';
+import type { IssuerKeys } from './issuer-keys.js';
 import { createRateLimiter } from './limits.js';
 
 /** The accepted algorithms. All have a private key, because everybody who can verify tokens with a shared key can also make tokens. */
@@ -54,7 +55,7 @@ export function authenticateByIssuer({ issuer, audience, keys, now, log, ...clai
       const reason = invalidReason(error, { issuer, audience });
       if (reason !== undefined) return { kind: 'invalid', reason };
 
-      // `createKeySource` logs an IssuerProblem itself.
+      // `createIssuerKeys` logs an IssuerProblem itself.
       const isLogged = error instanceof IssuerProblem;
       if (!isLogged && secondsUntilNextLog() === 0) log('warn', 'issuer', { error: reasonOf(error) });
       return { kind: 'unavailable', reason: 'issuer' };

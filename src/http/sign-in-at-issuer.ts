@@ -9,6 +9,7 @@ import { lazy } from '../util/objects.js';
 import { own, type SafeText, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 import { type NewSession, sessionMs } from './decision-session.js';
+import type { IssuerKeys } from './issuer-keys.js';
 import { createCounter } from './limits.js';
 import { notFound, type PageEnv } from './pages.js';
 import { createSealedCookie } from './sealed-cookie.js';
@@ -24,6 +25,7 @@ interface IssuerSignInOptions {
   readonly publicUrl: string;
   /** See `IssuerOptions`. */
   readonly scopePrefix?: string | undefined;
+  readonly keys: Pick<IssuerKeys, 'metadata'>;
   /** Sends the requests to the issuer, through the configured proxies. */
   readonly httpClient: HttpClient;
   /** Verifies an access token, in the same way as for callers of `/mcp`. */
@@ -33,8 +35,6 @@ interface IssuerSignInOptions {
 
 /** Time limit for each request to the issuer (seconds). */
 const networkSeconds = 5;
-/** The issuer's metadata is cached for this time (milliseconds), because anybody can begin any number of sign-ins. */
-const metadataMs = 5000;
 /** Time that a person has to sign in at the issuer (milliseconds). */
 const signInMs = 10 * 60_000;
 
@@ -144,7 +144,6 @@ function createFirstUseCheck(): (state: string) => boolean {
 function createIssuerClient(options: IssuerSignInOptions) {
   const { audience, publicUrl, scopePrefix = '' } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
-  const discover = createDiscovery(options);
   const isFirstUse = createFirstUseCheck();
 
   return {
@@ -152,7 +151,7 @@ function createIssuerClient(options: IssuerSignInOptions) {
     async start() {
       const state = oidc.randomState();
       const verifier = oidc.randomPKCECodeVerifier();
-      const url = oidc.buildAuthorizationUrl(await discover(), {
+      const url = oidc.buildAuthorizationUrl(await configure(options), {
         redirect_uri: redirectUri,
         scope: ['openid', ...requestedScopes.map((scope) => scopePrefix + scope)].join(' '),
         resource: audience,
@@ -169,7 +168,9 @@ function createIssuerClient(options: IssuerSignInOptions) {
 
       const callback = new URL(`${redirectUri}${search}`);
       const checks = { expectedState: state, pkceCodeVerifier: verifier };
-      const answer = await oidc.authorizationCodeGrant(await discover(), callback, checks, { resource: audience });
+      const answer = await oidc.authorizationCodeGrant(await configure(options), callback, checks, {
+        resource: audience,
+      });
       return sessionOf(answer.access_token, options);
     },
   };
@@ -191,23 +192,15 @@ async function sessionOf(
   return { person: name, personId, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
 }
 
-/** Returns a function that reads the issuer's metadata. Caches the metadata, or the failure, for `metadataMs`. */
-function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: IssuerSignInOptions) {
-  const url = new URL(issuer);
+/** Configures openid-client with the metadata that was fetched together with the keys. */
+async function configure({ keys, issuer, clientId, clientSecret, httpClient }: IssuerSignInOptions) {
   const clientAuthentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
-  const readMetadata = () =>
-    oidc.discovery(url, clientId, clientSecret, clientAuthentication, {
-      timeout: networkSeconds,
-      [oidc.customFetch]: (address, request) => fetchBy(httpClient, address, request),
-      // openid-client refuses plain http otherwise. The configuration allows it only for an issuer on loopback.
-      execute: url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
-    });
-  let cached: { readonly at: number; readonly metadata: ReturnType<typeof readMetadata> } | undefined;
-  return () => {
-    const at = now().getTime();
-    if (cached === undefined || Math.abs(at - cached.at) >= metadataMs) cached = { at, metadata: readMetadata() };
-    return cached.metadata;
-  };
+  const configuration = new oidc.Configuration(await keys.metadata(), clientId, clientSecret, clientAuthentication);
+  configuration.timeout = networkSeconds;
+  configuration[oidc.customFetch] = (address, request) => fetchBy(httpClient, address, request);
+  // openid-client refuses plain http otherwise. The configuration allows it only for an issuer on loopback.
+  if (new URL(issuer).protocol === 'http:') oidc.allowInsecureRequests(configuration);
+  return configuration;
 }
 
 /** Thrown if the issuer does not answer a request. The message is the code of the failure. */

@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { documentBytes } from '../../src/http/find-issuer.js';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
-import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
+import { createIssuerKeys } from '../../src/http/issuer-keys.js';
 import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
 import { outcomeKey } from '../../src/mcp/views/contract/change-data.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
@@ -393,7 +394,7 @@ describe('with a real identity provider', () => {
       opened.push(httpClient.close);
       const keys = createIssuerKeys({ issuer, httpClient, now, log, sleep: async () => undefined });
       const authenticate = authenticateByIssuer({ issuer, audience, keys, now, log });
-      const options = { issuer, audience, publicUrl, httpClient, authenticate, now, log };
+      const options = { issuer, audience, publicUrl, keys, httpClient, authenticate, now, log };
       return { signIn: signInAtIssuer({ ...options, clientId: client.id, clientSecret: client.secret }) };
     });
   const openAt = async (url: string, name: string) => {

@@ -173,7 +173,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/SANDBOX.md', `refuses a change that it sent in the last ${duplicates}`],
   ['docs/SANDBOX.md', `for ${constant('sandbox/cloud.ts', 'secondsToSettle')} seconds, then`],
   ['docs/SANDBOX.md', `the last ${constant('sandbox/sandbox.ts', 'keptRequests')} requests`],
-  ['docs/SECURITY.md', `fetched at most once in ${seconds(constant('src/http/sign-in-at-issuer.ts', 'metadataMs'))}`],
+  ['docs/SECURITY.md', `fetched at most once in ${seconds(issuerKeys('pauseMs'))}`],
   ['docs/SECURITY.md', `${signInWaiting} sign-ins that begin and ${signInWaiting} that end wait for the issuer`],
   ['docs/SECURITY.md', `An answer lists at most ${constant('src/calls/validate.ts', 'listedProblems')} problems`],
   [

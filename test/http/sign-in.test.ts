@@ -1,7 +1,8 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { documentBytes } from '../../src/http/find-issuer.js';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
-import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
+import { createIssuerKeys } from '../../src/http/issuer-keys.js';
 import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { namedAccounts } from '../support/accounts.js';
@@ -31,7 +32,7 @@ async function startAt(issuer: string, setup: Omit<DecisionsSetup, 'signIn'> = {
   opened.push(httpClient.close);
   const keys = createIssuerKeys({ issuer, httpClient, now, log, sleep: async () => undefined });
   const authenticate = authenticateByIssuer({ issuer, audience, keys, now, log });
-  const options = { issuer, audience, publicUrl, httpClient, authenticate, now };
+  const options = { issuer, audience, publicUrl, keys, httpClient, authenticate, now };
   const served = await serveDecisions({
     confirm: 'approval',
     publicUrl,
@@ -174,11 +175,11 @@ async function comeBackFrom(served: Decisions) {
 }
 
 test.each([
-  ['is not there', () => 'http://127.0.0.1:1', 'the issuer does not answer (ConnectionRefused)'],
+  ['is not there', () => 'http://127.0.0.1:1', expect.stringContaining('the connection was refused')],
   [
     'calls itself by another name',
     async () => (await startOddIssuer({ metadata: { issuer: 'https://a' } })).origin,
-    'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
+    expect.stringContaining('it calls itself "https://a"'),
   ],
   [
     'has no page',
@@ -204,7 +205,20 @@ test('an issuer is not asked by each stranger who comes to sign in', async () =>
   const { served } = await startAt(issuer.origin);
   const visits = Array.from({ length: 20 }, () => browserOf(served).get('/decisions/start'));
   for (const { status } of await Promise.all(visits)) expect(status).toBe(303);
-  expect(issuer.requests).toHaveLength(1);
+  expect(issuer.requests.filter(({ url }) => url === '/.well-known/openid-configuration')).toHaveLength(1);
+});
+
+test('tokens and the page share one discovery of the issuer', async () => {
+  const issuer = await startOddIssuer();
+  const { served } = await startAt(issuer.origin);
+  const { answer } = await comeBackFrom(served);
+  expect(answer.status).toBe(303);
+  expect(issuer.requests.map(({ url }) => url)).toEqual([
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/openid-configuration',
+    '/keys',
+    '/token',
+  ]);
 });
 
 test('a sign-in cookie works once, however often and fast it is sent', async () => {

@@ -232,7 +232,7 @@ test.each([
       'cli/layout.ts',
       'cli/run.ts',
       'cli/sandbox-command.ts',
-      'http/issuer-keys.ts',
+      'http/find-issuer.ts',
       'http/issuer.ts',
     ],
   ],
