@@ -2,19 +2,18 @@ import type { Log, LogEvent } from '../util/log.js';
 import type { OnFailedLogin } from './auth.js';
 import { createRateLimiter } from './limits.js';
 
-/** Maximum number of logged refusals of one address, or of one caller, in a minute. */
+/** Maximum number of logged refusals of one caller in a minute. */
 const loggedPerMinute = 5;
 /** Maximum number of logged refusals in a second. */
 const loggedPerSecond = 5;
 
 /**
- * Creates a function that logs failed logins or other refusals, with address and reason, within limits. `unlogged` in an entry is the number of
- * entries left out since the last entry. If `facts` name a caller, the caller is counted and not the address, because behind a load balancer all
- * callers come from one address.
+ * Creates a function that logs failed logins or other refusals, with address and reason, within limits per caller and in total. `unlogged` in an
+ * entry is the number of entries left out since the last entry. There is no limit per address, because behind a proxy all come from one address.
  */
 export function createLimitedLog(now: () => Date, log: Log, event: LogEvent) {
   // Both functions return 0 if an entry may be logged now, and then also count the entry.
-  const secondsUntilLogOfSource = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
+  const secondsUntilLogOfCaller = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
   const secondsUntilAnyLog = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;
   return (
@@ -22,8 +21,8 @@ export function createLimitedLog(now: () => Date, log: Log, event: LogEvent) {
     reason: string,
     facts: { readonly status?: number; readonly caller?: string | undefined } = {},
   ): void => {
-    const source = facts.caller === undefined ? remoteAddress : `caller ${facts.caller}`;
-    if (secondsUntilLogOfSource(source) > 0 || secondsUntilAnyLog() > 0) {
+    const { caller } = facts;
+    if ((caller !== undefined && secondsUntilLogOfCaller(caller) > 0) || secondsUntilAnyLog() > 0) {
       unlogged += 1;
       return;
     }

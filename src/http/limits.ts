@@ -1,4 +1,5 @@
 import { Refusal } from '../calls/refusal.js';
+import { createQueue, QueueTimeout } from '../util/queue.js';
 import { say } from '../util/safe-text.js';
 import { busy } from './http-helpers.js';
 
@@ -51,14 +52,39 @@ interface Place {
  * messages per caller only. A caller who is not authenticated is undefined.
  */
 export function createConcurrencyLimiter(limits: HttpLimits) {
-  const places = createPlaces(limits);
-  const countQuestion = createQuestionCounter(limits);
+  const places = createQueue(limits.concurrentCalls);
   const countCall = createCallerCounter(limits.callsOfCaller);
+  const countQuestion = createCounter(limits.questions);
+  const countQuestionOfCaller = createCounter(limits.questionsOfCaller);
+
+  /** @throws HttpError if too many calls wait, or after `waitMs` */
+  const enterInTime = async (): Promise<() => void> => {
+    const isFull = places.taken() >= limits.concurrentCalls && places.waiting() >= limits.waitingCalls;
+    if (isFull) throw busy();
+    return places.enter(limits.waitMs).catch((error: unknown) => {
+      throw error instanceof QueueTimeout ? busy() : error;
+    });
+  };
+
+  /** Counts a question. Returns the function to call when the question is answered. @throws Refusal if too many questions are open */
+  const beginQuestion = (caller: string | undefined): (() => void) => {
+    const endOfCaller = countQuestionOfCaller(caller);
+    if (endOfCaller === undefined)
+      throw new Refusal('TooManyQuestions', [say`${limits.questionsOfCaller} of this caller wait`]);
+    const end = countQuestion();
+    if (end === undefined) {
+      endOfCaller();
+      throw new Refusal('TooManyQuestions', [say`${limits.questions} questions of all callers wait`]);
+    }
+    return () => {
+      end();
+      endOfCaller();
+    };
+  };
 
   return {
-    get running() {
-      return places.taken;
-    },
+    /** Number of running calls. */
+    running: places.taken,
     /**
      * Counts a message that is being received. Messages have the same limit as calls, because each call begins as a message, but their own count.
      * Returns the function to call when the message has arrived.
@@ -69,32 +95,28 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
     async take(caller: string | undefined): Promise<Place> {
       // A call is also counted while it waits for a place.
       let uncountCall = countCall(caller);
-      try {
-        await places.take();
-      } catch (error) {
+      let leavePlace = await enterInTime().catch((error: unknown) => {
         uncountCall();
         throw error;
-      }
-
+      });
       // `waitOutside` also calls this function, but takes a place again before it ends, so no place is given up twice.
       const leave = () => {
         uncountCall();
-        places.leave();
+        leavePlace();
       };
 
       return {
         leave,
         async waitOutside(work) {
-          // Called before `leave`, because if `countQuestion` throws, the call must keep its place.
-          const endQuestion = countQuestion(caller);
+          // Called before `leave`, because if there are too many questions, the call must keep its place.
+          const endQuestion = beginQuestion(caller);
           leave();
           try {
             return await work();
           } finally {
             endQuestion();
             // A call that has run before continues even if the queue is full or the caller has too many calls.
-            await places.takeAheadOfQueue();
-            // `leave` uses the new count at the end of the call.
+            leavePlace = await places.enterFirst();
             uncountCall = countCall(caller, { mayExceed: true });
           }
         },
@@ -115,72 +137,6 @@ function createCallerCounter(maximum: number) {
     const leave = enter(caller, options);
     if (leave === undefined) throw busy();
     return leave;
-  };
-}
-
-/** The places for running calls, and the queue of calls that wait for a place. */
-function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
-  /** For each waiting call, the function that gives it a place. */
-  const queue: (() => void)[] = [];
-  /** Number of taken places. It stays the same when a call passes its place on to a waiting call. */
-  let taken = 0;
-
-  const waitInQueue = () =>
-    new Promise<void>((resolve, reject) => {
-      const receivePlace = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        queue.splice(queue.indexOf(receivePlace), 1);
-        reject(busy());
-      }, waitMs);
-      queue.push(receivePlace);
-    });
-
-  return {
-    get taken() {
-      return taken;
-    },
-    /** Takes a place, or waits for one at the end of the queue. @throws HttpError if the queue is full, or after `waitMs` */
-    async take(): Promise<void> {
-      if (taken < concurrentCalls) taken += 1;
-      else if (queue.length < waitingCalls) await waitInQueue();
-      else throw busy();
-    },
-    /** Takes a place, or waits for one at the front of the queue, for any time. */
-    async takeAheadOfQueue(): Promise<void> {
-      if (taken < concurrentCalls) taken += 1;
-      else await new Promise<void>((resolve) => queue.unshift(resolve));
-    },
-    /** Passes the place on to the first call in the queue, or frees it. */
-    leave(): void {
-      const givePlaceToNext = queue.shift();
-      if (givePlaceToNext === undefined) taken -= 1;
-      else givePlaceToNext();
-    },
-  };
-}
-
-/** Counts open questions, per caller and in total. All callers who are not authenticated (undefined) count as one caller. */
-function createQuestionCounter({ questions: maximum, questionsOfCaller: maximumOfCaller }: HttpLimits) {
-  const countForCaller = createCounter(maximumOfCaller);
-  let openQuestions = 0;
-
-  /** Counts a question. Returns the function to call when the question is answered. @throws Refusal if too many questions are open */
-  return (caller: string | undefined): (() => void) => {
-    if (openQuestions >= maximum)
-      throw new Refusal('TooManyQuestions', [say`${maximum} questions of all callers wait`]);
-    // Undefined if the caller has the maximum of open questions.
-    const uncountForCaller = countForCaller(caller);
-    if (uncountForCaller === undefined)
-      throw new Refusal('TooManyQuestions', [say`${maximumOfCaller} of this caller wait`]);
-
-    openQuestions += 1;
-    return () => {
-      openQuestions -= 1;
-      uncountForCaller();
-    };
   };
 }
 

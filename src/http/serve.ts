@@ -53,7 +53,7 @@ const flushMs = 1000;
 export async function serveHttp(options: HttpOptions) {
   const { limits, log, hosts } = options;
   const concurrency = createConcurrencyLimiter(limits);
-  const metrics = metricsOf(options, () => concurrency.running);
+  const metrics = metricsOf(options, concurrency.running);
   let isStopping = false;
   const readiness = (): Readiness => {
     if (isStopping) return 'stopping';

@@ -136,10 +136,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/CONSENT.md', `a plan waits ${planHours} hours (\`CLOUDOPS_PLAN_HOURS\`), at most ${plansWaiting} per caller`],
   ['docs/CONSENT.md', `or is still running, within the last ${duplicates}`],
   ['docs/DEPLOY.md', `It is read again within ${rereadTokens}`],
-  [
-    'docs/DEPLOY.md',
-    `${logins('loggedPerMinute')} a minute from one address, ${logins('loggedPerSecond')} a second in all`,
-  ],
+  ['docs/DEPLOY.md', `with address and reason, ${logins('loggedPerSecond')} a second in all`],
   [
     'docs/DEPLOY.md',
     `Keys are fetched at the start, after ${inMinutes(issuerKeys('freshMs'))}, and for a token with an unknown key, at most every ${issuerKeys('pauseMs') / 1000} s`,

@@ -16,11 +16,11 @@ test('so many calls run, so many wait, the rest is refused at once; one that end
   });
   const fourth = limiter.take('alice').then(() => order.push('fourth'));
   await expect(limiter.take('alice')).rejects.toMatchObject(busy);
-  expect([limiter.running, order]).toEqual([2, []]);
+  expect([limiter.running(), order]).toEqual([2, []]);
   first?.leave();
   const place = await third;
   await tick();
-  expect([limiter.running, order]).toEqual([2, ['third']]);
+  expect([limiter.running(), order]).toEqual([2, ['third']]);
   place.leave();
   await fourth;
   expect(order).toEqual(['third', 'fourth']);
@@ -34,7 +34,7 @@ test('a call waits no longer than allowed, and one that gave up takes no place',
   await vi.advanceTimersByTimeAsync(5000);
   await impatient;
   place.leave();
-  expect(limiter.running).toBe(0);
+  expect(limiter.running()).toBe(0);
   expect(await limiter.take('alice')).toBeDefined();
   vi.useRealTimers();
 });
@@ -69,7 +69,7 @@ describe('a call that waits for a person', () => {
     const { promise, resolve } = person();
     const asking = await limiter.take('alice');
     const asked = asking.waitOutside(() => promise);
-    expect(limiter.running).toBe(0);
+    expect(limiter.running()).toBe(0);
     const other = await limiter.take('alice');
     const order: string[] = [];
     const waiting = limiter.take('bob').then((place) => {
@@ -82,10 +82,10 @@ describe('a call that waits for a person', () => {
     other.leave();
     expect(await asked).toBe('yes');
     await tick();
-    expect([limiter.running, order]).toEqual([1, []]);
+    expect([limiter.running(), order]).toEqual([1, []]);
     asking.leave();
     (await waiting).leave();
-    expect(limiter.running).toBe(0);
+    expect(limiter.running()).toBe(0);
   });
 
   test('is counted when it is back, though its caller may be over the limit by then', async () => {
@@ -96,7 +96,7 @@ describe('a call that waits for a person', () => {
     const other = await limiter.take('alice');
     resolve('yes');
     await asked;
-    expect(limiter.running).toBe(2);
+    expect(limiter.running()).toBe(2);
     other.leave();
     await expect(limiter.take('alice')).rejects.toMatchObject(busy);
     asking.leave();
@@ -107,9 +107,9 @@ describe('a call that waits for a person', () => {
     const limiter = limiterOf({});
     const place = await limiter.take('alice');
     await expect(place.waitOutside(() => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
-    expect(limiter.running).toBe(1);
+    expect(limiter.running()).toBe(1);
     place.leave();
-    expect(limiter.running).toBe(0);
+    expect(limiter.running()).toBe(0);
   });
 
   test.each([['alice'], [undefined]])('is one of so many at most, of caller %s', async (caller) => {
