@@ -149,7 +149,7 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offer: Of
     if (tool !== undefined) return callOperation(connection, tool, args, requestContext);
     if (changeToolNames.includes(name)) {
       const context = changeContextOf(connection, clientFor(requestContext), requestContext);
-      return toolResult(await callChangeTool(name, args, dependencies.changes, context), undefined);
+      return toolResult(await callChangeTool(name, args, dependencies.changes, context), undefined, { args });
     }
     if (name === decideToolListing.name && hasDecideTool(clientFor(requestContext)))
       return callDecideTool(connection, offer.operations, args, requestContext);

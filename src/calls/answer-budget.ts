@@ -15,16 +15,17 @@ export const answerBudget = 16_000;
 /** Budget of an answer of which the call has picked fields, so that long texts can be read, too. */
 export const pickedBudget = 60_000;
 
-/** The call that a result answers. Both are absent for a tool that is no operation, such as `get_change`. */
+/** The call that a result answers. `operation` is absent for a tool that is no operation, such as `get_change`. */
 export interface AnsweredCall {
-  readonly operation?: Operation;
+  readonly operation?: Operation | undefined;
   readonly args?: unknown;
 }
 
 /** Returns a result with the part of its answer that fits into the budget. It names what was left out, and says how to get that. */
 export function withinBudget(success: Success, { operation, args }: AnsweredCall = {}): Success {
   if (success.answer === undefined) return success;
-  const isPicked = Object.hasOwn(Object(args), operation?.fieldsArgument ?? '');
+  const picking = operation === undefined ? 'fields' : (operation.fieldsArgument ?? '');
+  const isPicked = Object.hasOwn(Object(args), picking);
   const copier = new AnswerCopier(isPicked ? pickedBudget : answerBudget);
   const answer = copier.copy(success.answer, '');
   const { leftOut } = copier;
@@ -34,11 +35,11 @@ export function withinBudget(success: Success, { operation, args }: AnsweredCall
   const isRead = operation?.effect === 'read';
   // The step after a read may lead to the first unread page, past the entries that were left out.
   const leadsPast = isRead && leftOut.some((part) => 'entries' in part);
-  const warning = say`The answer is too long: leftOut names what is not in it.`;
+  const howTo = isRead ? waysToRead(leftOut, answer, operation) : wayToLook(leftOut, answer, success);
   return {
     ...others,
     ...(next !== undefined && !leadsPast && { next }),
-    warnings: [...success.warnings, isRead ? say`${warning} ${howToGet(leftOut, answer, operation)}` : warning],
+    warnings: [...success.warnings, say`The answer is too long: leftOut names what is not in it.${howTo}`],
     leftOut,
     answer,
   };
@@ -51,8 +52,14 @@ export function fitsBudget(answer: unknown, isPicked: boolean): boolean {
   return copier.leftOut.length === 0;
 }
 
-/** Says how to get what a read left out. A change must not be called again. */
-function howToGet(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgument, input }: Operation): SafeText {
+/** Says how to get what is left out of the answer of a change, which must not be called again. */
+function wayToLook([first]: readonly LeftOut[], answer: unknown, { changeId }: Success): SafeText {
+  if (changeId === undefined || first === undefined) return words('');
+  return say` To get it, call get_change with fields such as [${pathToPick(first, answer)}].`;
+}
+
+/** Says how to get what a read left out. */
+function waysToRead(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgument, input }: Operation): SafeText {
   const [first] = leftOut;
   const pageSize = Object.keys(input().shape).find((name) => namesPageSize.test(name));
   const ways = sentences(
@@ -62,7 +69,7 @@ function howToGet(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgument
     pageSize !== undefined && say`with a small ${own(pageSize)}`,
     words('with arguments that select less, or that begin after the last entry here'),
   );
-  return say`To get it, call ${join(ways, ', ')}. A person gets all of it from cloudops-mcp call.`;
+  return say` To get it, call ${join(ways, ', ')}. A person gets all of it from cloudops-mcp call.`;
 }
 
 /** Names of arguments that limit the number of entries in an answer, such as `MaxKeys`. */

@@ -56,10 +56,11 @@ function outcomeOfPages(
   pages: PageReducer,
   { state, warnings, missingFields, requestIds, retriedAttempts, firstUnread, mayHaveMore }: Reduced,
   followUp: Fields | undefined,
-  { hasView = false }: CallContext,
+  { hasView = false, wantsWholeAnswer = false }: CallContext,
 ): EndedOutcome {
   // If the read stopped at a limit, `firstUnread` is the start of the first page that was not read, and the record says how to continue.
-  const record = pages.result(state, input, { followUp, unread: firstUnread, mayHaveMore });
+  const isWhole = fields !== undefined || wantsWholeAnswer;
+  const record = pages.result(state, input, { followUp, unread: firstUnread, mayHaveMore, isWhole });
   const next = operation.next?.(record, input, isOffered);
   const success: Success = {
     summary: operation.summarize(record, input),

@@ -2,10 +2,12 @@ import * as z from 'zod';
 import type { ChangeTools } from '../call-stack.js';
 import type { Accounts } from '../calls/account.js';
 import type { EndedOutcome } from '../calls/outcome.js';
+import { pickFields } from '../calls/pick-fields.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import type { ChangeContext } from '../changes/change-context.js';
 import { mayConfirm } from '../changes/required-consent.js';
 import type { Operation } from '../tools/define-operation.js';
+import { fieldsDescription, pathInAnswer, pathsSchema } from '../tools/schema/answer-paths.js';
 import { lazy } from '../util/objects.js';
 import { quoted, say } from '../util/safe-text.js';
 
@@ -19,7 +21,10 @@ const getChange = {
   description: 'Returns the outcome of a change, or who has to decide on it. Waits up to 25 s for its end.',
   inputSchema: {
     type: 'object' as const,
-    properties: { changeId },
+    properties: {
+      changeId,
+      fields: { type: 'array' as const, items: { type: 'string' as const }, description: fieldsDescription },
+    },
     required: ['changeId'],
     additionalProperties: false,
   },
@@ -27,10 +32,15 @@ const getChange = {
 };
 
 const withdrawChange = {
-  ...getChange,
   name: 'withdraw_change',
   title: 'Withdraw a change',
   description: 'Takes a waiting plan back, if the user no longer wants it.',
+  inputSchema: {
+    type: 'object' as const,
+    properties: { changeId },
+    required: ['changeId'],
+    additionalProperties: false,
+  },
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
 };
 
@@ -47,7 +57,7 @@ const confirmChange = {
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 };
 
-type ChangeTool = typeof getChange | typeof confirmChange;
+type ChangeTool = typeof getChange | typeof withdrawChange | typeof confirmChange;
 
 /** All tools of this file. */
 export const changeTools: readonly ChangeTool[] = [getChange, withdrawChange, confirmChange];
@@ -74,9 +84,13 @@ export function changeToolsFor(
   return isConfirmable ? changeTools : [getChange, withdrawChange];
 }
 
+const idSchema = () => z.string().max(100);
+
 const argumentSchemas = lazy(() => ({
-  id: z.strictObject({ changeId: z.string().max(100) }),
-  confirmation: z.strictObject({ changeId: z.string().max(100), thing: z.string().max(2_000) }),
+  withdraw_change: z.strictObject({ changeId: idSchema() }),
+  confirm_change: z.strictObject({ changeId: idSchema(), thing: z.string().max(2_000) }),
+  // The paths are checked when the answer is known.
+  get_change: z.strictObject({ changeId: idSchema(), fields: z.unknown().optional() }),
 }));
 
 /** Calls one of the tools of changes. */
@@ -86,15 +100,31 @@ export async function callChangeTool(
   changes: ChangeTools,
   context: ChangeContext,
 ): Promise<EndedOutcome> {
+  const schemas = argumentSchemas();
   if (name === confirmChange.name) {
-    const { data, error } = argumentSchemas().confirmation.safeParse(args);
+    const { data, error } = schemas.confirm_change.safeParse(args);
     return data === undefined
       ? invalid(name, error)
       : changes.confirm({ id: data.changeId, thing: data.thing }, context);
   }
-  const { data, error } = argumentSchemas().id.safeParse(args);
+  if (name === withdrawChange.name) {
+    const { data, error } = schemas.withdraw_change.safeParse(args);
+    return data === undefined ? invalid(name, error) : changes.withdraw(data.changeId, context);
+  }
+  const { data, error } = schemas.get_change.safeParse(args);
   if (data === undefined) return invalid(name, error);
-  return name === withdrawChange.name ? changes.withdraw(data.changeId, context) : changes.get(data.changeId, context);
+  const outcome = await changes.get(data.changeId, context);
+  return data.fields === undefined ? outcome : withPickedFields(outcome, data.fields);
+}
+
+/** Picks fields of the answer of a change that the cloud answered. */
+function withPickedFields(outcome: EndedOutcome, fields: unknown): EndedOutcome {
+  const { answer } = outcome.kind === 'succeeded' ? outcome.success : {};
+  if (outcome.kind === 'failed' || answer === undefined) return outcome;
+  const schema = z.strictObject({ fields: pathsSchema((path) => pathInAnswer(path, answer)) });
+  const { data, error } = schema.safeParse({ fields });
+  if (data === undefined) return invalid(getChange.name, error);
+  return { ...outcome, success: { ...outcome.success, answer: pickFields(answer, data.fields) } };
 }
 
 const invalid = (name: string, error: z.ZodError | undefined): EndedOutcome =>

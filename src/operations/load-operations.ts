@@ -7,10 +7,10 @@ import { fileFault } from '../util/log.js';
 import { isObject, stepsOf } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
+import { unknownName } from '../util/unknown-name.js';
 import { jsonFault } from './json-fault.js';
 import { effectDoubt } from './model/guess-effect.js';
 import { followSchema, onlyFields, problemOf } from './settings-schema.js';
-import { unknownName } from './unknown-name.js';
 import { UnusableFile } from './unusable-file.js';
 
 /** The user's own operations, from the files that `CLOUDOPS_OPERATIONS` names. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 import type { Follow } from '../tools/define-operation.js';
 import { valueAt } from '../util/objects.js';
-import { unknownName } from './unknown-name.js';
+import { unknownName } from '../util/unknown-name.js';
 
 /** This file has the schemas that the settings of models and the extensions of built-in changes share. */
 

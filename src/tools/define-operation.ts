@@ -300,6 +300,8 @@ export interface PagesEnd {
   readonly unread?: PageStart | undefined;
   /** True if nothing shows that the list is complete. A warning says so, too. */
   readonly mayHaveMore: boolean;
+  /** True if lists must not be shortened, because the call picks fields from the record, or because a program gets it. */
+  readonly isWhole?: boolean;
 }
 
 /**

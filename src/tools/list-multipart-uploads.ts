@@ -4,6 +4,7 @@ import { forReader, quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { callAgain, next as nextStep } from './next.js';
+import { pickArgument } from './schema/answer-paths.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { openUploadsFields, openUploadsSentences, summariseOpen } from './upload/open-uploads.js';
@@ -28,6 +29,8 @@ const page = () =>
     nextUploadIdMarker: z.string().optional(),
     uploads: z.array(upload()),
   });
+
+const output = () => z.object({ bucket: z.string(), prefix: z.string().optional(), ...openUploadsFields() });
 
 /** ListMultipartUploads of S3. The cloud's API reference does not have the operation. */
 export const listMultipartUploads = defineOperation({
@@ -61,6 +64,7 @@ export const listMultipartUploads = defineOperation({
         region: region()
           .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
           .optional(),
+        ...pickArgument(output, ['nextKeyMarker', 'nextUploadIdMarker']),
       }),
       ({ keyMarker, uploadIdMarker }, report) => {
         if (uploadIdMarker !== undefined && keyMarker === undefined)
@@ -68,12 +72,8 @@ export const listMultipartUploads = defineOperation({
       },
     ),
 
-  output: () =>
-    z.object({
-      bucket: z.string(),
-      prefix: z.string().optional(),
-      ...openUploadsFields(),
-    }),
+  fieldsArgument: 'fields',
+  output,
 
   request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) => ({
     path: `/${encodeSegment(bucket)}`,
@@ -116,11 +116,11 @@ export const listMultipartUploads = defineOperation({
     count: ({ uploads = [] }) => uploads.length,
     start: startListing,
     add: addPage,
-    result: (state, input, { unread, mayHaveMore }) =>
+    result: (state, input, { unread, mayHaveMore, isWhole }) =>
       withoutUndefined({
         bucket: input.bucket,
         prefix: input.prefix,
-        ...summariseOpen(state, input.olderThanHours),
+        ...summariseOpen(state, input.olderThanHours, isWhole),
         mayHaveMore: mayHaveMore ? true : undefined,
         ...(unread !== undefined && {
           isTruncated: true,

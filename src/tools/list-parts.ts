@@ -5,6 +5,7 @@ import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
 import { callAgain, next as nextStep } from './next.js';
+import { pickArgument } from './schema/answer-paths.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { shownAs, unlisted } from './schema/outputs.js';
@@ -48,6 +49,14 @@ const page = () =>
     ),
   });
 
+const output = () =>
+  z.object({
+    view: z.string(),
+    ...page().partial().shape,
+    mayHaveMore: unlisted(z.boolean().optional()),
+    ...summaryFields(),
+  });
+
 /** Parts per page in the view "parts" if maxParts is absent. */
 const defaultPage = 100;
 
@@ -77,6 +86,7 @@ const input = () =>
       region: region()
         .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
         .optional(),
+      ...pickArgument(output, ['nextPartNumberMarker']),
     }),
     ({ view, maxParts, partNumberMarker }, report) => {
       if (view !== 'summary') return;
@@ -142,14 +152,8 @@ export const listParts = defineOperation({
   ],
 
   input,
-
-  output: () =>
-    z.object({
-      view: z.string(),
-      ...page().partial().shape,
-      mayHaveMore: unlisted(z.boolean().optional()),
-      ...summaryFields(),
-    }),
+  fieldsArgument: 'fields',
+  output,
 
   tellIfMissing: { 'parts[].size': 'the size of each part' },
 
@@ -239,11 +243,15 @@ export const listParts = defineOperation({
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : [...parts.values()]),
     /** Makes the answer: for the view "parts" the only page that was read, and otherwise a summary of the parts of all pages. */
-    result({ firstPage, parts: partsByNumber, answeredAt, receivedAt }, input, { followUp, unread, mayHaveMore }) {
+    result(
+      { firstPage, parts: partsByNumber, answeredAt, receivedAt },
+      input,
+      { followUp, unread, mayHaveMore, isWhole },
+    ) {
       // Both views keep unknown fields of the service, unless this server has a field of the same name.
       const page = withReadableKey(withoutOwnNames(firstPage), input.object);
       // If a page is too long, it loses its last parts, and its marker is set to the last part that is left.
-      if (viewOf(input) === 'parts') return { view: 'parts', ...withFirstParts(page) };
+      if (viewOf(input) === 'parts') return { view: 'parts', ...(isWhole ? page : withFirstParts(page)) };
 
       // A summary keeps the fields about the upload (`upload`), not those about the page.
       const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;

@@ -160,7 +160,7 @@ test('whatever the answer: it is exact or named, and within the budget', () => {
 });
 
 describe('the result says what to do about what was left out:', () => {
-  const { pages: _, followUpRead: _followUp, ...unpaged } = listParts;
+  const { pages: _, followUpRead: _followUp, fieldsArgument: _fields, ...unpaged } = listParts;
   const readWith = (shape: Readonly<Record<string, z.ZodType>>, more: Partial<Operation> = {}): Operation => ({
     ...(unpaged as Operation),
     input: () => z.strictObject(shape),
@@ -195,6 +195,17 @@ describe('the result says what to do about what was left out:', () => {
     expect(lastWarning(undefined)).toBe('The answer is too long: leftOut names what is not in it.');
     expect(withinBudget(success(answer), { operation: restoreInstance as Operation })).toHaveProperty('next');
     expect(withinBudget(success(answer), { operation: readWith({}) })).not.toHaveProperty('next');
+  });
+
+  test('the answer of a change is read by its ID', () => {
+    const { warnings } = withinBudget(
+      { ...success(answer), changeId: 'c-1' },
+      { operation: restoreInstance as Operation },
+    );
+    expect(warnings.at(-1)?.text).toContain('To get it, call get_change with fields such as ["Volumes[].Key"].');
+    const read = (args: object) => withinBudget(success({ Note: text(20_000) }), { args });
+    expect(read({ changeId: 'c-1' })).toHaveProperty('leftOut');
+    expect(read({ changeId: 'c-1', fields: ['Note'] })).not.toHaveProperty('leftOut');
   });
 
   test('the text names it, too', () => {

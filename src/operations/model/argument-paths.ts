@@ -1,5 +1,5 @@
 import { quoteName } from '../../util/quote.js';
-import { unknownName } from '../unknown-name.js';
+import { unknownName } from '../../util/unknown-name.js';
 import type { Argument, ValueRules } from './arguments.js';
 import { ModelError } from './model.js';
 
@@ -7,9 +7,10 @@ import { ModelError } from './model.js';
 export const isNamed = (names: readonly string[], { name, memberName }: Argument): boolean =>
   names.includes(name) || names.includes(memberName);
 
-/** The place in a file of operations that names a member, such as `failures`, and the structure with the member, such as `the answer`. */
+/** The place that names a member, such as the setting `failures`, and the structure with the member, such as `the answer`. */
 export interface Naming {
-  readonly setting: string;
+  /** The setting in a file of operations. Absent for a path in a call. */
+  readonly setting?: string;
   readonly structure: string;
 }
 
@@ -99,7 +100,8 @@ const innermostElement = (rules: ValueRules): ValueRules =>
 /** Says that a structure has no member with a name, and names the nearest. */
 export function unknownMember(name: string, fields: readonly Argument[], { setting, structure }: Naming): string {
   const names = [...new Set(fields.flatMap(({ memberName, name }) => [memberName, name]))];
-  return `${setting}: ${unknownName(name, `in ${structure}`, names)}`;
+  const problem = unknownName(name, `in ${structure}`, names);
+  return setting === undefined ? problem : `${setting}: ${problem}`;
 }
 
 /** Returns the fields of a structure, or of the structures in a list. Undefined for a value that may have any names. */

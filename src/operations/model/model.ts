@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { isDeeperThan, isObject, parseJson } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
-import { nearestHint } from '../unknown-name.js';
+import { nearestHint } from '../../util/unknown-name.js';
 
 /** Values of traits by shape ID, such as `smithy.api#length`. */
 export type Traits = Readonly<Record<string, unknown>>;

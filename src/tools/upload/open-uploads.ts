@@ -52,28 +52,12 @@ type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof openUploadsFields>
 
 /** Length limit of each list of uploads in characters of JSON, about 700 tokens. */
 const maximumCharacters = 1600;
-/** Number of uploads that are kept for each list. More would never fit into `maximumCharacters`. */
-const maximumFirst = 100;
-
-/** Uploads of one kind: their number, and the first of them. */
-interface Group {
-  count: number;
-  readonly first: OpenUpload[];
-}
-
-const emptyGroup = (): Group => ({ count: 0, first: [] });
-
-function addToGroup(group: Group, upload: OpenUpload): void {
-  group.count += 1;
-  if (group.first.length < maximumFirst) group.first.push(upload);
-}
-
-/** The state while the pages are read. Besides a short identity of each upload, its size is limited. */
+/** The state while the pages are read. */
 export interface OpenUploadsSoFar {
-  readonly all: Group;
+  readonly all: OpenUpload[];
   /** The uploads that are older than `olderThanHours`, and those without a usable start. */
-  readonly old: Group;
-  readonly undated: Group;
+  readonly old: OpenUpload[];
+  readonly undated: OpenUpload[];
   oldest?: OpenUpload;
   /** The newest start of an upload (milliseconds since 1970). */
   newest?: number;
@@ -81,48 +65,50 @@ export interface OpenUploadsSoFar {
 }
 
 export const noUploads = (): OpenUploadsSoFar => ({
-  all: emptyGroup(),
-  old: emptyGroup(),
-  undated: emptyGroup(),
+  all: [],
+  old: [],
+  undated: [],
   times: { receivedAt: '' },
 });
 
 /** Adds an upload. `times` are those of the answer that lists it, from which its age follows. */
 export function addUpload(state: OpenUploadsSoFar, upload: OpenUpload, times: AnswerTimes, olderThanHours = 0): void {
   const start = storeTime(upload.initiated);
-  addToGroup(state.all, upload);
+  state.all.push(upload);
   if (start === undefined) {
-    addToGroup(state.undated, upload);
+    state.undated.push(upload);
     return;
   }
   if (start < (storeTime(state.oldest?.initiated) ?? Number.POSITIVE_INFINITY)) state.oldest = upload;
   state.newest = Math.max(state.newest ?? start, start);
-  if (Date.parse(times.answeredAt ?? '') - start > olderThanHours * 3_600_000) addToGroup(state.old, upload);
+  if (Date.parse(times.answeredAt ?? '') - start > olderThanHours * 3_600_000) state.old.push(upload);
 }
 
-/** Makes the summary from the state after the last page. It has the fields of `openUploadsFields`, without those of an incomplete list. */
-export function summariseOpen(state: OpenUploadsSoFar, olderThanHours: number | undefined) {
+/**
+ * Makes the summary from the state after the last page. It has the fields of `openUploadsFields`, without those of an incomplete list.
+ * @param isWhole true if the lists are not shortened
+ */
+export function summariseOpen(state: OpenUploadsSoFar, olderThanHours: number | undefined, isWhole = false) {
   const { all, oldest, times } = state;
   const now = nowOf(times, state.newest);
   const nowMs = now.kind === 'known' ? now.ms : undefined;
   const isFiltered = olderThanHours !== undefined;
   // Without a time that can be trusted, no age is known, so no upload is certainly old.
-  const old = nowMs === undefined ? emptyGroup() : state.old;
+  const old = nowMs === undefined ? [] : state.old;
   const undated = nowMs === undefined ? all : state.undated;
   const shown = isFiltered ? old : all;
-  const shownOf = (group: Group) =>
-    firstThatFit(
-      group.first.map((upload) => shownUploadOf(upload, nowMs)),
-      maximumCharacters,
-    );
+  const shownOf = (uploads: readonly OpenUpload[]) => {
+    const described = uploads.map((upload) => shownUploadOf(upload, nowMs));
+    return isWhole ? described : firstThatFit(described, maximumCharacters);
+  };
   return withoutUndefined({
-    uploadCount: shown.count,
+    uploadCount: shown.length,
     olderThanHours,
-    countOfAnyAge: isFiltered ? all.count : undefined,
-    oldest: oldest && nowMs !== undefined && shown.count > 0 ? shownUploadOf(oldest, nowMs) : undefined,
+    countOfAnyAge: isFiltered ? all.length : undefined,
+    oldest: oldest && nowMs !== undefined && shown.length > 0 ? shownUploadOf(oldest, nowMs) : undefined,
     uploads: shownOf(shown),
-    unknownAgeCount: undated.count === 0 ? undefined : undated.count,
-    unknownAge: isFiltered && undated.count > 0 ? shownOf(undated) : undefined,
+    unknownAgeCount: undated.length === 0 ? undefined : undated.length,
+    unknownAge: isFiltered && undated.length > 0 ? shownOf(undated) : undefined,
     checkedAt: times.answeredAt,
     timesContradict: now.kind === 'contradicted' ? true : undefined,
   });

@@ -1,5 +1,5 @@
-import { didYouMean } from '../util/did-you-mean.js';
-import { quoteName } from '../util/quote.js';
+import { didYouMean } from './did-you-mean.js';
+import { quoteName } from './quote.js';
 
 /**
  * Says that a name is not one of the known names, and suggests the nearest: `name is not a field; did you mean names?`
