@@ -11,6 +11,7 @@ const names = [
   'newcomer',
   'call-path',
   'journal',
+  'load',
   'faults',
   'strangers',
   'uploads',

@@ -5,7 +5,7 @@ import { faultFacts, mistakeRefusal, serverFault } from './calls/failure.js';
 import { createSecretFiles } from './calls/insert-secrets.js';
 import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
 import { outcomeLabel } from './calls/outcome-label.js';
-import { createReadMemoryLimit } from './calls/read-memory-limit.js';
+import { createReadCounts } from './calls/read-limits.js';
 import { Refusal, refusalFailure } from './calls/refusal.js';
 import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
@@ -72,7 +72,7 @@ export function createCallStack(options: CallStackOptions): CallStack {
 export function createCalls(
   options: Omit<ChangeDependencies, 'callRead' | 'heldArguments'>,
 ): Pick<CallStack, 'call' | 'changes'> {
-  const readMemory = createReadMemoryLimit();
+  const startCount = createReadCounts();
   const callRead = async (operation: Operation, args: unknown, context: CallContext): Promise<EndedOutcome> => {
     const outcome = await callTool(operation, args, context);
     // A read never asks its user, so this case is only for the type.
@@ -87,7 +87,7 @@ export function createCalls(
     if (taken !== undefined && taken.kind !== 'notAsked') return taken;
     const call = await resolveCall(operation, resolution, context, dependencies);
     return call.kind === 'read'
-      ? runRead(call, readMemory, context, dependencies)
+      ? runRead(call, startCount, context, dependencies)
       : runChange(call, runOf(context), taken?.change);
   };
 

@@ -6,9 +6,14 @@ import { isObject, valueAt } from '../util/objects.js';
 
 /** This file finds errors in answers whose status is a success. */
 
-/** True if the operation parses the text of a body itself. False for malformed XML, because the operation might accept a part of it. */
+/**
+ * True if the operation parses the text of a body itself. False for a body with too many values, and for malformed XML, because the operation
+ * might accept a part of it.
+ */
 export const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
-  format === 'text' || format === 'jsonText' || (format === 'xmlText' && body.kind !== 'malformed');
+  format === 'text' ||
+  (format === 'jsonText' && !(body.kind === 'malformed' && body.isTooLarge)) ||
+  (format === 'xmlText' && body.kind !== 'malformed');
 
 /** Passes the body of an answer to `read`, parsed or as text. A body in another format than the operation's is passed as undefined. */
 export async function readBody(

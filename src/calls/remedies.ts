@@ -305,7 +305,7 @@ export const httpFailureRemedies: Readonly<Record<FailureCode, Next>> = {
   ResponseTooLarge: next(
     'agent',
     'call',
-    say`${callAgainFirst} and ask for less at once, if an argument limits the answer.`,
+    say`${callAgainFirst} for less at once: fewer entries, a smaller page, or a filter.`,
   ),
   BodyIncomplete: tryAgain,
 };

@@ -1,6 +1,7 @@
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
+import { countValues } from '../util/count-values.js';
 import { textAt } from '../util/objects.js';
 import { counted, distinct, listed, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
@@ -11,7 +12,7 @@ import { tooManyReads, unreadableAnswer } from './failure.js';
 import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import { pickFields } from './pick-fields.js';
 import { isAllowed } from './policy.js';
-import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-limit.js';
+import type { ReachedLimit, ReadCount } from './read-limits.js';
 import { missingWarning } from './read-record.js';
 import { type Answer, readAnswer } from './read-reply.js';
 import { clientOptions } from './resolve-call.js';
@@ -28,25 +29,25 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export async function runRead(
   call: ResolvedRead,
-  memory: ReadMemoryLimit,
+  startCount: () => ReadCount,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
   const pages = call.operation.pages ?? onePage;
-  using share = memory.share(context.signal);
-  using client = openReadClient(call, share, context.signal, context, dependencies);
+  using readCount = startCount();
+  using client = openReadClient(call, readCount, context.signal, context, dependencies);
   const { now } = dependencies;
   const { input, fields } = call;
   const fits = (state: unknown) =>
     fitsBudget(answerOf(pages.result(state, input, { mayHaveMore: false }), fields), fields !== undefined);
   const hasBudget = pages.endsWithBudget === true && context.wantsWholeAnswer !== true;
-  const reading = { client, share, now, onPage: context.onPage, ...(hasBudget && { fits }) };
+  const reading = { client, readCount, now, onPage: context.onPage, ...(hasBudget && { fits }) };
   const reduced = await readPages(call, pages, reading);
   if (reduced.kind === 'failed') return reduced;
   const { state, missingFields } = reduced;
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
-  const followUp = await readFollowUp(call, state, memory, context, dependencies);
+  const followUp = await readFollowUp(call, state, startCount, context, dependencies);
   return outcomeOfPages(call, pages, reduced, followUp, context);
 }
 
@@ -81,7 +82,7 @@ const answerOf = (record: Fields, fields: readonly string[] | undefined): Fields
 
 const openReadClient = (
   call: ResolvedRead,
-  byteLimit: ReadShare,
+  byteLimit: ReadCount,
   signal: AbortSignal,
   context: CallContext,
   { openClient }: CallDependencies,
@@ -91,7 +92,7 @@ const openReadClient = (
 async function readFollowUp(
   call: ResolvedRead,
   state: unknown,
-  memory: ReadMemoryLimit,
+  startCount: () => ReadCount,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Fields | undefined> {
@@ -104,12 +105,12 @@ async function readFollowUp(
   const pages = operation.pages ?? onePage;
   using limit = timeLimit(followUpMs, context.signal);
   const { signal } = limit;
-  using share = memory.share(signal);
+  using readCount = startCount();
   try {
     const request = wireRequest(operation, await operation.request(input), call.endpoint);
     const followUpCall: ResolvedRead = { ...call, operation, input, request };
-    using client = openReadClient(followUpCall, share, signal, context, dependencies);
-    const reduced = await readPages(followUpCall, pages, { client, share, now: dependencies.now });
+    using client = openReadClient(followUpCall, readCount, signal, context, dependencies);
+    const reduced = await readPages(followUpCall, pages, { client, readCount, now: dependencies.now });
     if (reduced.kind === 'failed') return undefined;
     return pages.result(reduced.state, input, { unread: reduced.firstUnread, mayHaveMore: reduced.mayHaveMore });
   } catch {
@@ -144,7 +145,7 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
 /** The means to read pages: the connection, the limits, the clock of this machine, and the listener for progress. */
 interface PageReading extends Pick<CallDependencies, 'now'> {
   readonly client: SignedClient;
-  readonly share: ReadShare;
+  readonly readCount: ReadCount;
   readonly onPage?: CallContext['onPage'];
   /** False for pages that do not fit into the budget of the answer. Absent if the answer has no budget. */
   readonly fits?: (state: unknown) => boolean;
@@ -178,11 +179,11 @@ async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageRe
 async function readNextPage(
   call: ResolvedRead,
   pages: PageReducer,
-  { client, share, now, onPage, fits }: PageReading,
+  { client, readCount, now, onPage, fits }: PageReading,
   readSoFar: ReadSoFar,
   { number, state, start }: NextPage,
 ): Promise<NextPage | ReadEnd> {
-  const page = await requestPage(call, start, client, share);
+  const page = await requestPage(call, start, client, readCount);
   if (page.kind === 'failed') return readSoFar.endWithFailure(page.failure);
   if (page.kind === 'stopped') {
     if (start !== undefined) return readSoFar.endWithPages(state, { firstUnread: start, limit: page.limit });
@@ -204,8 +205,8 @@ async function readNextPage(
   const { state: newState, after: nextStart } = step;
   const loop = readSoFar.findLoop(nextStart, number);
   if (loop !== undefined) return readSoFar.endWithPages(newState, undefined, loop);
-  const isLimitReached = number >= share.limits.pages || readSoFar.entries >= share.limits.entries;
-  // The limit `'call'` is the call's own, and not the memory that all calls share.
+  const isLimitReached = number >= readCount.limits.pages || readSoFar.entries >= readCount.limits.entries;
+  // The limit `'call'` is the call's own, and not the memory that all calls readCount.
   if (isLimitReached) return readSoFar.endWithPages(newState, { firstUnread: nextStart, limit: 'call' });
   onPage?.(number, readSoFar.entries);
   return { kind: 'next', number: number + 1, state: newState, start: nextStart };
@@ -216,27 +217,34 @@ type PageReply = Exclude<Answer, { kind: 'unusable' }> | { readonly kind: 'stopp
 
 /**
  * Requests the page at `start`, or the first page if `start` is undefined. If the page cannot be parsed, the call fails, even after other pages.
- * @param share counts the bytes that `client` receives, and interrupts a reply beyond its limits
+ * @param readCount counts the bytes that `client` receives, and interrupts a reply beyond its limits
  */
 async function requestPage(
   call: ResolvedRead,
   start: PageStart | undefined,
   client: SignedClient,
-  share: ReadShare,
+  readCount: ReadCount,
 ): Promise<PageReply> {
   const { operation, input, endpoint } = call;
   const request =
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
-  const hasRoom = await share.enter();
-  if (!hasRoom) return { kind: 'stopped', limit: 'others' };
-  const reply = await client.send(request).finally(() => share.leave());
-  if (share.exceeded !== undefined) return { kind: 'stopped', limit: share.exceeded };
+  const reply = await client.send(request);
+  // A body that is malformed, or has too many values for a page, was not parsed.
+  const isParsed = reply.kind === 'answered' && reply.body.kind !== 'malformed';
+  const values = isParsed ? Number(await reply.readText((text) => countValues(text))) : 0;
+  readCount.admit(0, values);
+  if (readCount.exceeded !== undefined) return { kind: 'stopped', limit: readCount.exceeded };
 
-  const answer = await readAnswer(call, reply);
+  // Reading many values takes long, so other work gets a turn of the event loop before.
+  const read = () => readAnswer(call, reply);
+  const answer = await (values > quickValues ? readCount.takeTurn(read) : read());
   return answer.kind === 'unusable'
     ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange, answer.isTooLarge) }
     : answer;
 }
+
+/** An answer with at most this number of values is read at once. */
+const quickValues = 2000;
 
 /** Counts the pages that were read so far, and collects everything that the result of the read says besides the record. */
 class ReadSoFar {

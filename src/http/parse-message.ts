@@ -1,4 +1,5 @@
-import { hasMoreValuesThan, maximumValues, parseMessageText, readMessage } from '../mcp/read-message.js';
+import { maximumValues, parseMessageText, readMessage } from '../mcp/read-message.js';
+import { countValues } from '../util/count-values.js';
 import { HttpError } from './http-helpers.js';
 
 /**
@@ -6,9 +7,10 @@ import { HttpError } from './http-helpers.js';
  * @throws HttpError
  */
 export function parseMessage(body: Buffer): object {
-  if (hasMoreValuesThan(maximumValues, body))
+  const text = body.toString('utf8');
+  if (countValues(text, maximumValues) > maximumValues)
     throw new HttpError(413, 'values', `A message has ${maximumValues} values at most.`);
-  const value = parseMessageText(body.toString('utf8'));
+  const value = parseMessageText(text);
   if (value === undefined) throw new HttpError(400, 'json', 'The body is not JSON.');
   if (Array.isArray(value)) throw new HttpError(400, 'batch', 'Batches are not served: send one message.');
   const read = readMessage(value);

@@ -1,4 +1,5 @@
 import { CLIENT_INFO_META_KEY, LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/server';
+import { countValues } from '../util/count-values.js';
 import { isDeeperThan, isObject, parseJson, withoutNulls } from '../util/objects.js';
 
 /** This file reads JSON-RPC messages as clients write them, before the SDK gets them. The SDK ignores, changes or dumps what it does not expect. */
@@ -76,7 +77,7 @@ type Arguments =
 /** Reads the arguments of a call, which some clients write as one JSON text. The limits of a message do not see into a text, so it has its own. */
 function readArguments(given: unknown): Arguments {
   if (given === undefined || given === null) return { kind: 'read', value: null };
-  if (typeof given === 'string' && hasMoreValuesThan(maximumValues, Buffer.from(given)))
+  if (typeof given === 'string' && countValues(given, maximumValues) > maximumValues)
     return { kind: 'invalid', problem: `arguments must not have more than ${maximumValues} values.` };
   const args = typeof given === 'string' ? parseJson(given) : given;
   if (!isObject(args)) return { kind: 'invalid', problem: 'arguments must be an object.' };
@@ -84,26 +85,6 @@ function readArguments(given: unknown): Arguments {
     return { kind: 'invalid', problem: `arguments must not be nested deeper than ${maximumDepth} levels.` };
   if (holdsProto(args)) return { kind: 'invalid', problem: '__proto__: is not an argument.' };
   return { kind: 'read', value: args };
-}
-
-const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
-
-/**
- * True if JSON has more than `maximum` values, found without parsing it. Counts the commas and opening brackets outside of strings, because
- * each value has a comma or a bracket before it. The result for text that is not JSON does not matter, because parsing refuses such text.
- */
-export function hasMoreValuesThan(maximum: number, json: Buffer): boolean {
-  let count = 0;
-  let isString = false;
-  for (let at = 0; at < json.length; at += 1) {
-    const byte = json[at];
-    // Skips the escaped byte, which may be a quote.
-    if (isString && byte === backslash) at += 1;
-    else if (byte === quote) isString = !isString;
-    else if (!isString && (byte === comma || byte === bracket || byte === brace)) count += 1;
-    if (count > maximum) return true;
-  }
-  return false;
 }
 
 /** Adds what the SDK requires and clients leave out: the version of the client, and all that an `initialize` request lacks. */

@@ -1,4 +1,5 @@
 import { type EntityDecoderOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
+import { countValues } from '../util/count-values.js';
 import { isDeeperThan, isObject } from '../util/objects.js';
 
 /** A parsed body. Its kind follows from the content, and not from the content type, which some services send wrongly. */
@@ -35,7 +36,8 @@ const malformed = (format: 'XML' | 'JSON', problem: string, isTooLarge = false):
 });
 
 function parseJson(text: string): Body {
-  if (text.length > maximumJson) return malformed('JSON', `it is longer than ${maximumJson} characters`, true);
+  if (countValues(text, mostJsonValues) > mostJsonValues)
+    return malformed('JSON', `it has more than ${mostJsonValues} values`, true);
   try {
     const value: unknown = JSON.parse(text);
     if (isDeeperThan(maximumDepth, value)) return malformed('JSON', `it is nested deeper than ${maximumDepth} levels`);
@@ -46,8 +48,8 @@ function parseJson(text: string): Body {
   }
 }
 
-/** Size limit of JSON (characters). No agent's context could hold a larger answer. */
-const maximumJson = 1024 * 1024;
+/** Limit of values in JSON, because other calls wait while they are read. No agent's context could hold as many. */
+export const mostJsonValues = 50_000;
 /** Size limit of HTML and plain text (characters), which only error messages quote. */
 const maximumText = 20_000;
 /** Limit of nested levels in JSON and XML. */

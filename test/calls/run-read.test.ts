@@ -1,9 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import type { Policy } from '../../src/calls/policy.js';
+import { defaultReadLimits } from '../../src/calls/read-limits.js';
 import type { Operation, Page } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
+import { parseBody } from '../../src/transport/parse-body.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { say } from '../../src/util/safe-text.js';
 import { type Ended, never, testCaller } from '../support/caller.js';
@@ -230,29 +232,39 @@ describe('pages', () => {
   });
 });
 
-test('a read for which there is no room beside the others fails after five seconds, and says when to call again', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
-  let answer = (_reply: FinalReply): void => undefined;
-  const answered = new Promise<FinalReply>((resolve) => {
-    answer = resolve;
+test('a large read for which there is no room beside the others fails at once, and says when to call again', async () => {
+  let release = (_reply: FinalReply): void => undefined;
+  const held = new Promise<FinalReply>((resolve) => {
+    release = resolve;
   });
-  const { openClient, requests } = scriptedClient(() => answered);
+  const { openClient, opened } = scriptedClient(async () => {
+    const isAdmitted = opened.at(-1)?.[1].byteLimit?.admit(defaultReadLimits.bytes) === true;
+    return isAdmitted ? held : unanswered(true);
+  });
   const { call } = testCaller('http://127.0.0.1:1', { openClient });
-  const calls = Array.from({ length: 128 }, () => call(listParts, args, { signal: never }));
-  while (requests.length < 128) await turn();
-  const beyond = call(listParts, args, { signal: never });
-  for (let turns = 0; turns < 100; turns += 1) await turn();
-  await vi.advanceTimersByTimeAsync(5000);
-  const { ok, text } = await beyond;
-  vi.useRealTimers();
+  const most = defaultReadLimits.bytesOfAll / defaultReadLimits.bytes;
+  const calls = Array.from({ length: most }, () => call(listParts, args, { signal: never }));
+  await vi.waitFor(() => expect(opened).toHaveLength(most));
+  const { ok, text } = await call(listParts, args, { signal: never });
   expect(ok).toBe(false);
   expect(text).toMatch(/^list_parts failed: this server is reading as much as it can hold for other calls\./);
   expect(text).toContain('code: TooManyReads');
   expect(text).toContain('next: Call again in about 10 s.');
-  answer(page({ parts: [part(1)] }));
+  release(page({ parts: [part(1)] }));
   expect((await Promise.all(calls)).filter((each) => !each.ok)).toEqual([]);
   expect((await call(listParts, args, { signal: never })).ok).toBe(true);
+});
+
+test('an answer with too many values is refused before an operation of a model reads it, and the next step says what to do', async () => {
+  const { openClient } = scriptedClient(async () => answeredBy(200, parseBody(`{"a":[${'{},'.repeat(50_000)}{}]}`)));
+  const { call } = testCaller('http://127.0.0.1:1', { openClient });
+  const { pages: _, followUpRead: _followUp, ...rest } = listParts;
+  const extract = vi.fn();
+  const { text } = await call({ ...rest, answer: 'jsonText', extract } as Operation, args, { signal: never });
+  expect(text).toContain('it looks like JSON, but it has more than 50000 values.');
+  expect(text).toContain('code: ResponseTooLarge');
+  expect(text).toContain('next: Call again for less at once: fewer entries, a smaller page, or a filter.');
+  expect(extract).not.toHaveBeenCalled();
 });
 
 test('an operation without pages is read with one request', async () => {

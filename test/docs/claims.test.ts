@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { situations } from '../../eval/situations.js';
 import { answerBudget, pickedBudget } from '../../src/calls/answer-budget.js';
-import { defaultReadLimits } from '../../src/calls/read-memory-limit.js';
+import { defaultReadLimits } from '../../src/calls/read-limits.js';
 import { refusalCodes } from '../../src/calls/refusal.js';
 import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
 import { planInClientMs } from '../../src/changes/add-change.js';
@@ -14,6 +14,8 @@ import { longestReason } from '../../src/changes/decline-reason.js';
 import { type ConsentRequest, type ConsentStep, decideConsent } from '../../src/changes/required-consent.js';
 import { sessionMs } from '../../src/http/decision-session.js';
 import { defaultHttpLimits } from '../../src/http/limits.js';
+import { defaultLimits } from '../../src/transport/http-client.js';
+import { mostJsonValues } from '../../src/transport/parse-body.js';
 import { constant } from '../support/constant.js';
 
 /** Sentences of the pages that say how much or how long: what the source says of it. Others must not come back. */
@@ -40,7 +42,7 @@ const {
 const kibibytes = `${bodyBytes / 1024} KiB`;
 const minutes = { 10: 'ten' }[duplicateWindowMs / 60_000];
 const aSecond = { 1000: 'a second' }[shortestReadMs];
-const { pages: readPages, entries, bytes, bytesOfAll, waitMs: readWaitMs } = defaultReadLimits;
+const { pages: readPages, entries, bytes, bytesOfAll, valuesOfAll, bytesAlways } = defaultReadLimits;
 const readLimits = [
   `${entries.toLocaleString('en')} entries`,
   `${readPages} pages`,
@@ -148,7 +150,11 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
     `one message with at most ${grouped(constant('src/mcp/read-message.ts', 'maximumValues'))} values`,
   ],
   ['docs/DEPLOY.md', `messages that are received at the same time | ${callsOfCaller} for each caller`],
-  ['docs/DEPLOY.md', `${binary(bytesOfAll)} in all; a read waits up to ${seconds(readWaitMs)} for room`],
+  ['docs/DEPLOY.md', `${binary(defaultLimits.bodyBytes)}; ${grouped(mostJsonValues)} values of JSON`],
+  [
+    'docs/DEPLOY.md',
+    `${binary(bytesOfAll)} and ${grouped(valuesOfAll)} values in all; ${binary(bytesAlways)} for each call in any case`,
+  ],
   ['docs/DEPLOY.md', `requests at the same time | ${requests.toLocaleString('en')} in all |`],
   ['docs/DEPLOY.md', `requests that wait for the issuer's keys | ${issuerKeys('mostWaiting')} |`],
   ['docs/DEPLOY.md', `A stopped pod gives running calls ${stopMs} s`],

@@ -120,7 +120,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'A list never ends, or its pages fill the memory': [
     ['test/calls/run-read.test.ts', 'that go on for ever end after %s, and the answer says of what it is'],
-    ['test/calls/read-memory-limit.test.ts', 'keep what they have read until they end, and have no more than all may'],
+    ['test/calls/read-limits.test.ts', 'all calls have no more bytes than all may, until calls end'],
     ['test/http/attacks.process.test.ts', 'reads of %s neither end the process nor keep health from being told'],
     [
       'test/calls/changes.process.test.ts',

@@ -1,26 +1,5 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseMessage } from '../../src/http/parse-message.js';
-import { hasMoreValuesThan } from '../../src/mcp/read-message.js';
-
-/** The elements, fields and containers of a value. */
-const count = (value: unknown): number =>
-  typeof value === 'object' && value !== null
-    ? Math.max(1, Object.values(value).length) +
-      Object.values(value).reduce<number>((sum, inner) => sum + containers(inner), 0)
-    : 0;
-const containers = (value: unknown): number => (typeof value === 'object' && value !== null ? count(value) : 0);
-
-test('the values of any JSON are counted, whatever its strings hold', () => {
-  const given = fc.jsonValue({ stringUnit: fc.constantFrom('"', '\\', ',', '[', '{', 'a', '\u00e9', '\n') });
-  fc.assert(
-    fc.property(given, fc.constantFrom(0, 1), (value, indent) => {
-      const json = Buffer.from(JSON.stringify(value, null, indent));
-      expect(hasMoreValuesThan(count(value), json)).toBe(false);
-      if (count(value) > 0) expect(hasMoreValuesThan(count(value) - 1, json)).toBe(true);
-    }),
-  );
-});
 
 const argumentsOf = (number: number) =>
   Buffer.from(JSON.stringify({ params: Object.fromEntries(Array.from({ length: number }, (_, index) => [index, 1])) }));
