@@ -8,9 +8,11 @@ import type { ChangeDependencies } from './changes/change-context.js';
 import type { DecisionPage } from './changes/decision-page.js';
 import { createInFlightCalls, type InFlightCalls } from './changes/in-flight.js';
 import { journalText } from './changes/journal-text.js';
+import { keyBeside } from './changes/key-file.js';
 import { createNotices } from './changes/notices.js';
 import { openStore, type Store } from './changes/open-store.js';
 import { createQuestionQueue, type QuestionQueue } from './changes/question-queue.js';
+import { sealPrivate } from './changes/sealed-changes.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
 import { questionLimits } from './mcp/client-quirks.js';
@@ -76,7 +78,12 @@ export async function startRuntime(
   });
 
   const place = openStore(config.journal, now, { log, addressFile: config.journalFile });
-  const store = await place.openChanges();
+  const journal = place.path;
+  // A database is shared by servers that have CLOUDOPS_STATE_KEY in common. Without it, private changes can be opened only in this process.
+  const journalKeys = lazy(
+    (): KeyRing => config.stateKeys ?? [journal === undefined ? randomBytes(32) : keyBeside(journal)],
+  );
+  const store = sealPrivate(await place.openChanges(), journalKeys);
   // With a public URL, people sign in on the page of this server.
   const page = config.publicUrl === undefined ? localPage : await signInPage(config, now, log);
 

@@ -76,7 +76,12 @@ async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedCha
 async function endUnsent(change: Change, refusal: Refusal, { store, log }: ChangeRun): Promise<EndedOutcome> {
   const failure = { ...refusalFailure(change.tool, refusal, { isChange: true }), outcome: 'not sent' as const };
   const outcome = { kind: 'failed', failure } as const;
-  const notes = await writeEnding(change, 'not sent', { code: refusal.code, outcome }, { store, log });
+  const notes = await writeEnding(
+    change,
+    'not sent',
+    { code: refusal.code, outcome, isPrivate: change.isPrivate },
+    { store, log },
+  );
   return withNotes(outcome, notes);
 }
 
@@ -99,8 +104,10 @@ async function sendAndRecord(
 ): Promise<EndedOutcome> {
   const before = now();
   const ifUnknown = stepIfUnknown(call, before.toISOString());
+  const { isPrivate } = change;
   const ended = {
     code: 'ProcessEnded',
+    isPrivate,
     outcome: { kind: 'failed', failure: interrupted(change, { ...call, ifUnknown }) },
   } as const;
   const begun = await store.begin(change.id, { budget: call.budget.limit, ifUnknown: ended });
@@ -125,7 +132,7 @@ async function sendAndRecord(
   // A journal that was restored from a backup may lack the change.
   log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
   const outcome = withOutcome(outcomeOf(result, { call, change: begun.change, sentAt }, log), state);
-  const notes = await writeEnding(change, state, { ...ending, keyId, outcome }, { store, log });
+  const notes = await writeEnding(change, state, { ...ending, keyId, outcome, isPrivate }, { store, log });
   return withNotes(outcome, notes);
 }
 

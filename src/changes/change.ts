@@ -54,7 +54,7 @@ export const storedParts = lazy(() => {
   const { plan, text } = storedSchemas();
   const texts = z.array(z.string()).readonly();
   return {
-    /** What the journal shows. It has no secrets. */
+    /** What the journal shows. It has no secrets and no private values. */
     facts: z.object({
       /** Name of the caller, if callers are authenticated. */
       caller: z.string().optional(),
@@ -106,6 +106,10 @@ export const storedParts = lazy(() => {
       accept: text,
       /** The name that a person types to accept, for a deletion. */
       typedName: z.string().optional(),
+      /** True if arguments or answer hold private values, so that all fields that may have them are sealed before they are stored. */
+      isPrivate: z.boolean().optional(),
+      /** The sealed fields: `args`, `plan`, `question`, `accept`, `typedName` and `subject`. */
+      sealed: z.string().optional(),
     }),
     decision: z.object({
       kind: z.enum(['approved', 'declined', 'withdrawn']),
@@ -144,6 +148,10 @@ export type Decision = Part<'decision'>;
 export interface Ending extends Part<'ending'> {
   /** The outcome as the caller got it, for callers that ask later. Absent if it is too long to be kept. */
   readonly outcome?: EndedOutcome | undefined;
+  /** True if the outcome may hold private values, so that it is sealed before it is stored. */
+  readonly isPrivate?: boolean | undefined;
+  /** The sealed outcome. */
+  readonly sealed?: string | undefined;
 }
 
 interface Columns {

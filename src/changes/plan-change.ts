@@ -44,7 +44,7 @@ export async function planChange(
   replaced: Change | undefined,
   run: ChangeRun,
 ): Promise<PlannedChange | Refusal> {
-  const { operation, change, input, endpoint, control, account, budget } = call;
+  const { operation, input, endpoint, control, account, budget } = call;
   const { principal, client } = run;
   const key = requestKey(call);
   const duplicate = await findDuplicate(call, key, run);
@@ -60,7 +60,7 @@ export async function planChange(
   if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
 
   const settled = settledBy(call, duplicate, run);
-  const subject = subjectOf(operation, endpoint.account, input);
+  const subject = subjectOf(operation, endpoint.account, input, run.keys()[0]);
   // The plan names the duplicate as a repetition.
   const open = account.confirm === 'off' ? [] : await openChanges(call, subject, [replaced?.id, duplicate?.id], run);
   const others = open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now()));
@@ -97,8 +97,7 @@ export async function planChange(
       budget: budget.key,
       subject,
       mode: account.confirm,
-      what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
-      target: `${plan.method} ${plan.url}`,
+      ...journalFacts(call, plan),
       plan,
       accept: acceptOf(call),
       typedName,
@@ -108,6 +107,20 @@ export async function planChange(
     replaced,
     replaceable: open.filter((other) => other.state === 'waiting' && other.subject?.digest === subject?.digest),
   };
+}
+
+/** What the journal shows of a change. If its values are private, that is only the operation and the host. */
+function journalFacts(
+  { operation, change, input, endpoint }: ResolvedChange,
+  { method, url }: Plan,
+): Pick<NewChange, 'isPrivate' | 'what' | 'target'> {
+  if (operation.isPrivate?.(input) === true)
+    return {
+      isPrivate: true,
+      what: `${operation.title} (its values are private).`,
+      target: `${method} ${endpoint.origin}`,
+    };
+  return { what: escapeInvisible(`${change.headline(input, endpoint.region)}.`), target: `${method} ${url}` };
 }
 
 /** True if a call gives a secret itself and not the name of a secret file. */

@@ -78,13 +78,14 @@ async function openOptions({ byConfirmation, byClick, onPage }: DecisionOptions,
 
 /** Opens the page in the browser of this machine, or announces the change to the people who sign in to the page. */
 function announce(
-  { id, tool, caller, plan }: Change,
+  { id, tool, caller, plan, isPrivate, what }: Change,
   pageUrl: string | undefined,
   page: DecisionPage | undefined,
 ): void {
+  // An announcement leaves for a chat, where private values have no place.
+  const headline = isPrivate === true ? quoted(what, 500) : shortNames(plan.summary);
   if (page?.kind === 'local') page.show(id);
-  else if (pageUrl !== undefined)
-    page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt: pageUrl });
+  else if (pageUrl !== undefined) page?.announce({ tool, caller, headline, decideAt: pageUrl });
 }
 
 /** The answer with the plan: `success` for the agent, and `view` for the change view, in which the user sees the plan and may click. */

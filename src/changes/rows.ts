@@ -78,7 +78,7 @@ const bounded = (text: string) => text.slice(0, longestText);
 
 /** The columns `ending` and `outcome` of an ended change. */
 export function storedEnding(
-  { outcome, requestIds, failed, code, ...ending }: Ending,
+  { outcome, sealed, requestIds, failed, code, ...ending }: Ending,
   wall: number,
 ): [string, string | null] {
   const ids = Object.entries(requestIds ?? {}).slice(0, mostEntries);
@@ -89,7 +89,8 @@ export function storedEnding(
     failed: failed && { count: failed.count, codes: failed.codes.slice(0, mostEntries).map(bounded) },
     endedAt: wall,
   };
-  const outcomeText = outcome === undefined ? null : JSON.stringify(withStoredTexts(outcome));
+  const storedOutcome = sealed === undefined ? outcome && withStoredTexts(outcome) : { kind: 'sealed', sealed };
+  const outcomeText = storedOutcome === undefined ? null : JSON.stringify(storedOutcome);
   return [JSON.stringify(facts), outcomeText !== null && outcomeText.length > longestOutcome ? null : outcomeText];
 }
 
@@ -144,7 +145,15 @@ const entrySchema = lazy(() => {
 });
 
 const detailsSchema = lazy(() =>
-  z.object({ plan: json(storedParts().details), outcome: json(storedSchemas().outcome).nullable() }),
+  z.object({
+    plan: json(storedParts().details),
+    outcome: json(
+      z.union([
+        z.object({ kind: z.literal('sealed'), sealed: z.string() }).transform(({ sealed }) => ({ sealed })),
+        storedSchemas().outcome.transform((outcome) => ({ outcome })),
+      ]),
+    ).nullable(),
+  }),
 );
 
 /** The columns that `entryOf` reads. */
@@ -172,6 +181,6 @@ export function entryOf(row: unknown, now: number): JournalEntry {
 export function changeOf(row: unknown, now: number): Change {
   const entry = entryOf(row, now);
   const { plan, outcome } = detailsSchema().parse(row);
-  const ending = entry.ending === undefined || outcome === null ? entry.ending : { ...entry.ending, outcome };
+  const ending = entry.ending === undefined || outcome === null ? entry.ending : { ...entry.ending, ...outcome };
   return { ...entry, ...plan, ending };
 }

@@ -135,7 +135,7 @@ export const sections = {
     STATE_KEY: {
       secret: true,
       file: true,
-      help: 'key for sessions, and for plans with secrets, 32 characters or more; a file may hold several, one a line; random if not set',
+      help: 'key for sessions, and for plans with secrets or private values, 32 characters or more; a file may hold several, one a line; random if not set',
       schema: schemas.longSecrets(32),
     },
     PLAN_HOURS: {

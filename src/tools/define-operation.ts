@@ -168,6 +168,8 @@ export interface Operation<
   readonly fieldsArgument?: string;
   /** Paths of arguments whose values are never shown. */
   readonly secrets?: readonly string[];
+  /** True if a call gives private values, or its answer may hold some. The store then has the change sealed. By default, no call does. */
+  readonly isPrivate?: (input: Readonly<Record<string, unknown>>) => boolean;
   /** For each argument that names a secret file, the argument that gets the file's content: `{ 'config.keyName': 'config.key' }`. */
   readonly secretNames?: Readonly<Record<string, string>>;
   /** Object schema of the answer. A missing required field is logged and is not an error. */

@@ -10,6 +10,7 @@ import {
   readTrait,
   type Shape,
   type StructureShape,
+  shapeName,
   type Traits,
   textTrait,
 } from './model.js';
@@ -21,8 +22,10 @@ export interface Argument {
   /** Name of the member in the model. */
   readonly memberName: string;
   readonly isRequired: boolean;
-  /** True if the model marks the member as sensitive. */
+  /** True if the model marks the member as sensitive, or the elements of its list or map. */
   readonly isSensitive: boolean;
+  /** True for the value of an API key, as in `CreateApiKey`. */
+  readonly isOfApiKey: boolean;
   /** Undefined for an argument in the query or the body of the request. */
   readonly location?: 'path' | 'headers' | undefined;
   /** Documentation as plain text. It may be empty. */
@@ -81,7 +84,7 @@ export interface ValueLimits {
 /** Returns the arguments of an operation: the members of its input that are not hidden. */
 export function argumentsOf(model: Model, input: StructureShape, isHidden = (_: Member) => false): Argument[] {
   const members = input.members.filter((member) => !isHidden(member));
-  return namedArguments(model, members, { isOfInput: true });
+  return namedArguments(model, { id: input.id, members }, { isOfInput: true });
 }
 
 /** Returns the rules for a structure or union. */
@@ -89,7 +92,7 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
   kind: 'structure',
   id,
   isUnion: kind === 'union',
-  fields: lazy(() => namedArguments(model, members, { isOfInput: false })),
+  fields: lazy(() => namedArguments(model, { id, members }, { isOfInput: false })),
 });
 
 /** Names of the arguments that this server adds to tools. */
@@ -104,7 +107,7 @@ const allowedName = /^[A-Za-z][\w-]{0,63}$/;
  */
 function namedArguments(
   model: Model,
-  members: readonly Member[],
+  { id, members }: Pick<StructureShape, 'id' | 'members'>,
   { isOfInput }: { readonly isOfInput: boolean },
 ): Argument[] {
   const taken = new Set(isOfInput ? reservedNames : []);
@@ -118,21 +121,31 @@ function namedArguments(
     // If no candidate is usable, for example because all are too long, the argument has the name in the model, which hosts may refuse.
     const name = candidates.find(isUsable) ?? member.name;
     taken.add(name);
-    return argumentOf(model, member, name);
+    return argumentOf(model, member, name, id);
   });
 }
 
-function argumentOf(model: Model, member: Member, name: string): Argument {
+/** @param structure ID of the structure with the member */
+function argumentOf(model: Model, member: Member, name: string, structure: string): Argument {
   const traits = model.traitsOf(member);
   return {
     name,
     memberName: member.name,
     isRequired: hasTrait(traits, 'smithy.api#required'),
-    isSensitive: hasTrait(traits, 'smithy.api#sensitive'),
+    isSensitive: isSensitive(model, member),
+    isOfApiKey: member.name.toLowerCase() === 'value' && /api-?key/i.test(shapeName(structure)),
     location: locationOf(traits),
     documentation: documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''),
     rules: rulesOf(model, model.shape(member.target), traits),
   };
+}
+
+/** True if a member is sensitive, or the elements, keys or values of its list or map. */
+function isSensitive(model: Model, member: Member): boolean {
+  if (hasTrait(model.traitsOf(member), 'smithy.api#sensitive')) return true;
+  const shape = model.shape(member.target);
+  if (shape.kind === 'list') return isSensitive(model, shape.member);
+  return shape.kind === 'map' && (isSensitive(model, shape.key) || isSensitive(model, shape.value));
 }
 
 function locationOf(traits: Traits): Argument['location'] {

@@ -12,7 +12,7 @@ import { fieldsArgument } from './fields-argument.js';
 import { type Model, ModelError, type ModelOperation, textTrait } from './model.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
 import type { OperationSettings, ParsedSettings } from './model-settings.js';
-import { isSecretIn } from './secret-members.js';
+import { type IsMember, secrecyIn } from './secret-members.js';
 
 /** Everything that the operations of a model share. */
 export interface ModelContext {
@@ -40,8 +40,9 @@ export interface ChosenOperation {
   readonly controlArguments: ControlArguments;
   /** Name of the argument that picks fields of the answer. Absent for a change. */
   readonly fieldsArgument?: string;
-  /** Tells whether an argument, or a field of an argument or answer, is a secret. */
-  readonly isSecret: (field: Argument) => boolean;
+  /** Find the secret and the private members of arguments and answers. */
+  readonly isSecret: IsMember;
+  readonly isPrivate: IsMember;
   readonly pages: ModelPages | undefined;
 }
 
@@ -79,7 +80,7 @@ export function chooseOperation(
     toolArguments,
     controlArguments: picking ?? controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
     ...(picking !== undefined && { fieldsArgument: picking.name }),
-    isSecret: isSecretIn(settings.secretNames),
+    ...secrecyIn(settings),
     pages,
   };
 }
@@ -122,17 +123,18 @@ function chosenArguments(
   return chosen;
 }
 
-/** @throws ModelError for a name in `secretNames` or `show` that no member has, because a misspelled secret would be shown */
+/** @throws ModelError for a name in `secretNames`, `notSecret` or `show` that no member has, because a misspelled secret would be shown */
 function refuseUnknownSecrets(
-  { secretNames, show }: OperationSettings,
+  { secretNames, notSecret, show }: OperationSettings,
   allArguments: readonly Argument[],
   getAnswerFields: () => readonly Argument[],
 ): void {
-  // Most operations have neither, and searching all structures takes time.
-  if (secretNames.length === 0 && show.length === 0) return;
+  // Most operations have none of them, and searching all structures takes time.
+  if (secretNames.length + notSecret.length + show.length === 0) return;
   const ofAnswer = fieldsAtAnyDepth(getAnswerFields());
   const ofBoth = [...fieldsAtAnyDepth(allArguments), ...ofAnswer];
   refuseUnknown(secretNames, ofBoth, { setting: 'secretNames', structure: 'the arguments or the answer' });
+  refuseUnknown(notSecret, ofBoth, { setting: 'notSecret', structure: 'the arguments or the answer' });
   refuseUnknown(show, ofAnswer, { setting: 'show', structure: 'the answer' });
 }
 

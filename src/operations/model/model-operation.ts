@@ -13,7 +13,7 @@ import { lazy, textAt, valueAt } from '../../util/objects.js';
 import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
-import { isNamed, translateAnswerPath, translatePath } from './argument-paths.js';
+import { fieldsAtAnyDepth, isNamed, translateAnswerPath, translatePath } from './argument-paths.js';
 import { argumentShape } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
@@ -36,7 +36,7 @@ import {
 } from './model.js';
 import type { ModelPages } from './model-pages.js';
 import type { ProtocolAnswer } from './protocol.js';
-import { secretPaths } from './secret-members.js';
+import { holdPrivate, secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
@@ -72,6 +72,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     schemas: { input: listing.input },
     example: exampleFor(chosen, input),
     secrets: secrecy.secretArguments,
+    isPrivate: isPrivateIn(chosen, folded, getAnswerFields),
     request: requestOf(context, chosen, folded),
     ...fieldsAboutAnswer(context, chosen, getAnswerFields, secrecy),
     undocumented: [],
@@ -144,6 +145,16 @@ function fieldsAboutAnswer(
   };
 }
 
+/** Returns the function that tells whether a call gives private values, or its answer may hold some. */
+function isPrivateIn(
+  { toolArguments, isPrivate }: ChosenOperation,
+  folded: FoldedArguments | undefined,
+  getAnswerFields: () => readonly Argument[],
+): NonNullable<Operation['isPrivate']> {
+  const answer = lazy(() => ({ isPrivate: fieldsAtAnyDepth(getAnswerFields()).some(isPrivate) }));
+  return (args) => answer().isPrivate || holdPrivate(toolArguments, unfolded(args, folded), isPrivate);
+}
+
 /** The secrets in the arguments and the answers of an operation. */
 interface Secrecy {
   /** Paths of the secret arguments. */
@@ -154,7 +165,7 @@ interface Secrecy {
   readonly areTokensShown: () => boolean;
 }
 
-/** Finds the secrets. The token of a page may be named like a secret, but is a secret only if the model or the file says so. */
+/** Finds the secrets. The token of a page may be named like a secret, but is a secret only if the file says so. */
 function secrecyOf(
   { settings, toolArguments, isSecret, pages }: ChosenOperation,
   depth: number,
@@ -167,8 +178,7 @@ function secrecyOf(
 
   const isShown = (field: Argument) => isNamed(settings.show, field);
   // `isSecret` is also true for a member that is only named like a secret, such as `nextToken`.
-  const isDeclaredSecret = (field: Argument) =>
-    (field.isSensitive || isNamed(settings.secretNames, field)) && !isShown(field);
+  const isDeclaredSecret = (field: Argument) => isNamed(settings.secretNames, field) && !isShown(field);
   const mayBeSecret = (argument: Argument) => !isTokenArgument(argument) || isDeclaredSecret(argument);
   return {
     secretArguments: secretPaths(toolArguments.filter(mayBeSecret), depth, isSecret),

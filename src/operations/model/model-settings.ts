@@ -30,6 +30,7 @@ const operationSettings = onlyFields(
     only: names.optional(),
     omit: names.default([]),
     secretNames: names.default([]),
+    notSecret: names.default([]),
     show: names.default([]),
     errors: z.record(z.string(), errorAdvice).optional(),
     failures: limitedText(200).optional(),

@@ -1,45 +1,82 @@
 import { nameInWords } from '../../util/field-names.js';
+import { isObject } from '../../util/objects.js';
 import { fieldsInside, isNamed } from './argument-paths.js';
 import { insideOf, isJsonText, type Nesting } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
+import type { OperationSettings } from './model-settings.js';
 
-/** Returns the function that finds secrets: members that are marked as sensitive, are named like a secret, or are in `namesOfSecrets`. */
-export const isSecretIn =
-  (namesOfSecrets: readonly string[]) =>
-  (field: Argument): boolean =>
-    field.isSensitive ||
-    isNamed(namesOfSecrets, field) ||
-    (holdsText(field.rules) && (isNamedLikeSecret(field.memberName) || isNamedLikeSecret(field.name)));
+/**
+ * This file decides about secrecy. A secret is a credential: nobody sees it, and a call gives it by the name of a secret file. A private value is
+ * one that the model marks as sensitive: the agent and the person who decides see it, but logs and announcements do not, and the store has it
+ * sealed.
+ */
 
-/** True for texts, blobs and lists of both. The name of a member of another type does not make it a secret. */
+/** A member, at any depth of arguments or answers. */
+export type IsMember = (field: Argument) => boolean;
+
+/** Returns the functions that find secret and private members: by their names, by their structure, and by the settings. */
+export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 'secretNames' | 'notSecret'>): {
+  readonly isSecret: IsMember;
+  readonly isPrivate: IsMember;
+} {
+  const isSecret = (field: Argument) =>
+    isNamed(secretNames, field) || (isLikeSecret(field) && !isNamed(notSecret, field));
+  return { isSecret, isPrivate: (field) => field.isSensitive && !isSecret(field) };
+}
+
+const isLikeSecret = ({ memberName, name, isOfApiKey, location, rules }: Argument): boolean =>
+  holdsText(rules) &&
+  (isOfApiKey ||
+    isNamedLikeSecret(memberName) ||
+    isNamedLikeSecret(name) ||
+    // In a path, it is the ID of the key.
+    (location !== 'path' && apiKey.test(nameInWords(memberName))));
+
+/** True for texts, blobs, and lists and maps of both. The name of a member of another type does not make it a secret. */
 const holdsText = (rules: ValueRules): boolean =>
-  rules.kind === 'text' || rules.kind === 'blob' || (rules.kind === 'list' && holdsText(rules.element()));
+  rules.kind === 'text' ||
+  rules.kind === 'blob' ||
+  ((rules.kind === 'list' || rules.kind === 'map') && holdsText(rules.element()));
 
-/** Returns the paths of secret arguments, with `[]` for each element of a list. JSON text with a secret in it is secret as a whole. */
-export function secretPaths(
-  fields: readonly Argument[],
-  depth: number,
-  isSecret: (field: Argument) => boolean,
-): readonly string[] {
+/**
+ * Returns the paths of secret arguments, with `[]` for each element of a list. JSON text with a secret in it, and a map with a secret in its
+ * values, is secret as a whole.
+ */
+export function secretPaths(fields: readonly Argument[], depth: number, isSecret: IsMember): readonly string[] {
   return fields.flatMap((field) =>
     isSecret(field) ? [field.name] : pathsInValue(field.rules, { depth, around: [] }, field.name, isSecret),
   );
 }
 
 /** Returns the paths of the secrets in the value at `path`. */
-function pathsInValue(
-  rules: ValueRules,
-  nesting: Nesting,
-  path: string,
-  isSecret: (field: Argument) => boolean,
-): readonly string[] {
+function pathsInValue(rules: ValueRules, nesting: Nesting, path: string, isSecret: IsMember): readonly string[] {
   if (rules.kind === 'list') return pathsInValue(rules.element(), nesting, `${path}[]`, isSecret);
-  if (isJsonText(rules, nesting)) return fieldsInside(rules).some(isSecret) ? [path] : [];
+  if (rules.kind === 'map' || isJsonText(rules, nesting)) return fieldsInside(rules).some(isSecret) ? [path] : [];
   if (rules.kind !== 'structure') return [];
   return rules.fields().flatMap((field) => {
     const fieldPath = `${path}.${field.name}`;
     return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, insideOf(rules, nesting), fieldPath, isSecret);
   });
+}
+
+/** True if arguments hold a private value, at any depth. */
+export const holdPrivate = (
+  fields: readonly Argument[],
+  values: Readonly<Record<string, unknown>>,
+  isPrivate: IsMember,
+): boolean =>
+  fields.some(
+    (field) =>
+      values[field.name] !== undefined &&
+      (isPrivate(field) || holdsPrivate(field.rules, values[field.name], isPrivate)),
+  );
+
+function holdsPrivate(rules: ValueRules, value: unknown, isPrivate: IsMember): boolean {
+  if (Array.isArray(value) && rules.kind === 'list')
+    return value.some((element) => holdsPrivate(rules.element(), element, isPrivate));
+  if (isObject(value) && rules.kind === 'structure') return holdPrivate(rules.fields(), value, isPrivate);
+  // A map, or a value that is JSON text.
+  return fieldsInside(rules).some(isPrivate);
 }
 
 /** True if a member is named like a password, a secret or a token, such as `InitialRootPassword` or `AccessToken`. */
@@ -51,12 +88,13 @@ function isNamedLikeSecret(name: string): boolean {
   // The token of a page is no secret, because it is useless without the caller's keys, and the caller needs it to read on.
   if (tokenOfPage.test(words.join(' '))) return false;
   if (describing.has(lastWord)) return false;
-  return words.some((word) => secretWord.test(word)) || privateKey.test(words.join(''));
+  return words.some((word) => secretWord.test(word)) || keyMaterial.test(words.join(''));
 }
 
 const tokenOfPage = /^(?:(?:next|starting) )?(?:next|continuation|pagination|page|starting) token$/;
-const secretWord = /^(?:password|passwd|passphrase|secret|token)s?$/;
-const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem)?s?$/;
+const apiKey = /\bapi key(?: value)?s?$/i;
+const secretWord = /^(?:password|passwd|passphrase|plaintext|secret|token)s?$/;
+const keyMaterial = /(?:(?:private|secret)(?:access)?key(?:material|data|pem|plaintext)?|keymaterial)s?$/;
 
 /** Last words of names that describe a secret but do not hold it: `PasswordLength`, `SecretArn`. */
 const describing = new Set(

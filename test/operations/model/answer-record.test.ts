@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { answerRecord, answerSchema } from '../../../src/operations/model/answer-record.js';
 import { answerSummary } from '../../../src/operations/model/answer-summary.js';
 import { structureOf } from '../../../src/operations/model/arguments.js';
-import { isSecretIn } from '../../../src/operations/model/secret-members.js';
+import { secrecyIn } from '../../../src/operations/model/secret-members.js';
 import { member, smallModel } from './small-model.js';
 
 const model = smallModel(
@@ -35,7 +35,7 @@ const model = smallModel(
   },
 );
 const fields = structureOf(model, model.operation('Get').output).fields();
-const isSecret = isSecretIn(['Name']);
+const { isSecret } = secrecyIn({ secretNames: ['Name'], notSecret: [] });
 
 test('an answer becomes a record of JSON, without secrets', () => {
   const answer = {
@@ -63,7 +63,7 @@ test('an answer becomes a record of JSON, without secrets', () => {
     Ratio: 'Infinity',
     Password: hidden,
     PasswordLength: 8,
-    Code: hidden,
+    Code: 'c',
     Users: [{ AccessToken: hidden, Name: hidden }],
     Tags: { a: { AccessToken: hidden } },
     More: { any: [1, 'thing'] },

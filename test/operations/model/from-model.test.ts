@@ -725,7 +725,7 @@ describe('the example of an operation', () => {
 
   test('is none for a structure that requires itself, and is not searched twice at a level', () => {
     let searched = 0;
-    const required = { isRequired: true, isSensitive: false, documentation: '' };
+    const required = { isRequired: true, isSensitive: false, isOfApiKey: false, documentation: '' };
     const team: StructureRules = {
       kind: 'structure',
       id: 'small#Team',
@@ -1059,7 +1059,7 @@ describe('pages', () => {
 
     test.each<[what: string, traits: object, more: object, isSecret: boolean]>([
       ['that are shown, but no others with the same name', {}, {}, false],
-      ['that are hidden if the model says so', { sensitive: {} }, {}, true],
+      ['that are shown even if the model marks them as sensitive', { sensitive: {} }, {}, false],
       ['that are hidden if the file says so', {}, { secretNames: ['SyncToken'] }, true],
     ])('%s', async (_what, traits, more, isSecret) => {
       writeFileSync(join(folder, 'tokens.json'), JSON.stringify(tokenModel(traits)));

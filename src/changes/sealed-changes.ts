@@ -1,0 +1,99 @@
+import { lazy, parseJson } from '../util/objects.js';
+import { withStoredTexts, words } from '../util/safe-text.js';
+import { createSeal, type SealingKeys } from '../util/seal.js';
+import { type Change, type Changes, type Ending, type NewChange, storedParts } from './change.js';
+import { storedSchemas } from './stored-plan.js';
+
+/** This file seals the changes that hold private values, so that nobody can read these in the store. */
+
+const sealedChange = lazy(() => {
+  const { details, facts } = storedParts();
+  return details
+    .pick({ args: true, plan: true, question: true, accept: true, typedName: true })
+    .extend({ subject: facts.shape.subject });
+});
+
+/** Wraps a store. Private changes are sealed with the first of the `keys`, and opened with any of them. */
+export function sealPrivate(changes: Changes, keys: SealingKeys): Changes {
+  const sealOf = (id: string) =>
+    createSeal(keys, { purpose: 'change', associatedData: id, longest: Number.POSITIVE_INFINITY });
+  const sealed = (id: string, value: object) => sealOf(id).seal(JSON.stringify(withStoredTexts(value)));
+
+  const sealChange = (change: NewChange): NewChange => {
+    if (change.isPrivate !== true) return change;
+    const { args, plan, question, accept, typedName, subject, ...others } = change;
+    return {
+      ...others,
+      ...sealedFields,
+      ...(subject !== undefined && { subject: { ...subject, name: 'private' } }),
+      sealed: sealed(change.id, { args, plan, question, accept, typedName, subject }),
+    };
+  };
+  const sealEnding = (id: string, { outcome, isPrivate, ...ending }: Ending): Ending =>
+    isPrivate === true && outcome !== undefined
+      ? { ...ending, sealed: sealed(id, outcome) }
+      : { ...ending, ...(outcome !== undefined && { outcome }) };
+
+  const openText = (id: string, text: string) => parseJson(sealOf(id).open(text) ?? '');
+  const openChange = (change: Change): Change => {
+    const { id, ending } = change;
+    const outcome = ending?.sealed && storedSchemas().outcome.safeParse(openText(id, ending.sealed)).data;
+    const known = { ...change, ...(outcome && { ending: { ...ending, outcome } }) };
+    if (change.sealed === undefined) return known;
+    const opened = sealedChange().safeParse(openText(id, change.sealed)).data;
+    // A change that was sealed with another key can be named, withdrawn and declined, but nobody can agree to what is not shown.
+    return opened === undefined ? { ...known, options: noOptions } : { ...known, ...opened };
+  };
+  const openAll = async (found: Promise<readonly Change[]>) => (await found).map(openChange);
+
+  return {
+    ...changes,
+    add: async (change, options) => {
+      const added = await changes.add(sealChange(change), options);
+      return added.kind === 'added' ? { ...added, change: openChange(added.change) } : added;
+    },
+    decide: async (id, decision) => {
+      const decided = await changes.decide(id, decision);
+      return 'change' in decided ? { ...decided, change: openChange(decided.change) } : decided;
+    },
+    begin: async (id, { ifUnknown, ...options }) => {
+      const begun = await changes.begin(id, { ...options, ifUnknown: sealEnding(id, ifUnknown) });
+      if (begun.kind === 'begun') return { ...begun, change: openChange(begun.change) };
+      return begun.kind === 'duplicate' ? { ...begun, earlier: openChange(begun.earlier) } : begun;
+    },
+    end: (id, state, ending) => changes.end(id, state, sealEnding(id, ending)),
+    find: async (id) => {
+      const change = await changes.find(id);
+      return change && openChange(change);
+    },
+    duplicateOf: async (key) => {
+      const change = await changes.duplicateOf(key);
+      return change && openChange(change);
+    },
+    waiting: (of) => openAll(changes.waiting(of)),
+    newest: (of) => openAll(changes.newest(of)),
+    open: (of) => openAll(changes.open(of)),
+    declined: (of) => openAll(changes.declined(of)),
+    recover: () => openAll(changes.recover()),
+  };
+}
+
+const noOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
+
+/** The fields that a row has in place of the sealed ones, for a server that cannot open these. */
+const sealedFields = {
+  args: {},
+  plan: {
+    summary: words('A change whose values are private, and were sealed with the key of another server.'),
+    method: '',
+    url: '',
+    headers: {},
+    where: [],
+    consequences: [],
+    risks: [],
+    defaults: [],
+    warnings: [],
+    notChecked: [],
+  },
+  accept: words('Accept'),
+} satisfies Pick<NewChange, 'args' | 'plan' | 'accept'>;
