@@ -163,7 +163,7 @@ const refusals = {
     next: next(
       'user',
       'decide',
-      say`${forReader({ agent: 'Tell the user that it', person: 'It' })} needs a client that asks its user (elicitation) or shows views (MCP Apps), or a terminal (cloudops-mcp call). Here, ${forReader({ agent: 'planOnly: true', person: 'planOnly: true', operator: '--plan' })} shows the plan and does no more.`,
+      say`${forReader({ agent: 'Tell the user that it', person: 'It' })} needs a client that asks its user (elicitation) or shows views (MCP Apps), a page for decisions (CLOUDOPS_HTTP_PUBLIC_URL), or a terminal (cloudops-mcp call). Here, ${forReader({ agent: 'planOnly: true', person: 'planOnly: true', operator: '--plan' })} shows the plan and does no more.`,
     ),
   },
   Repeated: {

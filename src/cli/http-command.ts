@@ -14,7 +14,7 @@ import { createIssuerKeys } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
 import { type HttpOptions, type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
-import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
+import { authenticateByTokensFile, decidesOnly, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import type { Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import type { Proxies } from '../transport/proxies.js';
@@ -32,6 +32,7 @@ import {
   validConfig,
 } from './command.js';
 import { printLine } from './layout.js';
+import { localPageFor } from './local-page.js';
 import { runUntilSignal } from './run-until-signal.js';
 
 /** Time limit for running calls and unwritten outcomes after a termination signal (milliseconds). */
@@ -46,14 +47,32 @@ export const httpCommand: Command = {
   run: async (invocation) => {
     const { terminal } = invocation;
     const { host, port } = { ...defaultAddress, ...invocation.options };
-    const config = validConfig(invocation);
+    const given = validConfig(invocation);
     const address = { host, port: portOf(port) };
-    const access = await accessOf(host, config, terminal.now);
-    return runUntilSignal(config, terminal, (runtime, log, stop) =>
-      serve({ config, terminal, address, access }, runtime, log, stop),
-    );
+    const access = await accessOf(host, given, terminal.now);
+    const config = withOwnPage(given, address, access);
+    // Without authentication, the only person is at this machine.
+    const localPage =
+      access.openIdentity === undefined ? localPageFor(config, terminal, { printsLink: true }) : undefined;
+    const serveWithPage = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
+      localPage?.attach(runtime, log);
+      const code = await serve({ config, terminal, address, access }, runtime, log, stop);
+      await localPage?.close();
+      return code;
+    };
+    return runUntilSignal(config, terminal, serveWithPage, localPage?.page);
   },
 };
+
+/** Gives a server the page for decisions at its own address, if CLOUDOPS_HTTP_PUBLIC_URL gives it no other one. The port has to be known. */
+export function withOwnPage(
+  config: Config,
+  { host, port }: Address,
+  { mayHaveOwnPage }: Pick<Access, 'mayHaveOwnPage'>,
+): Config {
+  if (config.publicUrl !== undefined || !mayHaveOwnPage || port === 0) return config;
+  return { ...config, publicUrl: originOf({ host, port }) };
+}
 
 /** The settings of the server. They have been checked, so that a wrong setting is reported before the runtime starts. */
 interface HttpSetup {
@@ -168,9 +187,11 @@ function notesForReadyz({ problem, warnings }: JournalCheck, { path }: Store): r
   return problem === undefined ? shownWarnings : [problem, ...shownWarnings];
 }
 
+const originOf = ({ host, port }: Address) => `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+
 /** Prints the addresses for clients and for people who decide, for the person who started the server at a terminal. */
 function printAddresses(stderr: Terminal['stderr'], { host, port }: Address, decideAt: string | undefined) {
-  const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/mcp`;
+  const url = `${originOf({ host, port })}/mcp`;
   printLine(stderr, say`Clients connect to ${exact(url)}`);
   if (decideAt !== undefined) printLine(stderr, say`People decide on changes at ${exact(decideAt)}`);
   printLine(stderr, 'Ctrl-C ends it.');
@@ -203,6 +224,8 @@ async function decisionsOf(
 interface Access {
   /** The host names by which clients reach this server. Requests for other hosts are refused. */
   readonly hosts: readonly string[];
+  /** True if only this machine can reach the server, and somebody can sign in with a token to decide. */
+  readonly mayHaveOwnPage: boolean;
   /** The metadata for OAuth clients. Undefined if no issuer is set. */
   readonly resource: ProtectedResource | undefined;
   /** Starts the authentication. Undefined if callers are not authenticated. */
@@ -225,12 +248,13 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
     const resource = { url: resourceUrl(audience, publicUrl), issuer, scopePrefix };
     const claims = { scopeClaim, scopePrefix, personClaim };
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, http, proxies);
-    return { hosts, resource, openIdentity };
+    return { hosts, mayHaveOwnPage: false, resource, openIdentity };
   }
   // Undefined without a tokens file. Callers are then not authenticated, and only this machine can reach the server, because
   // `accessProblems` refuses a wider reach.
+  const mayHaveOwnPage = tokens?.canDecide === true && reach.exposedHosts.length === 0;
   const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
-  return { hosts, resource: undefined, openIdentity };
+  return { hosts, mayHaveOwnPage, resource: undefined, openIdentity };
 }
 
 function accessProblems(
@@ -351,9 +375,10 @@ async function tokensAtStart(path: string) {
   const read = () => readTokensFile(path);
   try {
     const text = await read();
-    return { text, read, problems: parseTokens(text).problems };
+    const { tokens, problems } = parseTokens(text);
+    return { text, read, problems, canDecide: tokens.some(({ scopes }) => decidesOnly(scopes)) };
   } catch (error) {
     const problem = say`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${shownReason(error)}).`;
-    return { text: '', read, problems: [problem] };
+    return { text: '', read, problems: [problem], canDecide: false };
   }
 }

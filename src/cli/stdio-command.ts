@@ -1,17 +1,15 @@
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { allowChanges } from '../calls/account.js';
-import type { DecisionPage } from '../changes/decision-page.js';
 import { reportStore } from '../changes/watch-store.js';
-import type { Config } from '../config/load-config.js';
 import { createEscapedOutput } from '../mcp/escaped-output.js';
 import { createMessageLines } from '../mcp/message-lines.js';
 import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';
-import { errorName, type Log, reasonOf } from '../util/log.js';
+import { errorName, type Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { type Command, type Terminal, validConfig } from './command.js';
-import { hasDesktop } from './has-desktop.js';
 import { printLine } from './layout.js';
+import { localPageFor } from './local-page.js';
 import { runUntilSignal } from './run-until-signal.js';
 
 /** `cloudops-mcp` without a command serves the client that started it, until the client closes stdin. stdout carries only the protocol. */
@@ -77,65 +75,4 @@ async function serveClient(
   await connection.close();
   // The transport stops reading `lines`. A stdin that is still read would keep the process from ending.
   stdin.unpipe(lines).pause();
-}
-
-/** The page for decisions in the browser of this machine. Its server starts when the first plan waits for a decision. */
-interface LocalPage {
-  /** The page for the runtime, which calls its `show` when a plan waits. */
-  readonly page: DecisionPage;
-  /** Gives the page its runtime, which is started after the page is created. Called before the first call of a tool. */
-  attach(runtime: Runtime, log: Log): void;
-  close(): Promise<void>;
-}
-
-/** Prepares a page for decisions in this machine's browser. Undefined without a desktop, or if the settings exclude such a page. */
-function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined {
-  // With a public URL (CLOUDOPS_HTTP_PUBLIC_URL), people sign in there to decide.
-  if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
-  // Set by `attach`, because the runtime is started only after this function has returned.
-  let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
-  /** Resolves with the server of the page. Undefined until the first plan is shown, and after a failure to start the server. */
-  let serverStart: ReturnType<typeof startPageServer> | undefined;
-
-  const showChange = async (id: string): Promise<void> => {
-    // Never happens, because only the call of a tool shows a change, and `attach` is called before the first call.
-    if (attached === undefined) return;
-    const { runtime, log } = attached;
-    try {
-      serverStart ??= startPageServer(runtime, log, terminal.platform, terminal.now).catch((error: unknown) => {
-        // The next change tries to start the server again.
-        serverStart = undefined;
-        throw error;
-      });
-      const server = await serverStart;
-      // Opens a browser tab, unless one is open. If the browser fails, the next change tries to open a tab again.
-      await server.show(id);
-    } catch (error) {
-      log('warn', 'page', { error: reasonOf(error) });
-    }
-  };
-
-  return {
-    page: { kind: 'local', show: (id) => void showChange(id) },
-    attach(runtime, log) {
-      attached = { runtime, log };
-    },
-    async close() {
-      // A server that could not be started needs no closing.
-      const server = await serverStart?.catch(() => undefined);
-      await server?.close();
-    },
-  };
-}
-
-async function startPageServer(
-  { store, changes, server: { accounts, operations } }: Runtime,
-  log: Log,
-  platform: NodeJS.Platform,
-  now: () => Date,
-) {
-  const { serveLocalPage } = await import('../http/local-decision-page.js');
-  const { openBrowser } = await import('./open-browser.js');
-  const open = (url: string) => openBrowser(url, platform);
-  return serveLocalPage({ store, changes, accounts, operations, now, open, log });
 }

@@ -129,7 +129,7 @@ export const sections = {
     },
     OPEN_BROWSER: {
       default: 'on',
-      help: 'over stdio on a desktop, open a page in the browser if nobody else could decide on a change: on or off',
+      help: 'open a page in the browser of this machine if nobody else could decide on a change: on or off',
       schema: schemas.choice(['on', 'off']),
     },
     STATE_KEY: {

@@ -4,13 +4,16 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { startHttpProcess } from '../support/http-process.js';
 import { readAsAPerson } from '../support/person.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 import { type Browser, findings, startBrowser } from './browser.js';
 
-/** Over stdio, with a client that cannot ask its user: the page that opens by itself. */
+/** With a client that cannot ask its user, on this machine: the page that opens by itself. */
 
 let browser: Browser;
 beforeAll(async () => {
@@ -31,19 +34,29 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-async function connect(env: Record<string, string> = {}) {
-  const { CI: _, ...clean } = cleanEnv();
-  const desktop = { HOME: home, PATH: `${home}:${process.env.PATH}`, DISPLAY: ':0' };
-  const settings = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_CONFIRM: 'human' };
-  const client = new Client({ name: 'test', version: '1' });
-  await client.connect(
+/** The variables of a server on a desktop. The tests themselves run under CI, where no browser opens. */
+const desktop = () => ({
+  HOME: home,
+  PATH: `${home}:${process.env.PATH}`,
+  DISPLAY: ':0',
+  CI: '',
+  CLOUDOPS_SANDBOX: '1',
+  CLOUDOPS_CONFIRM: 'human',
+});
+
+const connect = (env: Record<string, string> = {}) =>
+  connectTo(
     new StdioClientTransport({
       command: process.execPath,
       args: [serverPath],
-      env: { ...clean, ...desktop, ...settings, ...env },
+      env: { ...cleanEnv(), ...desktop(), ...env },
       stderr: 'ignore',
     }),
   );
+
+async function connectTo(transport: Transport) {
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transport);
   clients.push(client);
   const call = async (args: object = {}) => {
     const result = await client.callTool({
@@ -112,4 +125,26 @@ test.each([
   const { call } = await connect(env);
   expect(await call()).toMatchObject({ code: 'NeedsHuman' });
   expect(opened()).toEqual([]);
+});
+
+test('over HTTP without authentication, the same page opens, and no answer or log line has its address', async () => {
+  const server = await startHttpProcess([], { env: desktop() });
+  try {
+    const { call, get } = await connectTo(new StreamableHTTPClientTransport(server.url) as Transport);
+    const waiting = await call();
+    expect(waiting).toMatchObject({ outcome: 'waiting' });
+    await vi.waitFor(() => expect(opened()).toHaveLength(1), 5_000);
+    const address = addressIn(opened()[0] ?? '');
+    const page = await browser.open(address);
+    const view = page.frameLocator('iframe');
+    await view.getByRole('button', { name: 'Do nothing' }).waitFor();
+    await readAsAPerson();
+    await view.getByRole('button', { name: /^Create server/ }).click();
+    await view.getByRole('heading', { name: 'Accepted' }).waitFor();
+    const ended = await get(waiting.changeId);
+    expect(ended).toMatchObject({ outcome: 'accepted' });
+    expect(JSON.stringify([waiting, ended, server.stderr()])).not.toContain(address);
+  } finally {
+    await server.stop();
+  }
 });

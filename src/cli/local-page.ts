@@ -1,0 +1,87 @@
+import type { DecisionPage } from '../changes/decision-page.js';
+import type { Config } from '../config/load-config.js';
+import type { Runtime } from '../runtime.js';
+import { type Log, reasonOf } from '../util/log.js';
+import { exact, say } from '../util/safe-text.js';
+import type { Terminal } from './command.js';
+import { hasDesktop } from './has-desktop.js';
+import { printLine } from './layout.js';
+
+/** The page for decisions in the browser of this machine. Its server starts when the first plan waits for a decision. */
+export interface LocalPage {
+  /** The page for the runtime, which calls its `show` when a plan waits. */
+  readonly page: DecisionPage;
+  /** Gives the page its runtime, which is started after the page is created. Called before the first call of a tool. */
+  attach(runtime: Runtime, log: Log): void;
+  close(): Promise<void>;
+}
+
+type Open = (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
+
+/**
+ * Prepares a page for decisions in this machine's browser. Undefined if the settings exclude such a page, or if its link can reach nobody.
+ * @param printsLink true if the link may be printed where there is no desktop, because stderr is read by a person only
+ */
+export function localPageFor(config: Config, terminal: Terminal, { printsLink = false } = {}): LocalPage | undefined {
+  // With a public URL (CLOUDOPS_HTTP_PUBLIC_URL), people sign in there to decide.
+  if (!config.opensBrowser || config.publicUrl !== undefined) return undefined;
+  const open = openFor(terminal, printsLink);
+  if (open === undefined) return undefined;
+
+  // Set by `attach`, because the runtime is started only after this function has returned.
+  let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
+  /** Resolves with the server of the page. Undefined until the first plan is shown, and after a failure to start the server. */
+  let serverStart: ReturnType<typeof startPageServer> | undefined;
+
+  const showChange = async (id: string): Promise<void> => {
+    // Never happens, because only the call of a tool shows a change, and `attach` is called before the first call.
+    if (attached === undefined) return;
+    const { runtime, log } = attached;
+    try {
+      serverStart ??= startPageServer(runtime, log, open, terminal.now).catch((error: unknown) => {
+        // The next change tries to start the server again.
+        serverStart = undefined;
+        throw error;
+      });
+      const server = await serverStart;
+      // Opens a browser tab, unless one is open. If the browser fails, the next change tries to open a tab again.
+      await server.show(id);
+    } catch (error) {
+      log('warn', 'page', { error: reasonOf(error) });
+    }
+  };
+
+  return {
+    page: { kind: 'local', show: (id) => void showChange(id) },
+    attach(runtime, log) {
+      attached = { runtime, log };
+    },
+    async close() {
+      // A server that could not be started needs no closing.
+      const server = await serverStart?.catch(() => undefined);
+      await server?.close();
+    },
+  };
+}
+
+/** Returns the function that brings the link of the page to the person: in a browser, or printed at a terminal. */
+function openFor(terminal: Terminal, printsLink: boolean): Open | undefined {
+  if (hasDesktop(terminal))
+    return async (url) => (await import('./open-browser.js')).openBrowser(url, terminal.platform);
+  // A log file could be read by an agent, so the link is printed for a person only.
+  if (!printsLink || !terminal.stderr.isTTY) return undefined;
+  return async (url) => {
+    printLine(terminal.stderr, say`A change waits for your decision at ${exact(url)}`);
+    return undefined;
+  };
+}
+
+async function startPageServer(
+  { store, changes, server: { accounts, operations } }: Runtime,
+  log: Log,
+  open: Open,
+  now: () => Date,
+) {
+  const { serveLocalPage } = await import('../http/local-decision-page.js');
+  return serveLocalPage({ store, changes, accounts, operations, now, open, log });
+}
