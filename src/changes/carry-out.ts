@@ -1,17 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { resolveAccount } from '../calls/account.js';
-import type { CallBudget } from '../calls/call-budget.js';
 import { keysRefusal, wireRequest } from '../calls/endpoint.js';
 import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
-import type { EndedOutcome, Failure } from '../calls/outcome.js';
+import type { EndedOutcome } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
-import { Refusal, refusalFailure } from '../calls/refusal.js';
+import { Refusal, refusalFailure, refusedChange } from '../calls/refusal.js';
 import { clientOptions, resolveCall, secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Operation } from '../tools/define-operation.js';
-import { type FinalReply, NotSent, type SignedClient } from '../transport/signed-client.js';
+import type { Next } from '../tools/next.js';
+import { NotSent, type SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { type Log, reasonOf } from '../util/log.js';
-import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { own, quoted, say, words } from '../util/safe-text.js';
 import type { Begun, Change, Ending, EndState } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { budgetSpent } from './check-budget.js';
@@ -26,33 +27,39 @@ import { isWayOf } from './required-consent.js';
 /** Nothing is sent so long after the decision (milliseconds), because somebody may have sent the same change meanwhile, and `begin` no longer finds it. */
 const longestDelayMs = 10 * 60_000;
 
-/** The arguments of a change, which are in memory if they hold a secret. */
-export const argumentsOfChange = (
-  { id, args }: Change,
-  { heldArguments }: Pick<ChangeRun, 'heldArguments'>,
-): Change['args'] => heldArguments.get(id) ?? args;
+/** Resolves the call of a stored change. Its arguments are in memory if they hold a secret. */
+export function resolveStored(operation: Operation, { id, args }: Change, run: ChangeRun) {
+  const stored = run.heldArguments.get(id) ?? args;
+  return resolveCall(operation, resolveAccount(run.accounts, operation, stored, run.principal), run, run);
+}
 
 /**
  * Carries out an approved change. Resolves its call again, so that policy, scopes and secrets are those of now, and sends only the request that
  * was shown. Never rejects.
  */
 export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOutcome> {
-  const { heldArguments, pendingNotes } = run;
+  const { heldArguments, pendingNotes, inFlight } = run;
   const call = await resolveAgain(change, run);
   heldArguments.delete(change.id);
-  const outcome = call.kind === 'refused' ? await endUnsent(change, call, run) : await sendInFlight(change, call, run);
-  const noted = withNotes(outcome, await pendingNotes(change.caller).catch(() => []));
-  return withChangeId(noted, change.id);
+  const send = async (resolved: ResolvedChange, signal: AbortSignal) => {
+    using client = run.openClient(resolved.endpoint, clientOptions(resolved, run, signal));
+    return await sendAndRecord(change, resolved, client, run);
+  };
+  // A process that shuts down waits for changes in flight.
+  const outcome =
+    call.kind === 'refused'
+      ? await endUnsent(change, call, run)
+      : await inFlight.track(run.signal, (signal) => send(call, signal));
+  return withChangeId(withNotes(outcome, await pendingNotes(change.caller).catch(() => [])), change.id);
 }
 
 /** Resolves the call of a change again. Returns a refusal if it may not be made any more, or would send another request than was shown. */
 async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedChange | Refusal> {
-  const { operations, accounts, log, keys } = run;
+  const { operations, log, keys } = run;
   const operation = operations.find(({ name }) => name === change.tool);
   if (operation === undefined) return new Refusal('NotAllowed', [say`the tool does not exist here any more`]);
   try {
-    const resolution = resolveAccount(accounts, operation, argumentsOfChange(change, run), run.principal);
-    const call = await resolveCall(operation, resolution, run, run);
+    const call = await resolveStored(operation, change, run);
     if (call.kind === 'read') return new Refusal('NotAllowed', [say`the tool changes nothing any more`]);
     const { decision } = change;
     if (decision === undefined || !isWayOf(call.account.confirm, decision.way))
@@ -73,24 +80,10 @@ async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedCha
 }
 
 /** Ends an approved change that is refused before it began. */
-async function endUnsent(change: Change, refusal: Refusal, { store, log }: ChangeRun): Promise<EndedOutcome> {
-  const failure = { ...refusalFailure(change.tool, refusal, { isChange: true }), outcome: 'not sent' as const };
-  const outcome = { kind: 'failed', failure } as const;
-  const notes = await writeEnding(
-    change,
-    'not sent',
-    { code: refusal.code, outcome, isPrivate: change.isPrivate },
-    { store, log },
-  );
-  return withNotes(outcome, notes);
+async function endUnsent(change: Change, refusal: Refusal, run: ChangeRun): Promise<EndedOutcome> {
+  const outcome = withState(refusedChange(change.tool, refusal), 'not sent');
+  return writeEnding(change, 'not sent', { code: refusal.code, outcome }, run);
 }
-
-/** Sends a change. A process that shuts down waits for it. */
-const sendInFlight = (change: Change, call: ResolvedChange, run: ChangeRun): Promise<EndedOutcome> =>
-  run.inFlight.track(run.signal, async (signal) => {
-    using client = run.openClient(call.endpoint, clientOptions(call, run, signal));
-    return await sendAndRecord(change, call, client, run);
-  });
 
 /**
  * Sends a change. The store has it as begun before the first byte is sent, and its ending before the caller gets the outcome. If the ending
@@ -100,88 +93,85 @@ async function sendAndRecord(
   change: Change,
   call: ResolvedChange,
   client: SignedClient,
-  { principal, store, log, now }: ChangeRun,
+  run: ChangeRun,
 ): Promise<EndedOutcome> {
+  const { store, log, now } = run;
+  const { id, tool, caller, target } = change;
   const before = now();
   const ifUnknown = stepIfUnknown(call, before.toISOString());
-  const { isPrivate } = change;
-  const ended = {
-    code: 'ProcessEnded',
-    isPrivate,
-    outcome: { kind: 'failed', failure: interrupted(change, { ...call, ifUnknown }) },
-  } as const;
-  const begun = await store.begin(change.id, { budget: call.budget.limit, ifUnknown: ended });
-  if (begun.kind === 'unwritable')
-    log('error', 'journal', { tool: change.tool, id: change.id, error: begun.reason.text });
-  if (begun.kind !== 'begun') {
-    const refusal = beginRefusal(begun, call, call.budget, visibleCaller(principal));
-    return {
-      kind: 'failed',
-      failure: { ...refusalFailure(change.tool, refusal, { isChange: true }), outcome: 'not sent' },
-    };
-  }
+  const begun = await store.begin(id, { budget: call.budget.limit, ifUnknown: interrupted(change, ifUnknown) });
+  if (begun.kind === 'unwritable') log('error', 'journal', { tool, id, error: begun.reason.text });
+  if (begun.kind !== 'begun')
+    return withState(refusedChange(tool, beginRefusal(begun, call, visibleCaller(run.principal))), 'not sent');
 
   // The process may have been suspended, also while `begin` wrote. `time` is taken after it.
   const time = now();
   const isTooLate = time.getTime() - (change.decidedAt ?? before.getTime()) > longestDelayMs;
-  const sentAt = time.toISOString();
-  const { result, keyId } = isTooLate ? tooLate(call) : await sendAndRead({ ...call, ifUnknown }, change, client, log);
-
+  const { result, keyId } = isTooLate
+    ? notSent(tool, tooLate)
+    : await sendAndRead(change, { ...call, ifUnknown }, client, log);
   const { state, ending } = endingOf(result);
-  const { id, tool, caller, target } = change;
   // A journal that was restored from a backup may lack the change.
   log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
-  const outcome = withOutcome(outcomeOf(result, { call, change: begun.change, sentAt }, log), state);
-  const notes = await writeEnding(change, state, { ...ending, keyId, outcome, isPrivate }, { store, log });
-  return withNotes(outcome, notes);
+  const sentAt = time.toISOString();
+  const outcome = withState(outcomeOf(result, { call, change: begun.change, sentAt }, log), state);
+  return writeEnding(change, state, { ...ending, keyId, outcome }, run);
 }
 
 /** Adds the state with which a change ended to a failure. */
-const withOutcome = (outcome: EndedOutcome, state: EndState): EndedOutcome =>
+const withState = (outcome: EndedOutcome, state: EndState): EndedOutcome =>
   outcome.kind === 'failed' && state !== 'accepted' && state !== 'partly'
     ? { ...outcome, failure: { ...outcome.failure, outcome: state } }
     : outcome;
 
-/** The failure of a change whose process went away while it was sent, which is written in advance. */
-const interrupted = ({ what, id }: Change, { ifUnknown }: Required<Pick<FailedCall, 'ifUnknown'>>): Failure => ({
-  summary: say`The server went away while it sent this, so nobody knows whether it was carried out: ${quoted(what, 500)}.`,
-  code: 'OutcomeUnknown',
-  outcome: 'unknown',
-  changeId: id,
-  problems: [],
-  mayHaveHappened: true,
-  next: ifUnknown,
-  requestIds: {},
+/** The ending of a change whose process went away while it was sent, which is written in advance. */
+const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): Ending => ({
+  isPrivate,
+  outcome: {
+    kind: 'failed',
+    failure: {
+      summary: say`The server went away while it sent this, so nobody knows whether it was carried out: ${quoted(what, 500)}.`,
+      code: 'OutcomeUnknown',
+      outcome: 'unknown',
+      changeId: id,
+      problems: [],
+      mayHaveHappened: true,
+      next: ifUnknown,
+      requestIds: {},
+    },
+  },
 });
 
-/** A result with the ID of the access key that signed the request, if it was signed. */
-interface SendingResult {
+/** A result, and the ID of the access key that signed the request, if it was signed. */
+interface Sending {
   readonly result: ChangeResult;
-  readonly keyId?: string | undefined;
+  readonly keyId?: string;
 }
 
-/** The result of a change whose consent is older than `longestDelayMs`. */
-function tooLate({ operation }: ResolvedChange): SendingResult {
-  const problem = say`the consent was given more than ten minutes ago, and the same change may have been sent since`;
-  const refusal = new Refusal('PlanExpired', [problem]);
-  return { result: { kind: 'failed', failure: refusalFailure(operation.name, refusal, { isChange: true }) } };
-}
+const notSent = (tool: string, refusal: Refusal): Sending => ({
+  result: { kind: 'failed', failure: refusalFailure(tool, refusal, { isChange: true }) },
+});
 
-/** Sends the request and reads the reply. Never rejects. */
+/** The refusal of a change whose consent is older than `longestDelayMs`. */
+const tooLate = new Refusal('PlanExpired', [
+  say`the consent was given more than ten minutes ago, and the same change may have been sent since`,
+]);
+
+/** Sends the request and reads the reply. Never rejects. After `NotSent`, the change was certainly not made. */
 async function sendAndRead(
-  call: ResolvedChange & FailedCall,
   change: Change,
+  call: ResolvedChange & FailedCall,
   client: SignedClient,
   log: Log,
-): Promise<SendingResult> {
-  let reply: FinalReply;
+): Promise<Sending> {
   try {
-    reply = await client.send(await requestToSend(call, change));
+    const reply = await client.send(await requestToSend(call, change));
+    return { result: await readResult(call, reply, log), keyId: reply.keyId };
   } catch (error) {
     log('error', 'unexpected', faultFacts(call.operation, error));
-    return { result: { kind: 'failed', failure: sendingFault(call, error) } };
+    if (!(error instanceof NotSent)) return { result: { kind: 'failed', failure: serverFault(call, error) } };
+    return notSent(change.tool, keysRefusal(error) ?? mistakeRefusal(error));
   }
-  return { result: await readResult(call, reply, log), keyId: reply.keyId };
 }
 
 /**
@@ -214,7 +204,6 @@ function tokenOf({ tokenSource }: Change): string {
 function beginRefusal(
   hindrance: Exclude<Begun, { kind: 'begun' }>,
   call: ResolvedChange,
-  { limit }: CallBudget,
   viewer: string | undefined,
 ): Refusal {
   switch (hindrance.kind) {
@@ -223,41 +212,33 @@ function beginRefusal(
     case 'notApproved':
       return new Refusal('PlanRefused', [say`the server that took the decision is gone, or the decision is too old`]);
     case 'budgetSpent':
-      return budgetSpent(limit ?? hindrance.budget, hindrance.nextAt);
+      return budgetSpent(hindrance.budget, hindrance.nextAt);
     case 'duplicate':
       return repeated(earlierOf(hindrance.earlier, viewer), call);
   }
 }
 
-/** The failure of a change because of an unexpected error while it was sent. After `NotSent`, the change was certainly not made. */
-function sendingFault(call: FailedCall & { readonly operation: Operation }, error: unknown): Failure {
-  if (!(error instanceof NotSent)) return serverFault(call, error);
-  const refusal = keysRefusal(error) ?? mistakeRefusal(error);
-  return refusalFailure(call.operation.name, refusal, { isChange: true });
-}
-
 /** The longest time that the answer to a call waits until the ending is in the store (milliseconds). Writing continues after that. */
 const endingMs = 10_000;
 
-/** Writes the ending of a change. Returns one note if that failed or takes longer than `endingMs`, and no note otherwise. */
+/** Writes the ending of a change with its outcome. Adds a note to the outcome if that failed or takes longer than `endingMs`. */
 async function writeEnding(
-  { tool, id }: Change,
+  { tool, id, isPrivate }: Change,
   state: EndState,
-  ending: Ending,
-  { store, log }: Pick<ChangeRun, 'store' | 'log'>,
-): Promise<readonly SafeText[]> {
-  const notes = store.end(id, state, ending).then(
-    (): SafeText[] => [],
+  ending: Ending & { readonly outcome: EndedOutcome },
+  { store, log }: ChangeRun,
+): Promise<EndedOutcome> {
+  const written = store.end(id, state, { ...ending, isPrivate }).then(
+    () => [],
     (error: unknown) => {
       log('error', 'journal', { tool, id, outcome: state, error: reasonOf(error) });
       return [words('The outcome could not be written into the journal, which will call it unknown.')];
     },
   );
-
-  const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
-  let timer: NodeJS.Timeout | undefined;
-  const notesIfLate = new Promise<SafeText[]>((resolve) => {
-    timer = setTimeout(resolve, endingMs, [lateNote]);
-  });
-  return Promise.race([notes, notesIfLate]).finally(() => clearTimeout(timer));
+  const waiting = new AbortController();
+  const late = delay(endingMs, [lateNote], { signal: waiting.signal }).catch(() => []);
+  const notes = await Promise.race([written, late]).finally(() => waiting.abort());
+  return withNotes(ending.outcome, notes);
 }
+
+const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');

@@ -98,49 +98,83 @@ interface SentChange {
 /** The result as the caller gets it. */
 export function outcomeOf(result: ChangeResult, sent: SentChange, log: Log): EndedOutcome {
   if (result.kind === 'failed') return result;
-  const { answer } = result;
-  const { operation, change } = sent.call;
-  if (answer.kind === 'usable' && answer.missingFields.length > 0)
-    log('debug', 'answer', { tool: operation.name, lacks: answer.missingFields });
   return {
     kind: 'succeeded',
     success: acceptedSuccess({ ...sent, ...result }, log),
-    view: { kind: 'ended', continues: change.continues, isSandbox: sent.change.plan.sandbox === true },
+    view: { kind: 'ended', continues: sent.call.change.continues, isSandbox: sent.change.plan.sandbox === true },
   };
 }
 
 /** A change that the cloud accepted, with the cloud's answer. */
 interface AcceptedChange extends SentChange, Omit<Extract<ChangeResult, { kind: 'accepted' }>, 'kind'> {}
 
+/** What an answer adds to the facts about an accepted change. */
+interface Reading extends Pick<Success, 'summary' | 'answer'> {
+  /** Contradictions between the answer and the request, as clauses: `region "jp-east-1" instead of "jp-east-3"`. */
+  readonly contradictions: readonly SafeText[];
+  /** The operation's own next step. */
+  readonly step?: Next | undefined;
+  /** Warnings that come before those of the plan, because they need attention, and after them. */
+  readonly urgent: readonly SafeText[];
+  readonly warnings: readonly SafeText[];
+}
+
 /** Puts an accepted change into words. The change counts as accepted even if nothing of the answer can be read. */
 function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
-  const { answer } = accepted;
-  if (answer.kind === 'unusable') return withoutAnswer(accepted, answer.problem);
+  const { change, sentAt, answer, failed } = accepted;
+  const { plan, decision } = change;
+  const { requestIds, attempts } = answer.exchange;
+  const { summary, contradictions, step, urgent, warnings, answer: record } = readingOf(accepted, log);
+  const wasShown = decision !== undefined && shownBefore.includes(decision.way);
+  return {
+    // The summary comes first because some hosts pass on only the beginning of the structure.
+    summary,
+    outcome: failed === undefined ? 'accepted' : 'partly',
+    ...(failed !== undefined && {
+      failed: { count: failed.count, codes: failed.codes.map(quotedShort), names: failed.names.map(quotedShort) },
+    }),
+    ...(decision !== undefined && { consent: words(decisionWays[decision.way]) }),
+    sentAt,
+    where: plan.where,
+    effects: plan.consequences,
+    next: nextOf(accepted, contradictions, step),
+    requestIds,
+    ...(attempts.length > 1 && { attempts }),
+    warnings: [...urgent, ...(wasShown ? [] : plan.warnings), ...warnings],
+    ...(record !== undefined && { answer: record }),
+  };
+}
+
+const quotedShort = (text: string): SafeText => quoted(text, 200);
+
+/** Kinds of consent to a plan that an earlier call has returned to the caller, with its warnings. */
+const shownBefore: readonly DecisionWay[] = ['confirmed', 'clicked', 'page'];
+
+function readingOf(accepted: AcceptedChange, log: Log): Reading {
+  const { answer, call } = accepted;
+  if (answer.kind === 'unusable') return unreadable(accepted, answer.problem);
+  if (answer.missingFields.length > 0)
+    log('debug', 'answer', { tool: call.operation.name, lacks: answer.missingFields });
   try {
-    return withAnswer(accepted, answer);
+    return readingOfRecord(accepted, answer);
   } catch (error) {
-    log('error', 'unexpected', faultFacts(accepted.call.operation, error));
-    return withoutAnswer(accepted, mistakeText(error));
+    log('error', 'unexpected', faultFacts(call.operation, error));
+    return unreadable(accepted, mistakeText(error));
   }
 }
 
-const withoutAnswer = (accepted: AcceptedChange, problem: SafeText): Success => ({
-  summary: say`The cloud accepted this (HTTP status ${accepted.answer.exchange.status}): ${accepted.change.plan.summary}`,
-  ...circumstances(accepted),
-  next: nextOf(accepted),
-  ...exchangeFacts(accepted),
-  warnings: [...planWarnings(accepted), say`The answer cannot be read, because ${problem}.`],
+const unreadable = ({ answer, change }: AcceptedChange, problem: SafeText): Reading => ({
+  summary: say`The cloud accepted this (HTTP status ${answer.exchange.status}): ${change.plan.summary}`,
+  contradictions: [],
+  urgent: [],
+  warnings: [say`The answer cannot be read, because ${problem}.`],
 });
 
-/** Puts an accepted change with its answer into words. Failed entries and contradictions come first, because they need attention. */
-function withAnswer(
-  accepted: AcceptedChange,
+function readingOfRecord(
+  { call, failed, unmentioned }: AcceptedChange,
   { record, warnings, missingFields }: Extract<Answer, { kind: 'usable' }>,
-): Success {
-  const { call, failed, unmentioned } = accepted;
+): Reading {
   const { operation, change, input, endpoint } = call;
-
-  // For example `region "jp-east-1" instead of "jp-east-3"`.
   const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
   const isContradicted = contradictions.length > 0;
   const contradictionText = join(contradictions, '; ');
@@ -150,75 +184,37 @@ function withAnswer(
       say`The change was accepted, but its answer contradicts what was asked for: ${contradictionText}.`,
     operation.summarize(record, input),
   );
-  const nextOfOperation = operation.next?.(record, input, call.isOffered);
   return {
-    // The summary comes first because some hosts pass on only the beginning of the structure.
     summary: join(summary, ' '),
-    ...circumstances(accepted),
-    next: nextOf(accepted, contradictions, nextOfOperation),
-    ...exchangeFacts(accepted),
-    warnings: [
-      ...sentences(isContradicted && say`The answer says ${contradictionText}.`),
-      ...sentences(unmentioned > 0 && say`The answer does not say what became of ${entriesText(unmentioned)}.`),
-      ...planWarnings(accepted),
-      ...missingWarning(missingFields, operation.tellIfMissing),
-      ...warnings,
-    ],
+    contradictions,
+    step: operation.next?.(record, input, call.isOffered),
+    urgent: sentences(
+      isContradicted && say`The answer says ${contradictionText}.`,
+      unmentioned > 0 && say`The answer does not say what became of ${entriesText(unmentioned)}.`,
+    ),
+    warnings: [...missingWarning(missingFields, operation.tellIfMissing), ...warnings],
     answer: record,
   };
 }
-
-/** The outcome of an accepted change, the consent to it, its time and place, and its effects. */
-function circumstances({
-  change: { plan, decision },
-  sentAt,
-  failed,
-}: AcceptedChange): Omit<Success, 'summary' | 'next' | 'requestIds' | 'warnings'> {
-  const codes = failed?.codes.map(quotedShort) ?? [];
-  const names = failed?.names.map(quotedShort) ?? [];
-  return {
-    outcome: failed === undefined ? 'accepted' : 'partly',
-    ...(failed !== undefined && { failed: { count: failed.count, codes, names } }),
-    ...(decision !== undefined && { consent: words(decisionWays[decision.way]) }),
-    sentAt,
-    where: plan.where,
-    effects: plan.consequences,
-  };
-}
-
-/** The request IDs of the service, and the attempts if there were several. */
-const exchangeFacts = ({ answer }: AcceptedChange) => {
-  const { requestIds, attempts } = answer.exchange;
-  return { requestIds, ...(attempts.length > 1 && { attempts }) };
-};
-
-const quotedShort = (text: string): SafeText => quoted(text, 200);
-
-/** Kinds of consent to a plan that an earlier call has returned to the caller. */
-const shownBefore: readonly DecisionWay[] = ['confirmed', 'clicked', 'page'];
-
-/** The warnings of the plan, unless the caller got them with the plan before. */
-const planWarnings = ({ change: { decision, plan } }: AcceptedChange) =>
-  decision !== undefined && shownBefore.includes(decision.way) ? [] : plan.warnings;
 
 const entriesText = (count: number): SafeText => say`${count} ${words(count === 1 ? 'entry' : 'entries')}`;
 
 /** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
   { call, change: { repeats }, answer, failed, unmentioned }: AcceptedChange,
-  contradictions: readonly SafeText[] = [],
-  nextOfOperation?: Next,
+  contradictions: readonly SafeText[],
+  stepOfOperation: Next | undefined,
 ): Next {
   if (contradictions.length > 0) return stepAfterContradiction;
-  if (isRepetition(repeats)) return stepAfterAllowedRepeat(call.verificationHint);
+  // The ID of an earlier change: see `NewChange.repeats` for the other values.
+  if (typeof repeats === 'string' && repeats !== noEarlierChange) return stepAfterAllowedRepeat(call.verificationHint);
   if (failed !== undefined) return stepAfterFailedEntries(failed, unmentioned);
 
   const tellOutcome = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
-  if (nextOfOperation !== undefined) {
-    const { who, action, text } = nextOfOperation;
-    return next(who, action, join([tellOutcome, text], ' '));
-  }
-  return stepAfterAccepted(call, tellOutcome, answer.kind === 'usable' ? answer.record : undefined);
+  if (stepOfOperation === undefined)
+    return stepAfterAccepted(call, tellOutcome, answer.kind === 'usable' ? answer.record : undefined);
+  const { who, action, text } = stepOfOperation;
+  return next(who, action, join([tellOutcome, text], ' '));
 }
 
 /** The step if the answer contradicts the request. */
@@ -230,9 +226,6 @@ const stepAfterContradiction = next(
     person: 'Look',
   })} in the console which of the two is there: it may cost money, wanted or not.`,
 );
-
-/** True if `repeats` is the ID of an earlier change: see `NewChange.repeats` for the other values. */
-const isRepetition = (repeats: string | boolean) => typeof repeats === 'string' && repeats !== noEarlierChange;
 
 const stepAfterAllowedRepeat = (verificationHint: SafeText): Next =>
   next(
@@ -260,18 +253,18 @@ function stepAfterFailedEntries(failed: FailedEntries, unmentioned: number): Nex
 }
 
 /** Adds notes to an outcome: about other changes, about the person who decided, or about the journal entry of this change. */
-export function withNotes(outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome {
-  if (newNotes.length === 0) return outcome;
-  if (outcome.kind === 'failed') {
-    const { failure } = outcome;
-    return { ...outcome, failure: { ...failure, notes: [...(failure.notes ?? []), ...newNotes] } };
-  }
-  const { success } = outcome;
-  return { ...outcome, success: { ...success, notes: [...(success.notes ?? []), ...newNotes] } };
-}
+export const withNotes = (outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome =>
+  newNotes.length === 0 ? outcome : withFields(outcome, ({ notes = [] }) => ({ notes: [...notes, ...newNotes] }));
 
 /** Adds the ID of its change to an outcome. */
 export const withChangeId = (outcome: EndedOutcome, changeId: string): EndedOutcome =>
+  withFields(outcome, () => ({ changeId }));
+
+/** Adds fields that outcomes of both kinds have. */
+const withFields = (
+  outcome: EndedOutcome,
+  fieldsOf: (given: Success | Failure) => Pick<Success & Failure, 'notes' | 'changeId'>,
+): EndedOutcome =>
   outcome.kind === 'failed'
-    ? { ...outcome, failure: { ...outcome.failure, changeId } }
-    : { ...outcome, success: { ...outcome.success, changeId } };
+    ? { ...outcome, failure: { ...outcome.failure, ...fieldsOf(outcome.failure) } }
+    : { ...outcome, success: { ...outcome.success, ...fieldsOf(outcome.success) } };

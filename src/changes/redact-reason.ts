@@ -1,7 +1,6 @@
-import { resolveAccount } from '../calls/account.js';
-import { resolveCall, secretsIn } from '../calls/resolve-call.js';
+import { secretsIn } from '../calls/resolve-call.js';
 import { createRedactor } from '../transport/redact.js';
-import { argumentsOfChange } from './carry-out.js';
+import { resolveStored } from './carry-out.js';
 import type { Change } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { boundedReason } from './decline-reason.js';
@@ -19,9 +18,7 @@ export async function redactReason(
   const operation = run.operations.find(({ name }) => name === change.tool);
   if (text === undefined || operation === undefined) return undefined;
   try {
-    const args = argumentsOfChange(change, run);
-    const resolution = resolveAccount(run.accounts, operation, args, run.principal);
-    const call = await resolveCall(operation, resolution, run, run);
+    const call = await resolveStored(operation, change, run);
     const keys = await call.endpoint.keys.current().catch(() => undefined);
     return createRedactor([...secretsIn(call), keys?.secretAccessKey, keys?.sessionToken]).clean(text);
   } catch {
