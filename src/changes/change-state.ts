@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
+import type { EndedOutcome, Success } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import { waitForPerson } from '../calls/waiting.js';
@@ -10,7 +10,7 @@ import type { Change, Decision, DecisionWay } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { withChangeId, withNotes } from './conclude-change.js';
 import { decide, refusalOf, thingOf } from './decide.js';
-import { addressOf } from './decision-page.js';
+import { addressOf, type DecisionPage } from './decision-page.js';
 import { whoDecides } from './required-consent.js';
 
 /** This file has the verb `state`: what became of a change, and what it waits for. */
@@ -57,10 +57,10 @@ export function stateOf(change: Change, run: Pick<ChangeRun, 'page'>): EndedOutc
   switch (state) {
     case 'waiting':
       if (change.isExpired) return refusedChange(tool, new Refusal('PlanExpired', [], { changeId: id }));
-      return { kind: 'succeeded', success: waitingAnswer(change, run) };
+      return planThatWaits(change, run.page);
     case 'approved':
     case 'begun':
-      return { kind: 'succeeded', success: underWayAnswer(change) };
+      return underWay(change);
     case 'declined':
     case 'withdrawn':
       return refusedChange(tool, refusalOf(change, change.decision ?? { kind: 'withdrawn', way: 'withdrawn' }));
@@ -166,98 +166,83 @@ function whoDecided(change: Change, run: Pick<ChangeRun, 'principal'>): readonly
   return decision?.way === 'page' ? [say`${sentence(decisionClause(decision))}.`] : [];
 }
 
-function waitingAnswer(change: Change, { page }: Pick<ChangeRun, 'page'>): Success {
+/** The outcome of a call that only tells what became of a change. */
+export const toldOutcome = (
+  { id }: Change,
+  { summary, outcome, ...facts }: Partial<Success> & Required<Pick<Success, 'summary' | 'outcome' | 'next'>>,
+): EndedOutcome => ({
+  kind: 'succeeded',
+  success: { summary, outcome, changeId: id, warnings: [], requestIds: {}, ...facts },
+});
+
+function planThatWaits(change: Change, page: DecisionPage | undefined): EndedOutcome {
   const { id, tool, options, mode, expiresAt } = change;
   const address = options.onPage ? addressOf(id, page) : undefined;
-  const whom = whoDecides(mode, options, page?.kind ?? 'none');
   const step = options.byConfirmation
     ? say`If the user says yes to the plan, call confirm_change with this changeId and thing ${quoted(thingOf(change), 200)}.`
     : say`Call get_change again later.`;
-  return {
-    summary: say`This plan of ${own(tool)} still waits for ${whom}.`,
+  return toldOutcome(change, {
+    summary: say`This plan of ${own(tool)} still waits for ${whoDecides(mode, options, page?.kind ?? 'none')}.`,
     outcome: 'waiting',
-    changeId: id,
     planExpires: new Date(expiresAt).toISOString(),
     ...(address !== undefined && { decideAt: address }),
     next: next('user', 'decide', say`${step} To take the plan back, call withdraw_change.`),
-    warnings: [],
-    requestIds: {},
-  };
+  });
 }
 
-const underWayAnswer = ({ tool, id }: Change): Success => ({
-  summary: forReader({
-    agent: say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
-    person: 'The outcome of this change is not known yet.',
-    operator: say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
-  }),
-  outcome: 'waiting',
-  changeId: id,
-  next: next('agent', 'wait', 'Call get_change again in a few seconds.'),
-  warnings: [],
-  requestIds: {},
-});
+function underWay(change: Change): EndedOutcome {
+  const summary = say`Somebody has decided on this plan of ${own(change.tool)}. The outcome is not known yet.`;
+  return toldOutcome(change, {
+    summary: forReader({
+      agent: summary,
+      person: 'The outcome of this change is not known yet.',
+      operator: summary,
+    }),
+    outcome: 'waiting',
+    next: next('agent', 'wait', 'Call get_change again in a few seconds.'),
+  });
+}
 
-/** Makes the outcome of a change whose own outcome was too long to be kept. All texts of the row are quoted. */
+/** How a change without its own outcome failed, by its state: the beginning of a sentence, and a code. */
+const failures = {
+  rejected: [words('The cloud refused this'), 'Http'],
+  'not sent': [words('This was not sent'), 'NotSent'],
+  unknown: [words('Nobody knows whether this was carried out'), 'OutcomeUnknown'],
+} as const;
+
+const tell = next('nobody', 'none', forAgent('Tell the user the outcome, the code and the request IDs.'));
+const look = next('user', 'check', 'Do not repeat it. Have the user look in the console whether it was carried out.');
+
+/** Makes the outcome of a change whose own outcome was not kept, because it was too long or it was not sent. All texts of the row are quoted. */
 function recordedOutcome(change: Change): EndedOutcome {
   const { id, what, state, ending = {}, begunAt } = change;
   const { status, code, requestIds = {}, failed } = ending;
   const description = quoted(what, 500);
-  const failure = (
-    facts: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next' | 'outcome'>,
-  ): EndedOutcome => ({
-    kind: 'failed',
-    failure: {
-      ...facts,
+  if (state === 'rejected' || state === 'not sent' || state === 'unknown') {
+    const [beginning, ownCode] = failures[state];
+    const failure = {
+      summary: say`${beginning}: ${description}.`,
+      code: state === 'rejected' ? `${ownCode}${status ?? ''}` : ownCode,
+      mayHaveHappened: state === 'unknown',
+      outcome: state,
       changeId: id,
       problems: code === undefined ? [] : [say`its code is ${quoted(code, 100)}`],
       status,
+      next: state === 'unknown' ? look : tell,
       requestIds,
-    },
-  });
-  const tell = next('nobody', 'none', forAgent('Tell the user the outcome, the code and the request IDs.'));
-  switch (state) {
-    case 'rejected':
-      return failure({
-        summary: say`The cloud refused this: ${description}.`,
-        code: `Http${status ?? ''}`,
-        mayHaveHappened: false,
-        next: tell,
-        outcome: 'rejected',
-      });
-    case 'not sent':
-      return failure({
-        summary: say`This was not sent: ${description}.`,
-        code: 'NotSent',
-        mayHaveHappened: false,
-        next: tell,
-        outcome: 'not sent',
-      });
-    case 'unknown':
-      return failure({
-        summary: say`Nobody knows whether this was carried out: ${description}.`,
-        code: 'OutcomeUnknown',
-        mayHaveHappened: true,
-        outcome: 'unknown',
-        next: next('user', 'check', 'Do not repeat it. Have the user look in the console whether it was carried out.'),
-      });
-    default: {
-      const inPart = failed === undefined ? words('') : say`, but ${failed.count} of its entries failed`;
-      return {
-        kind: 'succeeded',
-        success: {
-          summary: sentence(say`the cloud accepted this earlier${inPart}: ${description}.`),
-          outcome: failed === undefined ? 'accepted' : 'partly',
-          changeId: id,
-          ...(failed !== undefined && {
-            failed: { count: failed.count, codes: failed.codes.map((each) => quoted(each, 100)), names: [] },
-          }),
-          ...(begunAt !== undefined && { sentAt: new Date(begunAt).toISOString() }),
-          next: tell,
-          warnings: [say`The answer of the cloud was not kept.`],
-          requestIds,
-        },
-      };
-    }
+    };
+    return { kind: 'failed', failure };
   }
+  const inPart = failed === undefined ? words('') : say`, but ${failed.count} of its entries failed`;
+  return toldOutcome(change, {
+    summary: say`The cloud accepted this earlier${inPart}: ${description}.`,
+    outcome: failed === undefined ? 'accepted' : 'partly',
+    ...(failed !== undefined && {
+      failed: { count: failed.count, codes: failed.codes.map((each) => quoted(each, 100)), names: [] },
+    }),
+    ...(begunAt !== undefined && { sentAt: new Date(begunAt).toISOString() }),
+    next: tell,
+    warnings: [say`The answer of the cloud was not kept.`],
+    requestIds,
+  });
 }

@@ -4,7 +4,15 @@ import { next } from '../tools/next.js';
 import { own, say } from '../util/safe-text.js';
 import type { Change } from './change.js';
 import type { ChangeRun } from './change-context.js';
-import { awaitEnd, decideForCall, type LateClick, lateClick, lateOutcome, outcomeOfState } from './change-state.js';
+import {
+  awaitEnd,
+  decideForCall,
+  type LateClick,
+  lateClick,
+  lateOutcome,
+  outcomeOfState,
+  toldOutcome,
+} from './change-state.js';
 import {
   type Click,
   type DecisionResult,
@@ -38,17 +46,12 @@ export async function withdrawChange(id: string, run: ChangeRun): Promise<Result
   return isWithdrawn ? withdrawnOutcome(change) : lateOutcome(decided.change, 'withdrawn', run);
 }
 
-const withdrawnOutcome = ({ tool, id }: Change): EndedOutcome => ({
-  kind: 'succeeded',
-  success: {
-    summary: say`The plan of ${own(tool)} is withdrawn; nothing was sent.`,
+const withdrawnOutcome = (change: Change): EndedOutcome =>
+  toldOutcome(change, {
+    summary: say`The plan of ${own(change.tool)} is withdrawn; nothing was sent.`,
     outcome: 'withdrawn',
-    changeId: id,
     next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
-    warnings: [],
-    requestIds: {},
-  },
-});
+  });
 
 /**
  * Carries out a waiting change whose plan the agent has shown to the user, who said yes. Works in the modes that take the agent's word for it.
