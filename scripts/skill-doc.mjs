@@ -55,7 +55,7 @@ The arguments of \`list_parts\`:
 
 1. Call the tool with these arguments and the view "summary".
 2. Report in a few sentences how far the upload is, what is missing, how fast it goes and when it will be done.
-3. Say so if it has stopped, if parts are too small to complete it, or if numbers are missing.
+3. Say so if it has stopped, or if numbers are missing.
 
 ## Carry out a change
 

@@ -131,7 +131,7 @@ export function amountText(upload: Upload): string {
 function shareTexts({ percent, partCount, expectedParts }: Upload): string[] {
   if (percent === undefined) return [];
   if (percent >= 1 || partCount === 0) return [`${percent}%`];
-  // `percent` leaves out parts that are too small. If the text shows at least 1% of the parts, "under 1%" would seem to contradict it.
+  // `percent` may be of the bytes. If the text shows at least 1% of the parts, "under 1%" would seem to contradict it.
   const showsMoreParts = expectedParts !== undefined && partCount >= 0.01 * expectedParts;
   return showsMoreParts ? [] : ['under 1%'];
 }

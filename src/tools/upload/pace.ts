@@ -24,11 +24,11 @@ const partsCompared = 10;
 const slowerFactor = 2;
 
 export interface Pace {
-  readonly stopped: boolean;
+  readonly stopped?: true;
   /** Rate of the last parts, bytes per second. If the upload is slower lately, of the last ten. */
   readonly bytesPerSecond?: number;
-  /** Set if the last ten parts were much slower than the ten before: when the last ten began, and the rate before. */
-  readonly slower?: { readonly since: number; readonly bytesPerSecondBefore: number } | undefined;
+  /** Set if the last ten parts were much slower than the ten before: the rate before. */
+  readonly bytesPerSecondBefore?: number | undefined;
   readonly secondsLeft?: Range | undefined;
 }
 
@@ -53,14 +53,14 @@ export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: num
   const rates = recentRates(arrivals);
   // The rate of most parts, which is the least subject to chance.
   const rate = rates.at(-1);
-  if (rate === undefined) return { stopped: false };
-  const slower = slowdownIn(arrivals);
-  const rateNow = slower === undefined ? rate : rateOf(arrivals.slice(-partsCompared - 1));
-  const isSteady = slower === undefined && !hasPause([...waits, idleMs]);
+  if (rate === undefined) return {};
+  const bytesPerSecondBefore = rateBeforeSlowdown(arrivals);
+  const isSlower = bytesPerSecondBefore !== undefined;
+  const rateNow = isSlower ? rateOf(arrivals.slice(-partsCompared - 1)) : rate;
+  const isSteady = !isSlower && !hasPause([...waits, idleMs]);
   return {
-    stopped: false,
     bytesPerSecond: Math.round(1000 * (rateNow ?? rate)),
-    slower,
+    bytesPerSecondBefore,
     secondsLeft: isSteady && bytesLeft !== undefined ? secondsLeft(arrivals, rates, bytesLeft) : undefined,
   };
 }
@@ -103,18 +103,20 @@ function secondsLeft(arrivals: readonly UploadPart[], rates: readonly number[], 
   return to > widestRange * from ? undefined : { from, to };
 }
 
-/** Compares the last ten waits with the ten before, both in the median and as a whole, because parts may arrive in bursts. */
-function slowdownIn(arrivals: readonly UploadPart[]): Pace['slower'] {
+/**
+ * Returns the bytes per second of the ten parts before the last ten, if the last ten took twice as long. Compares both in the median and as a
+ * whole, because parts may arrive in bursts.
+ */
+function rateBeforeSlowdown(arrivals: readonly UploadPart[]): number | undefined {
   const begin = arrivals.length - 1 - partsCompared;
   const before = arrivals.slice(Math.max(0, begin - partsCompared), begin + 1);
   const since = arrivals.slice(begin);
   const rateBefore = rateOf(before);
-  const [first] = since;
-  if (before.length <= partsCompared || rateBefore === undefined || first === undefined) return undefined;
+  if (before.length <= partsCompared || rateBefore === undefined) return undefined;
   const isSlower = [medianOf, sumOf].every(
     (measure) => measure(waitsOf(since)) >= slowerFactor * measure(waitsOf(before)),
   );
-  return isSlower ? { since: first.uploadedAt, bytesPerSecondBefore: Math.round(1000 * rateBefore) } : undefined;
+  return isSlower ? Math.round(1000 * rateBefore) : undefined;
 }
 
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);

@@ -13,15 +13,7 @@ export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFiel
 
 /** Describes a summary in sentences, the most urgent first. `upload` is the subject of sentences: `The upload of "video.mov"`. */
 export const summarySentences = (summary: Summary, upload: SafeText): SafeText =>
-  join(
-    [
-      ...contradictionSentences(summary),
-      contentSentence(summary, upload),
-      ...paceSentences(summary),
-      ...missingSentences(summary),
-    ],
-    ' ',
-  );
+  join([contentSentence(summary, upload), ...paceSentences(summary), ...missingSentences(summary)], ' ');
 
 /** Describes the beginning of a list of parts that is longer than what was read, or may be. */
 export function beginningSentences(summary: Summary, upload: SafeText, isLonger: boolean): SafeText {
@@ -51,24 +43,12 @@ function contentSentence(summary: Summary, upload: SafeText): SafeText {
 }
 
 /** Continues a sentence: `: 12.5% of the 3 parts expected`. Empty if nothing is expected. */
-function progressText({ percent, expectedBytes, expectedParts }: Summary): SafeText {
-  if (percent === undefined) return words('');
+function progressText({ percent, partCount = 0, totalBytes = 0, expectedBytes, expectedParts }: Summary): SafeText {
   if (percent === 100) return words(': all that is expected');
   const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
-  return say`: ${percent}% of the ${expected} expected`;
-}
-
-function contradictionSentences(summary: Summary): SafeText[] {
-  const { percent, highestPart = 0, totalBytes = 0, expectedParts, expectedBytes } = summary;
-  const contradictions = sentences(
-    percent === undefined &&
-      highestPart > (expectedParts ?? highestPart) &&
-      say`expectedParts is ${expectedParts ?? 0}, but part ${highestPart} is there.`,
-    totalBytes > (expectedBytes ?? totalBytes) &&
-      say`expectedBytes is ${expectedBytes ?? 0}, but ${totalBytes} bytes are there.`,
-  );
-  if (contradictions.length === 0) return [];
-  return [...contradictions, say`Check that figure and the upload ID; progress is left out.`];
+  if (percent !== undefined) return say`: ${percent}% of the ${expected} expected`;
+  const isMore = partCount > (expectedParts ?? partCount) || totalBytes > (expectedBytes ?? totalBytes);
+  return words(isMore ? ', more than expected: check that figure and the upload ID' : '');
 }
 
 /** Describes the rate, the last activity, the age and the time left, or says why they are left out. */
@@ -104,17 +84,13 @@ type Ranges = Summary['missing'];
 const maximumNamed = 5;
 
 function missingSentences(summary: Summary): SafeText[] {
-  const { missing, percent, partCount, highestPart, stopped, tooSmall } = summary;
+  const { missing, percent, partCount, highestPart, stopped } = summary;
   if (partCount === 0) return [];
   const why = words(stopped ? 'failed, or left out by the client' : 'in flight, failed, or left out by the client');
-  return sentences(
-    // If the upload is complete, the client has left the missing numbers out.
-    missing !== undefined && percent === 100 && say`Numbers not used: ${named(missing)}.`,
-    missing !== undefined && percent !== 100 && say`Parts missing: ${named(missing)} (${why}).`,
-    missing === undefined && percent !== 100 && say`No gaps up to part ${highestPart ?? 0}.`,
-    tooSmall !== undefined &&
-      say`Parts too small, to be sent again under the same number: ${named(tooSmall)}. By convention, all parts but the last need 5 MiB.`,
-  );
+  // If the upload is complete, the client has left the missing numbers out.
+  if (percent === 100) return missing === undefined ? [] : [say`Numbers not used: ${named(missing)}.`];
+  if (missing === undefined) return [say`No gaps up to part ${highestPart ?? 0}.`];
+  return [say`Parts missing: ${named(missing)} (${why}).`];
 }
 
 /** Names the numbers in ranges: `5`, `5 and 11–12`, `1, 3, 5, 7, 9 and others`. */

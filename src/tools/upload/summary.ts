@@ -3,7 +3,7 @@ import { lazy, withoutUndefined } from '../../util/objects.js';
 import { shownAs, unlisted } from '../schema/outputs.js';
 import { type AnswerTimes, nowOf } from './clocks.js';
 import { paceOf } from './pace.js';
-import { bytesOf, countOf, gapsBelow, minimumPartSize, type Range, rangesOf, type UploadPart } from './part.js';
+import { bytesOf, countOf, gapsBelow, rangesOf, type UploadPart } from './part.js';
 
 /** This file summarizes a multipart upload by its parts. The summary has a limited size, however many parts there are. */
 
@@ -18,8 +18,6 @@ export const summaryFields = lazy(() => ({
   totalBytes: count(),
   missing: z.array(range()).describe('numbers below highestPart').optional(),
   missingCount: unlisted(count()),
-  tooSmall: z.array(range()).describe('send again').optional(),
-  tooSmallCount: unlisted(count()),
   /** Whether the list of uploads has an upload without parts. Absent if nobody looked, or if the list cannot tell. */
   isListed: z.boolean().optional(),
   /** Of an upload without parts, since it was started. */
@@ -33,12 +31,9 @@ export const summaryFields = lazy(() => ({
   stopped: z.boolean().optional(),
   bytesPerSecond: count(),
   bytesPerSecondBefore: unlisted(count()),
-  rateSince: unlisted(text()),
   expectedBytes: unlisted(count()),
   expectedParts: unlisted(count()),
   percent: z.number().optional(),
-  remainingBytes: count(),
-  remainingParts: unlisted(count()),
   secondsLeft: range().optional(),
 }));
 
@@ -48,24 +43,21 @@ export interface Expectation {
   readonly expectedParts?: number | undefined;
 }
 
-/** Length limit of lists. The counts beside the lists are of all entries. */
-const maximumEntries = 12;
+/** Maximum number of ranges in `missing`. */
+const maximumRanges = 12;
 
 /** Summarizes the parts of an upload. The result has fields of `summaryFields`. Of parts with the same number, the last one counts. */
 export function summarise(listed: readonly UploadPart[], expectation: Expectation, times: AnswerTimes) {
   const parts = [...new Map(listed.map((part) => [part.partNumber, part])).values()];
   parts.sort((a, b) => a.partNumber - b.partNumber);
-  const { tooSmall, likelyBytesLeft, ...progress } = progressOf(parts, expectation);
+  const { percent, bytesLeft } = progressOf(parts, expectation);
   const missing = gapsBelow(rangesOf(parts.map(({ partNumber }) => partNumber)));
   return withoutUndefined({
     ...countParts(parts),
-    missing: firstEntries(missing),
-    missingCount: missing.length === 0 ? undefined : countOf(missing),
-    tooSmall: firstEntries(rangesOf(tooSmall)),
-    tooSmallCount: tooSmall.length,
+    ...(missing.length > 0 && { missing: missing.slice(0, maximumRanges), missingCount: countOf(missing) }),
     ...expectation,
-    ...progress,
-    ...timeFields(parts, times, likelyBytesLeft),
+    percent,
+    ...timeFields(parts, times, bytesLeft),
   });
 }
 
@@ -82,50 +74,19 @@ function countParts(parts: readonly UploadPart[]) {
   };
 }
 
-const firstEntries = (ranges: readonly Range[]) => (ranges.length === 0 ? undefined : ranges.slice(0, maximumEntries));
-
-interface Progress {
-  readonly percent?: number;
-  readonly remainingBytes?: number;
-  /** Number of parts to send: those that are missing, and the stored parts that are too small. */
-  readonly remainingParts?: number | undefined;
-  /** The same as `remainingBytes` or, if only the number of parts is expected, an estimate from the average size. */
-  readonly likelyBytesLeft?: number;
-  /** Numbers of stored parts that are too small and have to be sent again. */
-  readonly tooSmall: readonly number[];
-}
-
-/** Measures the progress towards the expectation. If the stored parts contradict it, or a size is unknown, there is no progress to state. */
-function progressOf(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): Progress {
-  const highest = parts.at(-1)?.partNumber ?? 0;
-  // Only the last part of an upload may be small, and the highest stored part is not the last if higher numbers are expected.
-  const isSmall = ({ size, partNumber }: UploadPart) =>
-    size < minimumPartSize && (partNumber < highest || highest < (expectedParts ?? 0));
-  const small = parts.filter(isSmall);
-  const tooSmall = small.map(({ partNumber }) => partNumber);
+/**
+ * Measures the progress towards the expectation, by bytes if they are expected, because parts may differ in size. `bytesLeft` is an estimate from the
+ * average size if only parts are expected. If there is more than expected, or a size is unknown, there is no progress to state.
+ */
+function progressOf(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation) {
   const bytes = bytesOf(parts);
-  const isContradicted = hasMoreParts(parts, expectedParts) || bytes > (expectedBytes ?? bytes);
-  if (!(bytes >= 0) || isContradicted) return { tooSmall };
-
-  const usableBytes = bytes - bytesOf(small);
-  const usableParts = parts.length - small.length;
-  const remainingParts = expectedParts === undefined ? undefined : expectedParts - usableParts;
-  // If bytes are expected, they measure the progress, because parts may differ in size.
-  if (expectedBytes !== undefined) {
-    const remainingBytes = expectedBytes - usableBytes;
-    const percent = percentOf(usableBytes, expectedBytes);
-    return { percent, remainingBytes, remainingParts, likelyBytesLeft: remainingBytes, tooSmall };
-  }
-  if (expectedParts === undefined || remainingParts === undefined) return { tooSmall };
-  const likelyBytesLeft = Math.round((remainingParts * bytes) / Math.max(1, parts.length));
-  return { percent: percentOf(usableParts, expectedParts), remainingParts, likelyBytesLeft, tooSmall };
-}
-
-/** True if there are more parts than expected. A high number alone shows nothing if no two numbers follow each other, as if a client counts in tens. */
-function hasMoreParts(parts: readonly UploadPart[], expectedParts = Number.POSITIVE_INFINITY): boolean {
-  const numbers = parts.map(({ partNumber }) => partNumber);
-  const leavesNumbersOut = rangesOf(numbers).every(({ from, to }) => from === to);
-  return parts.length > expectedParts || (!leavesNumbersOut && (numbers.at(-1) ?? 0) > expectedParts);
+  const isPossible = parts.length <= (expectedParts ?? parts.length) && bytes <= (expectedBytes ?? bytes);
+  if (!isPossible) return {};
+  if (expectedBytes !== undefined)
+    return { percent: percentOf(bytes, expectedBytes), bytesLeft: expectedBytes - bytes };
+  if (expectedParts === undefined) return {};
+  const bytesLeft = ((expectedParts - parts.length) * bytes) / Math.max(1, parts.length);
+  return { percent: percentOf(parts.length, expectedParts), bytesLeft };
 }
 
 /** The percentage with one decimal place, rounded down, so that 100 means complete. */
@@ -140,10 +101,7 @@ function timeFields(parts: readonly UploadPart[], times: AnswerTimes, bytesLeft:
   const now = nowOf(times, known.length === 0 ? undefined : last);
   const ofAnswer = { checkedAt: times.answeredAt, timesContradict: now.kind === 'contradicted' ? true : undefined };
   if (known.length === 0) return ofAnswer;
-  const ofParts = {
-    ...ofAnswer,
-    lastUploadedAt: new Date(last).toISOString(),
-  };
+  const ofParts = { ...ofAnswer, lastUploadedAt: new Date(last).toISOString() };
   if (now.kind !== 'known') return ofParts;
 
   const secondsSince = (time: number) => Math.max(0, Math.round((now.ms - time) / 1000));
@@ -153,10 +111,6 @@ function timeFields(parts: readonly UploadPart[], times: AnswerTimes, bytesLeft:
     ...ofParts,
     sinceFirstSeconds: secondsSince(first),
     idleSeconds: secondsSince(last),
-    stopped: pace?.stopped ? true : undefined,
-    bytesPerSecond: pace?.bytesPerSecond,
-    bytesPerSecondBefore: pace?.slower?.bytesPerSecondBefore,
-    rateSince: pace?.slower && new Date(pace.slower.since).toISOString(),
-    secondsLeft: pace?.secondsLeft,
+    ...pace,
   };
 }
