@@ -35,11 +35,11 @@ export interface ReadCount extends Disposable, ByteLimit {
 
 /** Returns a function that begins the count of a call. */
 export function createReadCounts(limits: ReadLimits = defaultReadLimits): () => ReadCount {
-  const ofAll = { bytes: 0, values: 0 };
+  const ofAll: Held = { bytes: 0, values: 0 };
   const takeTurn = createTurns();
   return () => {
-    /** `room` are the bytes that count in `ofAll`. */
-    const own = { bytes: 0, values: 0, room: 0 };
+    const own: Held = { bytes: 0, values: 0 };
+    let room = 0;
     let exceeded: ReachedLimit | undefined;
     return {
       limits,
@@ -48,22 +48,34 @@ export function createReadCounts(limits: ReadLimits = defaultReadLimits): () => 
         return exceeded;
       },
       admit(bytes, values = 0) {
-        const [ownBytes, ownValues] = [own.bytes + bytes, own.values + values];
-        const isUsual = ownBytes <= limits.bytesAlways;
-        const room = isUsual ? ownBytes : Math.ceil(ownBytes / limits.bytesOfStep) * limits.bytesOfStep;
-        const bytesOfAll = ofAll.bytes + room - own.room;
-        const isFull = bytesOfAll > limits.bytesOfAll || ofAll.values + values > limits.valuesOfAll;
-        if (ownBytes > limits.bytes || ownValues > limits.values) exceeded = 'call';
-        else if (isFull && !isUsual && (room > own.room || values > 0)) exceeded = 'others';
+        const more: Held = { bytes: own.bytes + bytes, values: own.values + values };
+        const moreRoom = roomFor(more, limits);
+        const isUsual = more.bytes <= limits.bytesAlways;
+        const all: Held = { bytes: ofAll.bytes + moreRoom - room, values: ofAll.values + values };
+        if (!isWithin(more, limits.bytes, limits.values)) exceeded = 'call';
+        else if (!isUsual && !isWithin(all, limits.bytesOfAll, limits.valuesOfAll)) exceeded = 'others';
         if (exceeded !== undefined) return false;
-        Object.assign(own, { bytes: ownBytes, values: ownValues, room });
-        Object.assign(ofAll, { bytes: bytesOfAll, values: ofAll.values + values });
+        Object.assign(own, more);
+        Object.assign(ofAll, all);
+        room = moreRoom;
         return true;
       },
       [Symbol.dispose]() {
-        ofAll.bytes -= own.room;
+        ofAll.bytes -= room;
         ofAll.values -= own.values;
       },
     };
   };
 }
+
+interface Held {
+  bytes: number;
+  values: number;
+}
+
+const isWithin = ({ bytes, values }: Held, mostBytes: number, mostValues: number) =>
+  bytes <= mostBytes && values <= mostValues;
+
+/** Returns the bytes that a call counts for among all calls. */
+const roomFor = ({ bytes }: Held, { bytesAlways, bytesOfStep }: ReadLimits) =>
+  bytes <= bytesAlways ? bytes : Math.ceil(bytes / bytesOfStep) * bytesOfStep;
