@@ -5,7 +5,7 @@ import {
   outcomeKey,
   type ProposedChange,
 } from '../../src/mcp/views/contract/change-data.js';
-import { textInUtc } from '../../src/mcp/views/contract/read-fields.js';
+import { textInUtc } from '../../ui/shared/read-fields.js';
 
 export const ticket = 'dGlja2V0LW9mLTEyOC1iaXRz';
 

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { readProposedChange } from '../../ui/change/read-change.js';
 import { type Browser, startBrowser } from './browser.js';
 import { planResult } from './changes.js';
 import { startRealServer } from './real-server.js';

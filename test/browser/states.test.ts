@@ -4,12 +4,12 @@ import {
   changeKey,
   outcomeKey,
   type ProposedChange,
-  readProposedChange,
 } from '../../src/mcp/views/contract/change-data.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
+import { readProposedChange } from '../../ui/change/read-change.js';
 import { type Browser, findings, type ShownView, type ShowOptions, startBrowser } from './browser.js';
 import { accepted, outcomeResult, planResult } from './changes.js';
 import { keepPicture } from './gallery.js';

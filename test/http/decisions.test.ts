@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { approveScope } from '../../src/calls/policy.js';
 import type { Changes } from '../../src/changes/change.js';
 import { signInByToken } from '../../src/http/sign-in.js';
-import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
-import { textInUtc } from '../../src/mcp/views/contract/read-fields.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createSeal } from '../../src/util/seal.js';
+import { readOutcome, readProposedChange } from '../../ui/change/read-change.js';
+import { textInUtc } from '../../ui/shared/read-fields.js';
 import { namedAccounts } from '../support/accounts.js';
 import { newChange } from '../support/changes.js';
 import {

@@ -1,8 +1,8 @@
 import { decideTool } from '../../src/mcp/views/contract/apps.js';
 import type { ProposedChange, ViewDecision } from '../../src/mcp/views/contract/change-data.js';
-import { methodNotFound, RequestFailed } from '../../src/mcp/views/contract/json-rpc.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { timeFormat } from '../shared/appearance.js';
+import { methodNotFound, RequestFailed } from '../shared/json-rpc.js';
 import { startView } from '../shared/start-view.js';
 import { createChangePage, type HostFacts } from './change-page.js';
 import {

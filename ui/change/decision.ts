@@ -1,12 +1,7 @@
-import {
-  type ChangeOutcome,
-  type OutcomeKind,
-  type ProposedChange,
-  readOutcome,
-  readProposedChange,
-} from '../../src/mcp/views/contract/change-data.js';
-import { readText, textInUtc } from '../../src/mcp/views/contract/read-fields.js';
+import type { ChangeOutcome, OutcomeKind, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import type { ToolResult } from '../host/host.js';
+import { readText, textInUtc } from '../shared/read-fields.js';
+import { readOutcome, readProposedChange } from './read-change.js';
 
 /** The stage of a decision. No stage says "nothing was sent" about a change that may have happened. */
 export type Stage =

@@ -1,8 +1,23 @@
-import { type ChangeOutcome, type OutcomeKind, outcomeTitles } from '../../src/mcp/views/contract/change-data.js';
-import { type TimedText, timeOf } from '../../src/mcp/views/contract/read-fields.js';
+import type { ChangeOutcome, OutcomeKind, TimedText } from '../../src/mcp/views/contract/change-data.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, shownTimedText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
+import { timeOf } from '../shared/read-fields.js';
+
+/** A short title for each outcome. */
+const outcomeTitles = {
+  accepted: 'Accepted',
+  partly: 'Done in part',
+  rejected: 'Refused by the cloud',
+  unknown: 'The outcome is not known',
+  declined: 'Nothing was done',
+  withdrawn: 'The plan was withdrawn',
+  expired: 'The plan has expired',
+  late: 'Too late',
+  used: 'Decided before',
+  uncounted: 'The click did not count',
+  refused: 'Not sent',
+} as const satisfies Readonly<Record<OutcomeKind, string>>;
 
 const icons: Readonly<Record<OutcomeKind, IconName>> = {
   accepted: 'good',

@@ -1,5 +1,4 @@
-import type { ProposedChange, RiskName, ShownTable } from '../../src/mcp/views/contract/change-data.js';
-import type { TimedText } from '../../src/mcp/views/contract/read-fields.js';
+import type { ProposedChange, RiskName, ShownTable, TimedText } from '../../src/mcp/views/contract/change-data.js';
 import { sentenceCase } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, listSection, shownText, shownTimedText } from '../shared/elements.js';

@@ -1,5 +1,5 @@
-import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
-import { type Fields, fieldsOf, readText } from '../../src/mcp/views/contract/read-fields.js';
+import { createPeer } from '../shared/json-rpc.js';
+import { type Fields, fieldsOf, readText } from '../shared/read-fields.js';
 
 /** The host of a view: the messages of MCP Apps that our views use. ui/README.md says why this is not the SDK's `App`. */
 export interface Host {

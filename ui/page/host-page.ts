@@ -1,13 +1,9 @@
 import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import {
-  type OutcomeKind,
-  outcomeKey,
-  readOutcome,
-  readProposedChange,
-} from '../../src/mcp/views/contract/change-data.js';
-import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
-import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../../src/mcp/views/contract/read-fields.js';
+import { type OutcomeKind, outcomeKey } from '../../src/mcp/views/contract/change-data.js';
+import { readOutcome, readProposedChange } from '../change/read-change.js';
 import { element, setText } from '../shared/elements.js';
+import { createPeer } from '../shared/json-rpc.js';
+import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../shared/read-fields.js';
 
 /** Starts the page that is the host of one view. The process that serves the page answers the view's tool calls: the first one with the plan, and later ones with the outcome of a click. */
 export function startHostPage(): void {

@@ -1,4 +1,4 @@
-import type { TimedText } from '../../src/mcp/views/contract/read-fields.js';
+import type { TimedText } from '../../src/mcp/views/contract/change-data.js';
 import { escapeQuoted } from '../../src/util/quote.js';
 import type { FormatTime } from './appearance.js';
 

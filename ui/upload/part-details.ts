@@ -1,8 +1,8 @@
-import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../../src/mcp/views/contract/read-fields.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
 import { humanBytes } from '../../src/util/human.js';
 import type { Host } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
+import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../shared/read-fields.js';
 import type { PartState, Upload } from './upload.js';
 
 /** Exact sizes and ETags of parts, which the first answer lacks for large uploads. They are read in pages while the user points at parts. */

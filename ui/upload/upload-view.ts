@@ -1,7 +1,7 @@
 import { adviceKey } from '../../src/mcp/views/contract/parts-data.js';
-import { type Fields, fieldsOf, readText, textsOf } from '../../src/mcp/views/contract/read-fields.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
+import { type Fields, fieldsOf, readText, textsOf } from '../shared/read-fields.js';
 import { startView } from '../shared/start-view.js';
 import { createAutoRefresh } from './auto-refresh.js';
 import { createPartDetails, partText, readPartsPage } from './part-details.js';

@@ -1,10 +1,11 @@
-import { partsKey, unpackParts } from '../../src/mcp/views/contract/parts-data.js';
-import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../../src/mcp/views/contract/read-fields.js';
+import { partsKey } from '../../src/mcp/views/contract/parts-data.js';
 import { countOf, minimumPartSize, type Range, rangesOf, type UploadPart } from '../../src/tools/upload/part.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
+import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../shared/read-fields.js';
+import { unpackParts } from './unpack-parts.js';
 
 /** The state of an upload at the time of one answer. Sizes are in bytes, and times in milliseconds since 1970. */
 export interface Upload {

@@ -17,6 +17,7 @@ import {
   textFor,
   words,
 } from '../../util/safe-text.js';
+import type { TimedText } from './contract/change-data.js';
 import {
   type ChangeOutcome,
   changeKey,
@@ -25,7 +26,6 @@ import {
   type ProposedChange,
 } from './contract/change-data.js';
 import { adviceKey, partsKey } from './contract/parts-data.js';
-import type { TimedText } from './contract/read-fields.js';
 import { packParts } from './pack-parts.js';
 
 export interface Showing {

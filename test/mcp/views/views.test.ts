@@ -7,12 +7,14 @@ import { readScope, writeScope } from '../../../src/calls/policy.js';
 import type { Changes } from '../../../src/changes/change.js';
 import { changeToolNames } from '../../../src/mcp/tools-of-changes.js';
 import { appsExtension, decideTool, viewMimeType, viewUris } from '../../../src/mcp/views/contract/apps.js';
-import { changeKey, readOutcome, readProposedChange } from '../../../src/mcp/views/contract/change-data.js';
-import { partsKey, unpackParts } from '../../../src/mcp/views/contract/parts-data.js';
-import { textInUtc } from '../../../src/mcp/views/contract/read-fields.js';
+import { changeKey } from '../../../src/mcp/views/contract/change-data.js';
+import { partsKey } from '../../../src/mcp/views/contract/parts-data.js';
 import { createServer } from '../../../src/server.js';
 import { operations } from '../../../src/tools/index.js';
 import { restoreInstance } from '../../../src/tools/restore-instance.js';
+import { readOutcome, readProposedChange } from '../../../ui/change/read-change.js';
+import { textInUtc } from '../../../ui/shared/read-fields.js';
+import { unpackParts } from '../../../ui/upload/unpack-parts.js';
 import { memoryStore, testCaller } from '../../support/caller.js';
 import { type Era, eras } from '../../support/in-process.js';
 

@@ -1,14 +1,5 @@
-import {
-  type Fields,
-  fieldsOf,
-  numberOf,
-  readText,
-  readTimedText,
-  type TimedText,
-  textsOf,
-  timedTextsOf,
-  timeOf,
-} from './read-fields.js';
+/** A text, or its pieces. A number is a time (milliseconds since 1970), which a view writes in its host's time zone. */
+export type TimedText = string | readonly (string | number)[];
 
 /**
  * Key in the `_meta` of a plan, with a `ProposedChange` for the change view. The number in the key is the version of the format, so that during an
@@ -17,11 +8,11 @@ import {
 export const changeKey = 'cloudops/change.2';
 
 /** The risks that a view highlights. */
-const riskNames = ['costs money', 'no way back'] as const;
+export const riskNames = ['costs money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
 
 /** The name and value of a setting, in words. */
-interface NamedValue {
+export interface NamedValue {
   readonly name: string;
   readonly value: string;
 }
@@ -114,21 +105,6 @@ export const outcomeKinds = [
 ] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
 
-/** A short title for each outcome. */
-export const outcomeTitles = {
-  accepted: 'Accepted',
-  partly: 'Done in part',
-  rejected: 'Refused by the cloud',
-  unknown: 'The outcome is not known',
-  declined: 'Nothing was done',
-  withdrawn: 'The plan was withdrawn',
-  expired: 'The plan has expired',
-  late: 'Too late',
-  used: 'Decided before',
-  uncounted: 'The click did not count',
-  refused: 'Not sent',
-} as const satisfies Readonly<Record<OutcomeKind, string>>;
-
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
   readonly sentence: TimedText;
@@ -153,80 +129,3 @@ export interface ChangeOutcome {
   /** A sentence with the earlier decision on the plan, if there is one, and with the person and the time if they are known. */
   readonly earlier?: TimedText;
 }
-
-/** Reads a proposed change from `_meta`. Returns undefined if the change is missing or not complete enough for a decision. */
-export function readProposedChange(meta: unknown): ProposedChange | undefined {
-  const change = fieldsOf(fieldsOf(meta)[changeKey]);
-  const { sentence, issuedAt, expiresAt, accept, decline, ticket, typePrompt } = textFields(change);
-  // A person needs these fields to decide. Without a ticket, the view shows the plan without buttons.
-  if (sentence === undefined || accept === undefined || decline === undefined) return undefined;
-  if (expiresAt === undefined || timeOf(expiresAt) === undefined) return undefined;
-
-  return {
-    sentence,
-    risks: riskNames.filter((risk) => textsOf(change.risks).includes(risk)),
-    isSandbox: change.isSandbox === true,
-    where: textsOf(change.where),
-    effects: timedTextsOf(change.effects),
-    warnings: timedTextsOf(change.warnings),
-    notChecked: textsOf(change.notChecked),
-    defaults: namedValues(change.defaults),
-    tables: tablesIn(change.tables),
-    request: readText(change.request) ?? '',
-    expiresAt,
-    accept,
-    decline,
-    canPlanAgain: change.canPlanAgain === true,
-    otherWays: textsOf(change.otherWays),
-    ...(issuedAt !== undefined && { issuedAt }),
-    ...(ticket !== undefined && { ticket }),
-    ...(typePrompt !== undefined && { typePrompt }),
-  };
-}
-
-const tablesIn = (values: unknown): ShownTable[] =>
-  (Array.isArray(values) ? values : []).map(fieldsOf).map(({ title, columns, rows, more }) => ({
-    title: readText(title) ?? '',
-    columns: textsOf(columns),
-    rows: (Array.isArray(rows) ? rows : []).map(textsOf),
-    more: numberOf(more) ?? 0,
-  }));
-
-const namedValues = (values: unknown): NamedValue[] =>
-  (Array.isArray(values) ? values : []).flatMap((setting) => {
-    const { name, value } = textFields(fieldsOf(setting));
-    return name === undefined || value === undefined ? [] : [{ name, value }];
-  });
-
-/** Reads the outcome of a change from `_meta`. Returns undefined if the outcome is missing or has no kind or sentence. */
-export function readOutcome(meta: unknown): ChangeOutcome | undefined {
-  const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
-  const kind = outcomeKinds.find((candidate) => candidate === outcome.kind);
-  const sentence = readTimedText(outcome.sentence);
-  if (kind === undefined || sentence === undefined) return undefined;
-
-  const next = readTimedText(outcome.next);
-  const earlier = readTimedText(outcome.earlier);
-  const { sentAt, code } = textFields(outcome);
-  const requestIds = Object.entries(fieldsOf(outcome.requestIds)).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
-  );
-
-  return {
-    kind,
-    sentence,
-    details: timedTextsOf(outcome.details),
-    requestIds: Object.fromEntries(requestIds),
-    ...(outcome.isSandbox === true && { isSandbox: true }),
-    ...(Array.isArray(outcome.where) && { where: textsOf(outcome.where) }),
-    ...(next !== undefined && { next }),
-    ...(sentAt !== undefined && { sentAt }),
-    ...(code !== undefined && { code }),
-    ...(outcome.isOfPlan === true && { isOfPlan: true }),
-    ...(earlier !== undefined && { earlier }),
-  };
-}
-
-/** Reads all fields of an object as texts. Other values count as absent. */
-const textFields = (fields: Fields): Readonly<Record<string, string | undefined>> =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, readText(value)]));

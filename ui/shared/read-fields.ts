@@ -1,4 +1,5 @@
-import { isObject } from '../../../util/objects.js';
+import type { TimedText } from '../../src/mcp/views/contract/change-data.js';
+import { isObject } from '../../src/util/objects.js';
 
 /** This file reads untrusted data field by field. Values of unexpected types count as absent. */
 
@@ -14,9 +15,6 @@ export const numberOf = (value: unknown): number | undefined =>
 /** Returns the strings of a list. */
 export const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((element) => typeof element === 'string') : [];
-
-/** A text, or its pieces. A number is a time (milliseconds since 1970), which a view writes in its host's time zone. */
-export type TimedText = string | readonly (string | number)[];
 
 /** Returns a text, or a list of texts and numbers, unchanged. Undefined for any other value. */
 export function readTimedText(value: unknown): TimedText | undefined {

@@ -1,10 +1,11 @@
 import { deflateSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { maximumPacked, maximumParts, unpackParts } from '../../../../src/mcp/views/contract/parts-data.js';
-import { packParts } from '../../../../src/mcp/views/pack-parts.js';
-import type { UploadPart } from '../../../../src/tools/upload/part.js';
-import { escapeInvisible } from '../../../../src/util/quote.js';
+import { maximumPacked, maximumParts } from '../../../src/mcp/views/contract/parts-data.js';
+import { packParts } from '../../../src/mcp/views/pack-parts.js';
+import type { UploadPart } from '../../../src/tools/upload/part.js';
+import { escapeInvisible } from '../../../src/util/quote.js';
+import { unpackParts } from '../../../ui/upload/unpack-parts.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');

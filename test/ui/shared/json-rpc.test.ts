@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { createPeer, RequestFailed } from '../../../../src/mcp/views/contract/json-rpc.js';
+import { createPeer, RequestFailed } from '../../../ui/shared/json-rpc.js';
 
 const peer = () => {
   const sent: unknown[] = [];

@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  changeKey,
-  outcomeKey,
-  type ProposedChange,
-  readOutcome,
-  readProposedChange,
-} from '../../../../src/mcp/views/contract/change-data.js';
+import { changeKey, outcomeKey, type ProposedChange } from '../../../src/mcp/views/contract/change-data.js';
+import { readOutcome, readProposedChange } from '../../../ui/change/read-change.js';
 
 const change: ProposedChange = {
   sentence: 'Create DevOps server "wiki"?',

@@ -1,0 +1,97 @@
+import {
+  type ChangeOutcome,
+  changeKey,
+  type NamedValue,
+  outcomeKey,
+  outcomeKinds,
+  type ProposedChange,
+  riskNames,
+  type ShownTable,
+} from '../../src/mcp/views/contract/change-data.js';
+import {
+  type Fields,
+  fieldsOf,
+  numberOf,
+  readText,
+  readTimedText,
+  textsOf,
+  timedTextsOf,
+  timeOf,
+} from '../shared/read-fields.js';
+
+/** Reads a proposed change from `_meta`. Returns undefined if the change is missing or not complete enough for a decision. */
+export function readProposedChange(meta: unknown): ProposedChange | undefined {
+  const change = fieldsOf(fieldsOf(meta)[changeKey]);
+  const { sentence, issuedAt, expiresAt, accept, decline, ticket, typePrompt } = textFields(change);
+  // A person needs these fields to decide. Without a ticket, the view shows the plan without buttons.
+  if (sentence === undefined || accept === undefined || decline === undefined) return undefined;
+  if (expiresAt === undefined || timeOf(expiresAt) === undefined) return undefined;
+
+  return {
+    sentence,
+    risks: riskNames.filter((risk) => textsOf(change.risks).includes(risk)),
+    isSandbox: change.isSandbox === true,
+    where: textsOf(change.where),
+    effects: timedTextsOf(change.effects),
+    warnings: timedTextsOf(change.warnings),
+    notChecked: textsOf(change.notChecked),
+    defaults: namedValues(change.defaults),
+    tables: tablesIn(change.tables),
+    request: readText(change.request) ?? '',
+    expiresAt,
+    accept,
+    decline,
+    canPlanAgain: change.canPlanAgain === true,
+    otherWays: textsOf(change.otherWays),
+    ...(issuedAt !== undefined && { issuedAt }),
+    ...(ticket !== undefined && { ticket }),
+    ...(typePrompt !== undefined && { typePrompt }),
+  };
+}
+
+const tablesIn = (values: unknown): ShownTable[] =>
+  (Array.isArray(values) ? values : []).map(fieldsOf).map(({ title, columns, rows, more }) => ({
+    title: readText(title) ?? '',
+    columns: textsOf(columns),
+    rows: (Array.isArray(rows) ? rows : []).map(textsOf),
+    more: numberOf(more) ?? 0,
+  }));
+
+const namedValues = (values: unknown): NamedValue[] =>
+  (Array.isArray(values) ? values : []).flatMap((setting) => {
+    const { name, value } = textFields(fieldsOf(setting));
+    return name === undefined || value === undefined ? [] : [{ name, value }];
+  });
+
+/** Reads the outcome of a change from `_meta`. Returns undefined if the outcome is missing or has no kind or sentence. */
+export function readOutcome(meta: unknown): ChangeOutcome | undefined {
+  const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
+  const kind = outcomeKinds.find((candidate) => candidate === outcome.kind);
+  const sentence = readTimedText(outcome.sentence);
+  if (kind === undefined || sentence === undefined) return undefined;
+
+  const next = readTimedText(outcome.next);
+  const earlier = readTimedText(outcome.earlier);
+  const { sentAt, code } = textFields(outcome);
+  const requestIds = Object.entries(fieldsOf(outcome.requestIds)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+
+  return {
+    kind,
+    sentence,
+    details: timedTextsOf(outcome.details),
+    requestIds: Object.fromEntries(requestIds),
+    ...(outcome.isSandbox === true && { isSandbox: true }),
+    ...(Array.isArray(outcome.where) && { where: textsOf(outcome.where) }),
+    ...(next !== undefined && { next }),
+    ...(sentAt !== undefined && { sentAt }),
+    ...(code !== undefined && { code }),
+    ...(outcome.isOfPlan === true && { isOfPlan: true }),
+    ...(earlier !== undefined && { earlier }),
+  };
+}
+
+/** Reads all fields of an object as texts. Other values count as absent. */
+const textFields = (fields: Fields): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, readText(value)]));
