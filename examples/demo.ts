@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { styleText } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import * as z from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 import { seededBackupId } from '../sandbox/devops.js';
 import { seededUpload } from '../sandbox/sandbox.js';
-import { layoutOf } from '../src/cli/command.js';
-import { shortened, wrapped } from '../src/cli/layout.js';
+import { columnsOf, wrapped } from '../src/cli/layout.js';
 import { exact, say } from '../src/util/safe-text.js';
 
 /**
@@ -77,7 +77,10 @@ const scenes: readonly Scene[] = [
   },
 ];
 
-const { paint: style, width: columns } = layoutOf(process, 'stdout');
+const columns = columnsOf(process.stdout);
+const style = (format: Parameters<typeof styleText>[0], text: string) =>
+  process.stdout.isTTY && !process.env.NO_COLOR ? styleText(format, text) : text;
+const shortened = (line: string, length: number) => (line.length > length ? `${line.slice(0, length - 1)}…` : line);
 // A recording has no terminal width.
 const width = Math.min(columns, 120);
 const print = (line = '') => process.stdout.write(`${line}\n`);

@@ -11,21 +11,12 @@ import { callChangeTool, changeToolNames } from '../mcp/tools-of-changes.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, shownReason } from '../util/log.js';
-import { isObject, textAt, valueAt } from '../util/objects.js';
+import { isObject, textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
-import {
-  type Command,
-  type Invocation,
-  layoutOf,
-  notOneOf,
-  type Terminal,
-  UsageError,
-  validConfig,
-} from './command.js';
+import { own, type SafeText, say, words } from '../util/safe-text.js';
+import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { printLine } from './layout.js';
 import { planForQuestion, questionLines } from './plan-for-question.js';
-import { createSpinner, type Spinner } from './spinner.js';
 import { commandLog } from './terminal-log.js';
 
 /** `cloudops-mcp call` calls a tool without an MCP client. */
@@ -33,12 +24,8 @@ export const callCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--json]',
   about: 'call a tool',
   details:
-    '--json prints the data of the result in place of its text. ' +
+    '--plan only shows the plan of a change, --yes agrees to it beforehand. --json prints the data of the result in place of its text. ' +
     'Exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost, 6 done in part.',
-  forChanges: {
-    usage: ' [--plan] [--yes]',
-    details: '--plan only shows the plan of a change, --yes agrees to it beforehand.',
-  },
   positionals: 2,
   options: { account: 'value', plan: 'switch', yes: 'switch', json: 'switch' },
   run: async (invocation) => {
@@ -202,22 +189,23 @@ async function execute(
   };
   process.on('uncaughtException', onUncaught);
 
-  const spinner = createSpinner(terminal.stderr);
+  const { stderr } = terminal;
+  /** Shows the progress in one line of a terminal, which the next text replaces. */
+  const showProgress = (text: SafeText) => void (stderr.isTTY && stderr.write(`${eraseLine}${text}`));
   const tool = own(name);
   try {
-    spinner.say(tool);
     const client = `cloudops-mcp call ${terminal.version}`;
     if (operation === undefined) return await callChangeTool(name, args, runtime.changes, { signal, client });
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
       wantsWholeAnswer: true,
-      elicitor: elicitorOn(tool, spinner, terminal, signal),
-      onPage: (pages, entries) => spinner.say(pageText(tool, args, pages, entries)),
+      elicitor: elicitorOn(terminal, signal),
+      onPage: (pages, entries) => showProgress(say`${tool}: ${entries} entries, page ${pages}`),
       onRetry: (failedAttempts) => {
         // Never undefined, because at least one attempt has failed.
         const failures = attemptsText(failedAttempts) ?? words('');
-        spinner.say(say`${tool}: attempt ${failedAttempts.length + 1}; ${failures}`);
+        showProgress(say`${tool}: attempt ${failedAttempts.length + 1}; ${failures}`);
       },
       client,
     });
@@ -225,33 +213,25 @@ async function execute(
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     return outcome;
   } finally {
-    spinner.stop();
+    if (stderr.isTTY) stderr.write(eraseLine);
     await runtime.close(graceMs);
     process.off('uncaughtException', onUncaught);
   }
 }
 
+/** Moves the cursor to the beginning of the line and erases the line. */
+const eraseLine = '\r\x1b[K';
+
 /** Shows whole plans and asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because nobody could answer. */
-function elicitorOn(tool: SafeText, spinner: Spinner, terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
+function elicitorOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
     // The person is at this terminal, so a quick answer is not suspected to be from a program, and long plans and many questions are allowed.
     isDirect: true,
-    show: (plan) => {
-      spinner.stop();
-      stderr.write(`${planForQuestion(plan, layoutOf(terminal, 'stderr')).join('\n')}\n`);
-    },
+    show: (plan) => void stderr.write(`${eraseLine}${planForQuestion(plan, terminal).join('\n')}\n`),
     // Neither the label nor `_cancel` is needed, because the answer is typed, and only Ctrl-C (`signal`) ends the question.
-    ask: async (question, _acceptLabel, _cancel, nameToType) => {
-      // `show` stops the spinner only before the first question. After a wrong name, the question comes again, and the spinner runs.
-      spinner.stop();
-      try {
-        return await askForConsent(question, nameToType, terminal, signal);
-      } finally {
-        spinner.say(tool);
-      }
-    },
+    ask: (question, _acceptLabel, _cancel, nameToType) => askForConsent(question, nameToType, terminal, signal),
   };
 }
 
@@ -281,7 +261,7 @@ async function askForConsent(
   };
 
   const consentWord = nameToType ?? 'yes';
-  const shownQuestion = questionLines(question, layoutOf(terminal, 'stderr')).join('\n');
+  const shownQuestion = questionLines(question, terminal).join('\n');
 
   try {
     const line = await readLine(`${shownQuestion}\nTo decline, type no. ${typePrompt(consentWord)}\n> `);
@@ -302,18 +282,3 @@ async function askForConsent(
 }
 
 const reasonPrompt = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
-
-/** The progress of a call that reads pages. Only `list_parts` has the argument `expectedParts`. */
-function pageText(tool: SafeText, args: unknown, pages: number, entries: number): SafeText {
-  const expected = Number(valueAt(args, 'expectedParts'));
-  if (expected > 0)
-    return say`${exact(progressBar(entries / expected))} ${entries} of ${expected} parts, page ${pages}`;
-  return say`${tool}: ${entries} entries, page ${pages}`;
-}
-
-/** A progress bar such as `██████░░░░`. `share` is 1 if all is done. */
-function progressBar(share: number): string {
-  const width = 30;
-  const full = Math.round(Math.min(1, Math.max(0, share)) * width);
-  return '█'.repeat(full) + '░'.repeat(width - full);
-}

@@ -4,8 +4,8 @@ import { missingVariables } from '../config/open-accounts.js';
 import { sentences } from '../util/human.js';
 import { exact, listed, namesOf, type SafeText, say } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
-import { type Command, layoutOf, type Terminal, UsageError, validConfig } from './command.js';
-import { printLine, wrapped } from './layout.js';
+import { type Command, type Terminal, UsageError, validConfig } from './command.js';
+import { columnsOf, printLine, wrapped } from './layout.js';
 
 /** `cloudops-mcp client-config` prints the `mcpServers` JSON with the user's settings. What the user has to know or set goes to stderr. */
 export const clientConfigCommand: Command = {
@@ -21,7 +21,7 @@ export const clientConfigCommand: Command = {
     // Escapes of invisible characters leave the JSON valid.
     const lines = JSON.stringify({ mcpServers: { cloudops: server } }, null, 2).split('\n');
     for (const line of lines) printLine(terminal.stdout, exact(line));
-    const { width } = layoutOf(terminal, 'stderr');
+    const width = columnsOf(terminal.stderr);
     for (const note of notes) terminal.stderr.write(`${['', ...wrapped(note, width)].join('\n')}\n`);
     return 0;
   },

@@ -1,11 +1,10 @@
 import type { Readable } from 'node:stream';
-import { styleText } from 'node:util';
 import type { Environment } from '../config/environment.js';
 import type { Config, ConfigResult } from '../config/load-config.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
-import { columnsOf, localTimeIn, type Screen, type TextLayout } from './layout.js';
+import type { Screen } from './layout.js';
 import type { Arguments, CommandSyntax } from './parse-arguments.js';
 
 /** The streams, environment and clock of the process that runs a command. */
@@ -46,12 +45,6 @@ export interface Command extends CommandSyntax {
   readonly about: string;
   /** Further sentences for the help of the command. */
   readonly details?: string;
-  /** For commands that call tools: the help that is only about changes. The help of a tool that only reads leaves it out. */
-  readonly forChanges?: {
-    /** The part of `usage` with the options for changes. */
-    readonly usage?: string;
-    readonly details: string;
-  };
   /** Set for long-running commands, which refuse to start with an invalid setting. */
   readonly serves?: true;
   /** Resolves with the exit code. @throws UsageError */
@@ -99,17 +92,3 @@ export const notOneOf = <const Kind extends string>(
   const hint = similarName === undefined ? say`.` : say`; did you mean ${own(similarName)}?`;
   return say`${own(name)} is not ${article} ${what}${hint} The ${what}s are ${all}.`;
 };
-
-/** The layout for text on a stream. Only a terminal shows colours, and none if NO_COLOR is set. */
-export function layoutOf(
-  { env, timeZone, ...streams }: Pick<Terminal, 'stdout' | 'stderr' | 'env' | 'timeZone'>,
-  stream: 'stdout' | 'stderr',
-): TextLayout {
-  const screen = streams[stream];
-  const hasColours = screen.isTTY === true && !env.NO_COLOR;
-  return {
-    width: columnsOf(screen),
-    paint: (format, text) => (hasColours ? styleText(format, text, { validateStream: false }) : text),
-    localTime: localTimeIn(timeZone),
-  };
-}

@@ -2,7 +2,7 @@ import { devNull } from 'node:os';
 import type { Config } from '../config/load-config.js';
 import { startRuntime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
-import { own, type SafeText, say } from '../util/safe-text.js';
+import { exact, own, type SafeText, say } from '../util/safe-text.js';
 import { checkAccounts } from './check-accounts.js';
 import { checkJournal } from './check-journal.js';
 import {
@@ -15,9 +15,9 @@ import {
   checkTls,
   listSettings,
 } from './check-settings.js';
-import { type Command, layoutOf, type Terminal } from './command.js';
+import type { Command, Terminal } from './command.js';
 import { type Finding, ok, problem } from './finding.js';
-import { padded, type TextLayout, widthOf, wrapped } from './layout.js';
+import { columnsOf, wrapped } from './layout.js';
 
 /** `cloudops-mcp doctor` checks everything that calls depend on, and says how to fix problems. It changes nothing in the cloud. */
 export const doctorCommand: Command = {
@@ -32,9 +32,9 @@ export const doctorCommand: Command = {
       ? await examine(config.config, options.bucket, terminal)
       : { findings: config.problems.map(configurationProblem), hasNoApi: false };
     const findings = [nodeFinding(process.versions.node), ...configFindings];
-    const layout = layoutOf(terminal, 'stdout');
-    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, hasNoApi, layout));
-    else terminal.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
+    const { stdout } = terminal;
+    if (options.json === undefined) stdout.write(doctorReport(findings, hasNoApi, columnsOf(stdout)));
+    else stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
     if (findings.some(({ status }) => status === 'problem')) return 1;
     return hasNoApi ? noApiCheckedCode : 0;
   },
@@ -100,33 +100,21 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   }
 }
 
-const colours = { ok: 'green', 'not checked': 'cyan', warning: 'yellow', problem: 'red' } as const;
-const statusWidth = Math.max(...Object.keys(colours).map((status) => status.length)) + 2;
-/** If the details would have fewer columns than this, they do not stand next to the name of the check, but below it. */
-const narrowestDetail = 40;
+const statusWidth = 'not checked'.length + 2;
 
 /** Formats the findings in columns, each with its remedy below, and counts the problems and warnings. */
-function doctorReport(findings: readonly Finding[], hasNoApi: boolean, { width, paint }: TextLayout): string {
-  const checkWidth = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
-  const headWidth = statusWidth + checkWidth;
-  const isWide = width - headWidth >= narrowestDetail;
-  const indent = isWide ? headWidth : statusWidth;
-
-  const findingLines = findings.flatMap(({ check, status, detail, remedy }) => {
-    const paintedStatus = paint(colours[status], padded(status, statusWidth));
-    const [firstLine = '', ...otherLines] = wrapped(detail, width, { indent });
-    // On a wide screen, the status and the name of the check take the place of the indent of the first line.
-    const firstLines = isWide
-      ? [paintedStatus + padded(check, checkWidth) + firstLine.slice(indent)]
-      : [paintedStatus + paint('bold', check), firstLine];
-    const remedyLines =
-      remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, { start: indent, indent: indent + 2 });
-    return [...firstLines, ...otherLines, ...remedyLines];
-  });
-
+function doctorReport(findings: readonly Finding[], hasNoApi: boolean, width: number): string {
+  const checkWidth = Math.max(...findings.map(({ check }) => check.length)) + 2;
+  // On a narrow screen, or with long names of accounts, lines continue further left.
+  const indent = Math.min(statusWidth + checkWidth, narrowestIndent);
+  const lines = findings.flatMap(({ check, status, detail, remedy }) => [
+    ...wrapped(detail, width, { start: exact(status.padEnd(statusWidth) + check.padEnd(checkWidth)), indent }),
+    ...(remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, { start: indent, indent: indent + 2 })),
+  ]);
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const counts = say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`;
-  const summary = [counts];
-  if (hasNoApi) summary.push(say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`);
-  return `${[...findingLines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
+  const noApi = hasNoApi ? [say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`] : [];
+  return `${[...lines, '', ...[counts, ...noApi].flatMap((line) => wrapped(line, width))].join('\n')}\n`;
 }
+
+const narrowestIndent = 32;

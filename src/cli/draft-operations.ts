@@ -4,8 +4,8 @@ import { openModel } from '../operations/model/from-model.js';
 import type { Model } from '../operations/model/model.js';
 import { UnusableFile } from '../operations/unusable-file.js';
 import { defined, exact, own, say } from '../util/safe-text.js';
-import { layoutOf, notOneOf, type Terminal, UsageError } from './command.js';
-import { padded, wrapped } from './layout.js';
+import { notOneOf, type Terminal, UsageError } from './command.js';
+import { columnsOf, wrapped } from './layout.js';
 
 /** The arguments of `operations draft`. */
 interface DraftRequest {
@@ -26,7 +26,7 @@ export async function draftOperations({ path, operations, asJson }: DraftRequest
   const model = await openReadableModel(path);
   if (operations === undefined) {
     if (asJson) stdout.write(`${JSON.stringify(draftRows(model), null, 2)}\n`);
-    else printRows(model, terminal);
+    else printRows(model, stdout);
     return 0;
   }
   const names = operations.split(',').map((name) => name.trim());
@@ -54,14 +54,12 @@ async function openReadableModel(path: string): Promise<Model> {
   }
 }
 
-function printRows(model: Model, terminal: Terminal): void {
-  const { stdout } = terminal;
-  const layout = layoutOf(terminal, 'stdout');
+function printRows(model: Model, stdout: Terminal['stdout']): void {
   const rows = draftRows(model);
   const width = Math.max(0, ...rows.map(({ operation }) => operation.length));
   for (const { operation, method, path, effect, reason } of rows) {
     const why = reason === undefined ? say`` : say` (${defined(reason)})`;
-    const row = say`${exact(padded(operation, width))}  ${own(effect)}${why}  ${own(method)} ${exact(path)}`;
-    stdout.write(`${wrapped(row, layout.width, { start: 0, indent: 4 }).join('\n')}\n`);
+    const row = say`${exact(operation.padEnd(width))}  ${own(effect)}${why}  ${own(method)} ${exact(path)}`;
+    stdout.write(`${wrapped(row, columnsOf(stdout), { start: 0, indent: 4 }).join('\n')}\n`);
   }
 }

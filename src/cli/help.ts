@@ -2,8 +2,8 @@ import { helpOf, type Row, sections, variableName } from '../config/settings.js'
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import { exampleOf, type Operation } from '../tools/define-operation.js';
 import { defined, exact, namesOf, own, say } from '../util/safe-text.js';
-import { type Command, type Commands, type Invocation, layoutOf, notOneOf, UsageError } from './command.js';
-import { type TextLayout, wrapped } from './layout.js';
+import { type Command, type Commands, type Invocation, notOneOf, UsageError } from './command.js';
+import { columnsOf, wrapped } from './layout.js';
 
 const settingsTopic = 'settings';
 
@@ -14,7 +14,7 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
   positionals: 2,
   run: async (invocation) => {
     const { terminal } = invocation;
-    const lines = await linesAbout(invocation, layoutOf(terminal, 'stdout'), commands, defaultCommand);
+    const lines = await linesAbout(invocation, columnsOf(terminal.stdout), commands, defaultCommand);
     terminal.stdout.write(`${lines.join('\n')}\n`);
     return 0;
   },
@@ -23,36 +23,35 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
 /** The help about a command, about a tool of `call`, about the settings, or in general. */
 async function linesAbout(
   invocation: Invocation,
-  layout: TextLayout,
+  width: number,
   commands: Commands,
   defaultCommand: Command,
 ): Promise<readonly string[]> {
   const { positionals, operations, operationProblems } = invocation;
   const [topic, tool] = positionals;
-  if (topic === undefined) return overview(layout, commands, defaultCommand);
-  if (topic === settingsTopic) return settingsLines(layout);
+  if (topic === undefined) return overview(commands, defaultCommand);
+  if (topic === settingsTopic) return settingsLines(width);
 
   const tools = operations.map(({ name }) => name);
   const loadCommand = Object.hasOwn(commands, topic) ? commands[topic] : undefined;
   if (loadCommand === undefined) {
     // `help <tool>` is short for `help call <tool>`.
     if (tool === undefined && tools.includes(topic))
-      return linesAbout({ ...invocation, positionals: ['call', topic] }, layout, commands, defaultCommand);
+      return linesAbout({ ...invocation, positionals: ['call', topic] }, width, commands, defaultCommand);
     throw new UsageError(notOneOf('command', topic, Object.keys(commands)));
   }
   const command = await loadCommand();
-  if (tool === undefined || topic !== 'call') return commandLines(topic, command, layout);
+  if (tool === undefined || topic !== 'call') return commandLines(topic, command, width);
 
   const operation = operations.find(({ name }) => name === tool);
-  if (operation !== undefined) return toolLines(topic, command, operation, layout);
+  if (operation !== undefined) return toolLines(topic, command, operation, width);
   if (operationProblems.length === 0) throw new UsageError(notOneOf('tool', tool, tools));
   // The tool may be one of the operations that could not be loaded.
   throw new UsageError(...operationProblems, say`Until the file is loaded, the tools are ${namesOf(tools)}.`);
 }
 
 /** The help without arguments: all commands, and where to find more help. It fits a screen of 24 lines. */
-async function overview(layout: TextLayout, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
-  const { paint } = layout;
+async function overview(commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
   const loadedCommands = await Promise.all(
     Object.entries(commands).map(async ([name, load]) => ({ name, about: (await load()).about })),
   );
@@ -63,12 +62,10 @@ async function overview(layout: TextLayout, commands: Commands, defaultCommand: 
     '  cloudops-mcp --sandbox   the same without an account, on a local cloud',
     '  cloudops-mcp <command>',
     '',
-    paint('bold', 'Commands:'),
-    ...loadedCommands.map(
-      ({ name, about }) => `  ${paint('bold', name)}${' '.repeat(columnOfAbout - name.length)}${about}`,
-    ),
+    'Commands:',
+    ...loadedCommands.map(({ name, about }) => `  ${name.padEnd(columnOfAbout)}${about}`),
     '',
-    paint('bold', 'Help:'),
+    'Help:',
     '  cloudops-mcp <command> --help    a command',
     '  cloudops-mcp call <tool> --help  a tool with its arguments',
     '  cloudops-mcp help settings       settings, as environment variables',
@@ -77,36 +74,33 @@ async function overview(layout: TextLayout, commands: Commands, defaultCommand: 
 
 const columnOfAbout = 15;
 
-function settingsLines({ paint, width }: TextLayout): readonly string[] {
+function settingsLines(width: number): readonly string[] {
   return [
-    paint('bold', 'Settings, as environment variables:'),
+    'Settings, as environment variables:',
     ...Object.entries(sections).flatMap(([title, rows]) => [
       '',
-      `  ${paint('bold', title)}`,
+      `  ${title}`,
       ...Object.entries(rows).flatMap(([name, row]) => settingLines(name, row, width)),
     ]),
   ];
 }
 
-function commandLines(name: string, command: Command, layout: TextLayout): readonly string[] {
+function commandLines(name: string, command: Command, width: number): readonly string[] {
   const isAboutTools = command.usage.startsWith('<tool>');
   return [
-    ...usageOf(name, command, layout),
+    ...usageOf(name, command, width),
     '',
-    ...(isAboutTools
-      ? wrapped(say`The arguments of a tool: cloudops-mcp ${own(name)} <tool> --help`, layout.width)
-      : []),
-    ...wrapped('--sandbox uses the local cloud. cloudops-mcp help settings lists the settings.', layout.width),
+    ...(isAboutTools ? wrapped(say`The arguments of a tool: cloudops-mcp ${own(name)} <tool> --help`, width) : []),
+    ...wrapped('--sandbox uses the local cloud. cloudops-mcp help settings lists the settings.', width),
   ];
 }
 
-function usageOf(name: string, { usage, about, details, forChanges }: Command, { width, paint }: TextLayout): string[] {
+function usageOf(name: string, { usage, about, details }: Command, width: number): string[] {
   const start = name === '' ? say`  cloudops-mcp` : say`  cloudops-mcp ${own(name)}`;
   const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, { start: say`${start} `, indent: 6 });
-  const sentences = [details, forChanges?.details].filter((text) => text !== undefined);
-  const description = sentences.length === 0 ? about : `${about}. ${sentences.join(' ')}`;
+  const description = details === undefined ? about : `${about}. ${details}`;
   return [
-    paint('bold', start.text) + first.slice(start.text.length).trimEnd(),
+    start.text + first.slice(start.text.length).trimEnd(),
     ...others,
     ...wrapped(say`${defined(description)}`, width, { indent: 6 }),
   ];
@@ -120,17 +114,15 @@ function settingLines(name: string, row: Row, width: number): string[] {
 }
 
 /** The help of a tool for the command `call`: its purpose, its arguments with their rules, and an example. */
-function toolLines(commandName: string, command: Command, operation: Operation, layout: TextLayout): readonly string[] {
-  const { width, paint } = layout;
-  const shownCommand = operation.effect === 'read' ? withoutOptionsForChanges(command) : command;
-  const usage = shownCommand.usage.replace('<tool>', operation.name);
-  const lines = usageOf(commandName, { ...shownCommand, usage }, layout);
+function toolLines(commandName: string, command: Command, operation: Operation, width: number): readonly string[] {
+  const usage = command.usage.replace('<tool>', operation.name);
+  const lines = usageOf(commandName, { ...command, usage }, width);
   lines.push('', ...wrapped(say`${defined(operation.description.replace(remarkForModels, ''))}`, width, { indent: 2 }));
 
   const rows = argumentRows(operation);
   const heading = rows.length === 0 ? 'It takes no arguments.' : 'Arguments, as fields of a JSON object:';
-  lines.push('', paint('bold', heading));
-  for (const row of rows) lines.push(...argumentLines(row, layout));
+  lines.push('', heading);
+  for (const row of rows) lines.push(...argumentLines(row, width));
 
   lines.push(...valueListLines(rows, width));
 
@@ -151,19 +143,13 @@ function valueListLines(rows: readonly ArgumentRow[], width: number): string[] {
   ]);
 }
 
-/** The command without its options for changes, for the help of a tool that only reads. */
-function withoutOptionsForChanges({ forChanges, ...command }: Command): Command {
-  const usage = command.usage.replace(forChanges?.usage ?? '', '');
-  return { ...command, usage };
-}
-
-function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, { width, paint }: TextLayout): string[] {
+function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, width: number): string[] {
   const description = descriptionsForPeople[path] ?? about;
   const defaultFact = defaultText === '' || description.includes(defaultText) ? [] : [`${defaultText} if absent`];
   const paragraphs = [[type, ...rules, ...defaultFact].join(', ')];
   if (description !== '') paragraphs.push(description);
   const lines = paragraphs.flatMap((paragraph) => wrapped(say`${defined(plain(paragraph))}`, width, { indent: 6 }));
-  return [`  ${paint('bold', path)}`, ...lines];
+  return [`  ${path}`, ...lines];
 }
 
 /** A remark in some descriptions that is only for models, and is left out of the help. */

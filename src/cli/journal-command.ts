@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DecisionWay, type JournalEntry, type State, states } from '../changes/change.js';
+import { type DecisionWay, type JournalEntry, states } from '../changes/change.js';
 import { longestReason } from '../changes/decline-reason.js';
 import { JournalFault } from '../changes/journal-fault.js';
 import { nothingYet, shownAgent, shownTool, timeOfChange } from '../changes/journal-text.js';
@@ -10,10 +10,10 @@ import type { Config } from '../config/load-config.js';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { counted, duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
-import { type Command, type Invocation, layoutOf, notOneOf, UsageError, validConfig } from './command.js';
+import { counted, duration, exact, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
-import { padded, printLine, shortened, type TextLayout, widthOf, wrapped } from './layout.js';
+import { columnsOf, localTime, printLine, wrapped } from './layout.js';
 
 /** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
@@ -48,11 +48,8 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const until = timeOfOption('until', options.until, now());
   const stop = options.follow === undefined ? undefined : terminal.abortOnSignal();
 
-  const layout = layoutOf(terminal, 'stdout');
-  const format = (change: JournalEntry): string => {
-    if (options.json !== undefined) return escapeJson(JSON.stringify(jsonOf(change)));
-    return changeLines(change, layout, now()).join('\n');
-  };
+  const format = (change: JournalEntry): string =>
+    options.json === undefined ? changeLine(change, terminal) : escapeJson(JSON.stringify(jsonOf(change)));
 
   let buffer = '';
   const flush = async () => {
@@ -81,12 +78,12 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   } finally {
     await store.close();
   }
-  if (isEmpty && options.json === undefined) printLine(stdout, nothingIn(since, until, layout));
+  if (isEmpty && options.json === undefined) printLine(stdout, nothingIn(since, until, terminal));
   return 0;
 }
 
-function nothingIn(since: number | undefined, until: number | undefined, { localTime }: TextLayout): SafeText {
-  const [start, end] = [since, until].map((time) => (time === undefined ? undefined : localTime(time)));
+function nothingIn(since: number | undefined, until: number | undefined, { timeZone }: Terminal): SafeText {
+  const [start, end] = [since, until].map((time) => (time === undefined ? undefined : localTime(time, timeZone)));
   if (start !== undefined && end !== undefined) return say`No changes from ${start} to ${end}.`;
   if (start !== undefined) return say`No changes since ${start}.`;
   return end === undefined ? words(nothingYet) : say`No changes before ${end}.`;
@@ -167,82 +164,26 @@ const isoTime = (time: number | undefined): string | undefined =>
 const noOutcome = 'no outcome';
 const outcomeOf = ({ state }: JournalEntry) =>
   state === 'waiting' || state === 'approved' || state === 'begun' ? noOutcome : state;
-const outcomeColumns = Math.max(...[...states, noOutcome].map(widthOf)) + 2;
+const outcomeColumns = Math.max(...[...states, noOutcome].map(({ length }) => length)) + 2;
 
 /** Length limits of printed texts (characters). The journal may have longer texts, because other programs may have written them. */
 const longestText = 500;
 const longestName = 100;
 
-const colours: Readonly<Partial<Record<State | typeof noOutcome, Parameters<TextLayout['paint']>[0]>>> = {
-  accepted: 'green',
-  partly: 'yellow',
-  rejected: 'red',
-  unknown: 'yellow',
-  [noOutcome]: 'yellow',
-};
-
-/**
- * Formats a change for a terminal: a line with its description, and below it lines with the outcome and the other facts. In a file or pipe,
- * a change is one line, which also has its time and the address of the request.
- */
-export function changeLines(change: JournalEntry, layout: TextLayout, now: Date): string[] {
-  // An infinite width means a file or pipe.
-  if (!Number.isFinite(layout.width)) return [changeRow(change, layout)];
-  return [descriptionLine(change, layout), ...outcomeLines(change, layout, now)];
-}
-
-/** The description of a change in bold and in quotation marks, shortened to one line. */
-function descriptionLine({ what: description }: JournalEntry, { width, paint }: TextLayout): string {
-  // The description is in double quotation marks, so double marks inside become single.
-  const quotedDescription = quoted(description.replaceAll('"', "'"), longestText);
-  // The quotation marks take two columns.
-  return paint('bold', shortNames(quotedDescription, width - 2).text);
-}
-
-/** The outcome of a change in its colour, and after it the other facts about the change. */
-function outcomeLines(change: JournalEntry, layout: TextLayout, now: Date): string[] {
-  const { ending } = change;
-  const { width, paint } = layout;
-  const outcome = outcomeOf(change);
-  const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
-  const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
-  const about = say`${ageOf(timeOfChange(change), now, layout)}, ${facts}`;
-  // Leaves room at the start of the first line, where the outcome is inserted below in its own colour.
-  const outcomeWidth = `  ${outcome} `.length;
-  // Truncates lines, because a name without spaces can be longer than a line.
-  const lines = wrapped(about, width, { start: outcomeWidth, indent: 4 }).map((line) => shortened(line, width));
-  const [firstLine = '', ...otherLines] = lines;
-  return [
-    `  ${paint(colours[outcome] ?? 'dim', outcome)} ${paint('dim', firstLine.slice(outcomeWidth))}`,
-    ...otherLines.map((line) => paint('dim', line)),
-  ];
-}
-
-/** Formats a change in one line, for a file or pipe, with the address to which it was sent. */
-function changeRow(change: JournalEntry, { localTime }: TextLayout): string {
+/** Formats a change: its time, outcome and description, the address to which it was sent, and who decided. At a terminal, breaks the line. */
+export function changeLine(change: JournalEntry, { stdout, timeZone }: Pick<Terminal, 'stdout' | 'timeZone'>): string {
   const { what, target, ending } = change;
-  const start = `${localTime(timeOfChange(change)) ?? unknownTime}  ${padded(outcomeOf(change), outcomeColumns)}`;
+  const time = localTime(timeOfChange(change), timeZone) ?? words('at an unknown time');
   const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
-  const about = say`${quoted(what, longestText)}${code}`;
-  return [
-    `${start}${about}`,
+  const facts = [
+    say`${quoted(what, longestText)}${code}`,
     shownTool(change),
     say`${quoted(target, longestText)}`,
     ...peopleOf(change),
     ...declineReason(change),
-  ].join('  ');
-}
-
-const unknownTime = words('at an unknown time');
-
-const fourWeeksMs = 28 * 24 * 3_600_000;
-
-/** Formats the age of a change, such as `2 days 22 h ago`. If the change is old or in the future, formats its time instead. */
-function ageOf(time: number, now: Date, { localTime }: TextLayout): SafeText {
-  const age = now.getTime() - time;
-  const isRecent = age < fourWeeksMs && age > -60_000;
-  if (!isRecent) return localTime(time) ?? unknownTime;
-  return age < 60_000 ? words('just now') : say`${duration(age / 1000)} ago`;
+  ];
+  const start = say`${time}  ${exact(outcomeOf(change).padEnd(outcomeColumns))}`;
+  return wrapped(join(facts, ', '), columnsOf(stdout), { start, indent: 4 }).join('\n');
 }
 
 const agreedTexts = {

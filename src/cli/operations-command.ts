@@ -10,8 +10,8 @@ import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation, type Service } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
 import { counted, defined, linesOf, own, quoted, type SafeText, say } from '../util/safe-text.js';
-import { type Command, type Invocation, layoutOf, type Terminal, UsageError, validConfig } from './command.js';
-import { printLine, type TextLayout, wrapped } from './layout.js';
+import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
+import { columnsOf, printLine, wrapped } from './layout.js';
 import { loadOperationFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks or drafts a file of operations. */
@@ -47,9 +47,8 @@ function list(invocation: Invocation): number {
   const { stdout } = invocation.terminal;
   const offered = operations.filter((operation) => accounts.all.some(({ policy }) => isAllowed(policy, operation)));
   const tools = offered.map(describeTool);
-  const layout = layoutOf(invocation.terminal, 'stdout');
   if (invocation.options.json !== undefined) stdout.write(`${JSON.stringify(tools, null, 2)}\n`);
-  else for (const tool of tools) stdout.write(`${toolLines(tool, layout).join('\n')}\n`);
+  else for (const tool of tools) stdout.write(`${toolLines(tool, columnsOf(stdout)).join('\n')}\n`);
   const hidden = operations.length - offered.length;
   if (hidden > 0 && stdout.isTTY) printLine(stdout, say`The settings do not offer ${counted(hidden, 'other tool')}.`);
   return 0;
@@ -66,18 +65,14 @@ function describeTool(operation: Operation) {
   return { name, effect, service, tokens: Math.round(listing.length / charactersPerToken), arguments: argumentNames };
 }
 
-function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: TextLayout): string[] {
-  const { name, effect, service, tokens } = tool;
-  const argumentText = tool.arguments.join(' ') || 'no arguments';
-  const head = wrapped(say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`, width, {
-    start: 0,
-    indent: 4,
-  });
-  const [first = '', ...others] = head;
+function toolLines(
+  { name, effect, service, tokens, arguments: names }: ReturnType<typeof describeTool>,
+  width: number,
+) {
+  const head = say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`;
   return [
-    first.replace(name, paint('bold', name)),
-    ...others,
-    ...wrapped(say`${defined(argumentText)}`, width, { indent: 4 }),
+    ...wrapped(head, width, { start: 0, indent: 4 }),
+    ...wrapped(say`${defined(names.join(' ') || 'no arguments')}`, width, { indent: 4 }),
   ];
 }
 

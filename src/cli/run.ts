@@ -9,9 +9,9 @@ import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { ShownError } from '../util/log.js';
 import { defined, exact, own, type SafeText, say, words } from '../util/safe-text.js';
-import { type Command, type Commands, layoutOf, notOneOf, type Terminal, UsageError } from './command.js';
+import { type Command, type Commands, notOneOf, type Terminal, UsageError } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
-import { printLine, wrapped } from './layout.js';
+import { columnsOf, printLine, wrapped } from './layout.js';
 import { parseArguments } from './parse-arguments.js';
 import { stdioCommand } from './stdio-command.js';
 
@@ -62,7 +62,7 @@ function problemsOf(error: unknown): readonly SafeText[] | undefined {
 
 /** Prints the problems for which a command cannot run. Several are listed below the heading. Returns the exit code. */
 function refuse(heading: SafeText, problems: readonly SafeText[], terminal: Terminal): number {
-  const { width } = layoutOf(terminal, 'stderr');
+  const width = columnsOf(terminal.stderr);
   const [first = say``, ...others] = problems;
   const lines =
     others.length === 0

@@ -327,12 +327,10 @@ describe('on a terminal', () => {
     });
     servers.push(server);
     const none = () => undefined;
-    const known = await onTerminal(['list_parts', json({ ...upload, expectedParts: 4 })], none, envOf(server.origin));
-    expect(known.code).toBe(0);
-    expect(known.shown).toContain(`${'█'.repeat(15)}${'░'.repeat(15)} 2 of 4 parts, page 2`);
-    expect(known.shown.endsWith('\r\x1b[K')).toBe(true);
-    const unknown = await onTerminal(['list_parts', json(upload)], none, envOf(server.origin));
-    expect(unknown.shown).toContain(' list_parts: 2 entries, page 2');
+    const { code, shown } = await onTerminal(['list_parts', json(upload)], none, envOf(server.origin));
+    expect(code).toBe(0);
+    expect(shown).toContain('list_parts: 2 entries, page 2');
+    expect(shown.endsWith('\r\x1b[K')).toBe(true);
   });
 
   test('a repeated attempt says why', async () => {
@@ -346,6 +344,6 @@ describe('on a terminal', () => {
     servers.push(server);
     const env = { ...envOf(server.origin), CLOUDOPS_MAX_ATTEMPTS: '2' };
     const { shown } = await onTerminal(['list_parts', json(upload)], () => undefined, env);
-    expect(shown).toMatch(/ list_parts: attempt 2; refused once as too busy \(503; waited \d+ ms\)/);
+    expect(shown).toMatch(/list_parts: attempt 2; refused once as too busy \(503; waited \d+ ms\)/);
   });
 });

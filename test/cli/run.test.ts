@@ -39,11 +39,6 @@ describe('help', () => {
     },
   );
 
-  test('of a tool that only reads has no options for changes', async () => {
-    const { stdout } = await run(['call', 'list_parts', '--help']);
-    expect(stdout).not.toMatch(/--plan|--yes/);
-  });
-
   test('of what does not exist names what does', async () => {
     expect(await run(['help', 'doctr'])).toMatchObject({
       code: 2,

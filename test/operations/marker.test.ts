@@ -5,8 +5,7 @@ import { resultText } from '../../src/calls/result-text.js';
 import type { JournalEntry } from '../../src/changes/change.js';
 import type { Elicitor } from '../../src/changes/elicitor.js';
 import { describe as journalLine } from '../../src/changes/journal-text.js';
-import { changeLines } from '../../src/cli/journal-command.js';
-import { localTimeIn, type TextLayout } from '../../src/cli/layout.js';
+import { changeLine } from '../../src/cli/journal-command.js';
 import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
 import { viewMeta } from '../../src/mcp/views/results.js';
@@ -152,13 +151,7 @@ function markedRecord(schema: unknown, flag: boolean): unknown {
 
 const now = () => new Date('2026-11-20T12:00:00Z');
 
-/** Not wrapped and without colours, as in a pipe. */
-const layout: TextLayout = {
-  width: Number.POSITIVE_INFINITY,
-  paint: (_format, text) => text,
-  localTime: localTimeIn('UTC'),
-};
-const tableOf = (change: JournalEntry) => changeLines(change, layout, new Date()).join('\n');
+const printedRow = (change: JournalEntry) => changeLine(change, fakeTerminal().terminal);
 
 /** The log of a server that a person started, and what it printed. */
 function logForPeople() {
@@ -195,7 +188,7 @@ async function toldByOne(
   if (outcome.kind !== 'inputRequired') told.push(...toldIn(outcome));
   const changes = await store.newest({ limit: 9 });
   for (const change of changes.filter(({ state }) => state !== 'waiting'))
-    told.push(['journal', journalLine(change).text], ['table', tableOf(change)]);
+    told.push(['journal', journalLine(change).text], ['table', printedRow(change)]);
   told.push(['log', printed.stderr]);
   await close();
   return told;
@@ -251,8 +244,7 @@ describe('what somebody else wrote in a journal', () => {
 
   test.each([
     ['a line', journalLine(change).text],
-    ['a row', tableOf(change)],
-    ['a row of a terminal', changeLines(change, { ...layout, width: 100 }, new Date()).join('')],
+    ['a row', printedRow(change)],
   ])('stands in quotation marks only, as %s', (_what, line) => {
     expect(line).toMatch(marked);
     expect(unquoted(line)).not.toMatch(marked);
