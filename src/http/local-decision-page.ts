@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Context, Hono } from 'hono';
 import type { Change } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { reasonOf } from '../util/log.js';
@@ -13,8 +16,8 @@ import {
   shownChange,
   undecidedClick,
 } from './change-on-page.js';
-import { notFound } from './pages.js';
-import { serveViewPage } from './view-page.js';
+import { checkHostAndOrigin, close, createBodyReader, HttpError, listen, sendJson } from './http-helpers.js';
+import { createPages, hostHeaders, notFound, type PageEnv, requireJson, servePages, viewHeaders } from './pages.js';
 
 interface LocalPageOptions extends Omit<PageDependencies, 'callerOf'> {
   /** Opens the browser at a URL, if necessary with a file that redirects to the URL. Resolves with that file, so that it can be removed. */
@@ -23,6 +26,14 @@ interface LocalPageOptions extends Omit<PageDependencies, 'callerOf'> {
 
 /** The person at this machine. Over stdio, neither callers nor the people who decide have names. */
 const personHere: PageUser = { person: undefined, personId: undefined, mayApprove: false, scopes: undefined };
+
+/** Maximum number of connections. A browser opens six, and other users of the machine can open some without knowing the address. */
+const mostConnections = 64;
+/** Time limit for the headers of a request (milliseconds), so that other users of the machine cannot keep connections open. */
+const headersMs = 10_000;
+/** Size limit of a request's body, and of all bodies that are being received, in bytes. Clicks are smaller. */
+const maximumBody = 64 * 1024;
+const maximumBodies = 16 * maximumBody;
 
 /** The longest time that a browser needs to start (milliseconds). */
 const startMs = 15_000;
@@ -98,14 +109,25 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
     }
   };
 
-  const page = await serveViewPage({
-    port: 0,
-    pageHtml: await readView('page'),
-    viewHtml: await readView('change'),
-    loadContent: showOldestChange,
-    callTool: decide,
-    waitForNext: waitForOtherChange,
+  const readBody = createBodyReader(maximumBody, maximumBodies);
+  const readJson = async ({ env }: Context<PageEnv>): Promise<unknown> =>
+    JSON.parse(String(await readBody(env.incoming)));
+  const [pageHtml, viewHtml] = [await readView('page'), await readView('change')];
+  // 128 random bits, so that no other user of the machine and no other page in the browser can guess the address.
+  const path = `/${randomBytes(16).toString('base64url')}`;
+  const pages = createPages<PageEnv>();
+  pages.get(`${path}/`, hostHeaders('no-referrer'), (context) => context.html(pageHtml));
+  pages.get(`${path}/view`, viewHeaders('no-referrer'), (context) => context.html(viewHtml));
+  pages.post(`${path}/*`, requireJson);
+  pages.post(`${path}/call`, async (context) => context.json(await showOldestChange()));
+  pages.post(`${path}/tool`, async (context) => context.json(await decide(await readJson(context))));
+  pages.post(`${path}/next`, async (context) => {
+    const gone = new AbortController();
+    context.env.outgoing.once('close', () => gone.abort());
+    return context.json(await waitForOtherChange(await readJson(context), gone.signal));
   });
+  const server = createLoopbackServer(pages);
+  const port = await listen(server, { host: '127.0.0.1', port: 0 });
 
   return {
     /** Opens a tab for the waiting changes and this one. An open tab will show it, so none is opened. Rejects if `open` rejects. */
@@ -117,7 +139,7 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
       try {
         // If an earlier tab never loaded, its file is still there.
         await redirectFile?.remove();
-        redirectFile = await open(page.url);
+        redirectFile = await open(`http://127.0.0.1:${port}${path}/`);
       } catch (error) {
         // No tab will open, so the next change tries again.
         tab.countAsClosed();
@@ -126,9 +148,26 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
     },
     async close(): Promise<void> {
       await redirectFile?.remove();
-      await page.close();
+      await close(server, { graceMs: 0 });
     },
   };
+}
+
+/** Creates the server of the page, which other users of the machine can reach. It does not listen yet. */
+function createLoopbackServer(pages: Hono<PageEnv>): Server {
+  const server = createServer({ headersTimeout: headersMs, connectionsCheckingInterval: 1000 }, (request, response) => {
+    const answer = async () => {
+      checkHostAndOrigin(request, ['127.0.0.1']);
+      // The handlers use only the path of a URL, so the origin needs no port.
+      await servePages(pages, 'http://127.0.0.1', request, response);
+    };
+    answer().catch((error: unknown) => {
+      const { status, message } = error instanceof HttpError ? error : { status: 500, message: 'It failed.' };
+      if (!response.headersSent) sendJson(response, status, { message });
+    });
+  });
+  server.maxConnections = mostConnections;
+  return server;
 }
 
 /** Creates a record of whether the tab is open: during each poll, for a time after a poll, and for a time after the start of the browser. */
