@@ -34,7 +34,8 @@ export function validate(
 ): Record<string, unknown> {
   checkSize(args);
   const argsWithoutNulls = withoutNulls(args);
-  const parsed = operation.input().safeParse(argsWithoutNulls, { reportInput: true });
+  const named = isObject(argsWithoutNulls) && operation.rename ? operation.rename(argsWithoutNulls) : argsWithoutNulls;
+  const parsed = operation.input().safeParse(named, { reportInput: true });
   if (parsed.success) {
     refusePlaceholders(parsed.data, argumentName);
     return parsed.data;
@@ -45,7 +46,7 @@ export function validate(
 
   const needsUser = issues.some((issue) => isChoiceOfUser(issue, operation));
   throw new Refusal('InvalidArguments', problems, {
-    ...hintsForValidArguments(operation, argsWithoutNulls, issues, region),
+    ...hintsForValidArguments(operation, named, issues, region),
     ...(needsUser && { next: askWhichIsMeant }),
   });
 }

@@ -164,6 +164,8 @@ export interface Operation<
    * `availabilityZone` or `availabilityZones` at any depth, because the settings for allowed regions find them by name.
    */
   input(): Input;
+  /** Replaces other names of arguments in a call, such as the names in requests, by those in `input`. Absent if there are no other names. */
+  rename?(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   /** Name of the argument of a read that picks fields of the answer by their paths. Absent if the read has no such argument. */
   readonly fieldsArgument?: string;
   /** Paths of arguments whose values are never shown. */

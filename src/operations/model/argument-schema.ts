@@ -127,6 +127,12 @@ export function jsonText(makeInner: () => z.ZodType): z.ZodType {
   return z.preprocess(fromJson, z.unknown().superRefine(check)).meta({ type: 'string' });
 }
 
+/** Parses JSON text. Undefined for a text that is not JSON, is too long or is nested too deep. */
+export function parseJsonArgument(text: string): unknown {
+  const value = text.length > longestJson ? undefined : parseJson(text);
+  return jsonProblem(value) === undefined ? value : undefined;
+}
+
 /** Parses an argument with JSON text. An argument that is no text is returned as it is. */
 function fromJson(argument: unknown, context: z.core.$RefinementCtx): unknown {
   if (typeof argument !== 'string') return argument;

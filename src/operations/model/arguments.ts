@@ -17,10 +17,12 @@ import {
 
 /** An argument of a tool, a field inside an argument, or a field of an answer. Each stands for a member of the model. */
 export interface Argument {
-  /** The member's name in requests, or its name in the model if the name in requests cannot be used (`namedArguments`). */
+  /** Name that tools list: the name of the member in the model, with a "_" if this server has an argument of its own with this name. */
   readonly name: string;
   /** Name of the member in the model. */
   readonly memberName: string;
+  /** Name of the member in requests, which calls may have in place of `name`. */
+  readonly requestName: string;
   readonly isRequired: boolean;
   /** True if the model marks the member as sensitive, or the elements of its list or map. */
   readonly isSensitive: boolean;
@@ -98,39 +100,38 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
 /** Names of the arguments that this server adds to tools. */
 const reservedNames: readonly string[] = ['account', 'outputFields', ...Object.keys(consentArguments())];
 
-/** Names that every host accepts. They have no dots, because dots separate the names in a path. */
-const allowedName = /^[A-Za-z][\w-]{0,63}$/;
-
 /**
- * Makes an argument of each member. Its name is the name in requests if usable, or else the name in the model, if need be with a "_".
+ * Makes an argument of each member.
  * @param isOfInput true for the members of an operation's input, and false for those of a structure
  */
-function namedArguments(
+const namedArguments = (
   model: Model,
   { id, members }: Pick<StructureShape, 'id' | 'members'>,
   { isOfInput }: { readonly isOfInput: boolean },
-): Argument[] {
-  const taken = new Set(isOfInput ? reservedNames : []);
-  const memberNames = new Set(members.map(({ name }) => name));
+): Argument[] => {
+  const isReserved = (name: string) => isOfInput && reservedNames.includes(name);
   return members.map((member) => {
+    const name = isReserved(member.name) ? `${member.name}_` : member.name;
     const requestName = requestNameOf(model, member, isOfInput);
-    // A name in requests that is another member's name in the model is left to that member.
-    const belongsToOther = requestName !== member.name && memberNames.has(requestName);
-    const candidates = [...(belongsToOther ? [] : [requestName]), member.name, `${member.name}_`];
-    const isUsable = (candidate: string) => allowedName.test(candidate) && !taken.has(candidate);
-    // If no candidate is usable, for example because all are too long, the argument has the name in the model, which hosts may refuse.
-    const name = candidates.find(isUsable) ?? member.name;
-    taken.add(name);
-    return argumentOf(model, member, name, id);
+    return argumentOf(model, member, {
+      name,
+      requestName: isReserved(requestName) ? name : requestName,
+      structure: id,
+    });
   });
-}
+};
 
-/** @param structure ID of the structure with the member */
-function argumentOf(model: Model, member: Member, name: string, structure: string): Argument {
+/** @param names the names of the argument, and the ID of the structure with the member */
+function argumentOf(
+  model: Model,
+  member: Member,
+  { name, requestName, structure }: Readonly<Record<'name' | 'requestName' | 'structure', string>>,
+): Argument {
   const traits = model.traitsOf(member);
   return {
     name,
     memberName: member.name,
+    requestName,
     isRequired: hasTrait(traits, 'smithy.api#required'),
     isSensitive: isSensitive(model, member),
     isOfApiKey: member.name.toLowerCase() === 'value' && /api-?key/i.test(shapeName(structure)),

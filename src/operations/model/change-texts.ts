@@ -4,7 +4,7 @@ import { sentenceCase } from '../../util/human.js';
 import { textsAt } from '../../util/objects.js';
 import { defined, detail, join, own, type SafeText, say } from '../../util/safe-text.js';
 import { identifyingField, nameEndings } from './answer-summary.js';
-import { fieldsAtAnyDepth } from './argument-paths.js';
+import { fieldsAtAnyDepth } from './argument-names.js';
 import type { Argument, ValueRules } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
 
@@ -125,16 +125,15 @@ function identifyingTexts(toolArguments: readonly Argument[], uriPath: string): 
     toolArguments.filter(({ location, memberName }) => location === 'path' && memberName === nameInPath),
   );
   const requiredTexts = toolArguments.filter(({ isRequired, rules }) => isRequired && rules.kind === 'text');
-  const isUrl = ({ name, memberName }: Argument) =>
-    [name, memberName].some((each) => urlEnding.test(nameInWords(each)));
+  const isUrl = ({ memberName }: Argument) => urlEnding.test(nameInWords(memberName));
   const choices = [inPath, requiredTexts.filter(isNamedLikeId), requiredTexts.filter(isUrl)];
   return (choices.find(({ length }) => length > 0) ?? []).map((argument) => identifierOf(argument));
 }
 
 const urlEnding = /\burl$/i;
 
-const isNamedLikeId = ({ name, memberName }: Argument): boolean =>
-  [name, memberName].some((each) => nameEndings.some((ending) => ending.test(singular(nameInWords(each)))));
+const isNamedLikeId = ({ memberName }: Argument): boolean =>
+  nameEndings.some((ending) => ending.test(singular(nameInWords(memberName))));
 
 const singular = (nameOfList: string): string => nameOfList.replace(/s$/, '');
 

@@ -3,7 +3,7 @@ import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { startOfPage } from './answer-summary.js';
-import { fieldsAtAnyDepth, isNamed, type Naming, unknownMember } from './argument-paths.js';
+import { fieldsAtAnyDepth, isNamed, type Naming, unknownMember } from './argument-names.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';

@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { isObject } from '../../util/objects.js';
+import { withListedNames } from './argument-names.js';
 import { innerSchema } from './argument-schema.js';
 import type { Argument, ValueLimits, ValueRules } from './arguments.js';
-import { mapValues } from './member-values.js';
 import type { Traits } from './model.js';
 
 /** The trait with examples of calls. An example with `error` fails. A trait of another form counts as empty. */
@@ -11,33 +10,15 @@ const examplesTrait = z
   .catch([]);
 
 /** Returns the arguments of the model's examples of successful calls. Members that are no arguments are left out. */
-export function modelExamples(fields: readonly Argument[], traits: Traits): readonly Record<string, unknown>[] {
+export function modelExamples(
+  fields: readonly Argument[],
+  traits: Traits,
+): readonly Readonly<Record<string, unknown>>[] {
   const successful = examplesTrait.parse(traits['smithy.api#examples']).filter(({ error }) => error === undefined);
   return successful.map(({ input }) => {
     const members = Object.entries(input).filter(([name]) => fields.some(({ memberName }) => memberName === name));
-    return toArgumentNames(fields, Object.fromEntries(members));
+    return withListedNames(fields, Object.fromEntries(members));
   });
-}
-
-/** Replaces the names of members by the names of arguments, at any depth. Other names stay as they are. */
-export const toArgumentNames = (
-  fields: readonly Argument[],
-  values: Readonly<Record<string, unknown>>,
-): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(values).map(([key, value]) => {
-      const field = fields.find(({ name }) => name === key) ?? fields.find(({ memberName }) => memberName === key);
-      return field === undefined ? [key, value] : [field.name, withNamesInside(field.rules, value)];
-    }),
-  );
-
-function withNamesInside(rules: ValueRules, value: unknown): unknown {
-  if (rules.kind === 'structure') return isObject(value) ? toArgumentNames(rules.fields(), value) : value;
-  if (rules.kind === 'list')
-    return Array.isArray(value) ? value.map((element) => withNamesInside(rules.element(), element)) : value;
-  if (rules.kind === 'map')
-    return isObject(value) ? mapValues(value, (entry) => withNamesInside(rules.element(), entry)) : value;
-  return value;
 }
 
 /** Texts to try as values of arguments. */

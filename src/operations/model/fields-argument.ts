@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { JsonSchema } from '../../tools/define-operation.js';
 import { fieldsDescription, pathsSchema } from '../../tools/schema/answer-paths.js';
-import { isNamed, translatePath } from './argument-paths.js';
+import { isNamed, translatePath } from './argument-names.js';
 import type { Argument } from './arguments.js';
 import { ModelError } from './model.js';
 
@@ -25,7 +25,7 @@ export function fieldsArgument(
   const name = toolArguments.some((argument) => isNamed(['fields'], argument)) ? 'outputFields' : 'fields';
   const readPath = (given: string) => {
     try {
-      const path = translatePath(given, getAnswerFields(), 'memberName', { structure: 'the answer' });
+      const path = translatePath(given, getAnswerFields(), { structure: 'the answer' });
       return { kind: 'path', path } as const;
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;

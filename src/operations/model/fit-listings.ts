@@ -1,7 +1,6 @@
 import type { JsonSchema } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
 import { argumentListing, type ListingLimits, namesHint } from './argument-listing.js';
-import type { Argument } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
 import { shortenText } from './documentation-text.js';
 import { type FoldedArguments, foldArguments } from './folded-arguments.js';
@@ -72,14 +71,14 @@ export function listingFitter(chosen: ChosenOperation): FitListing {
  */
 function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const { depth, toolDescriptionLimit, foldedNamesLimit, ...argumentLimits } = level;
-  const { toolArguments, controlArguments, settings, texts } = chosen;
+  const { toolArguments, controlArguments, settings, texts, isSecret } = chosen;
   // A description that the file gives is never shortened. If too little of another description would remain, the title replaces it.
   const description =
     settings.description ?? (shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`);
 
   const isFolding = foldedNamesLimit > 0;
   const folded = isFolding
-    ? foldArguments(toolArguments, (argument) => isNeverFolded(argument, depth, chosen))
+    ? foldArguments(toolArguments, (argument) => secretPaths([argument], depth, isSecret).length > 0)
     : undefined;
   const foldedFields = folded?.fields ?? [];
   const listedArguments = toolArguments.filter((argument) => !foldedFields.includes(argument));
@@ -91,17 +90,6 @@ function listingAt(level: Level, chosen: ChosenOperation): Listing {
 
   const size = JSON.stringify({ ...texts, description, input }).length;
   return { description, depth, folded, input, size };
-}
-
-function isNeverFolded(argument: Argument, depth: number, { isSecret, settings }: ChosenOperation): boolean {
-  // An argument with a secret is not folded, because a plan would then hide all folded arguments.
-  if (secretPaths([argument], depth, isSecret).length > 0) return true;
-  // The read after a change takes arguments by path, such as `input.cluster.id`, so these arguments are not folded. `cluster` also matches
-  // `input.clusters`, which does no harm.
-  const followPaths = Object.values(settings.follow?.arguments ?? {});
-  return followPaths.some((path) =>
-    [argument.name, argument.memberName].some((name) => path.startsWith(`input.${name}`)),
-  );
 }
 
 /** Returns the size limit of a single tool with which all tools fit into the list of tools. The largest tools lose detail first. */

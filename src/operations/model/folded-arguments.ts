@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { withConditions } from '../../tools/schema/fields.js';
 import { isObject } from '../../util/objects.js';
-import { argumentShape, jsonText } from './argument-schema.js';
+import { isNamed } from './argument-names.js';
+import { jsonText, parseJsonArgument } from './argument-schema.js';
 import type { Argument } from './arguments.js';
 
 /** Optional arguments that the list of tools combines in one argument with JSON text. A call may also have them one by one. */
@@ -12,7 +12,7 @@ export interface FoldedArguments {
 }
 
 /**
- * Folds the optional arguments for which `isNeverFolded` is false. A secret must not be folded, because a plan would hide the whole JSON text.
+ * Folds the optional arguments for which `isNeverFolded` is false. A secret must not be folded, because errors quote the JSON text.
  * Undefined for too few arguments, or if no name is free.
  */
 export function foldArguments(
@@ -28,29 +28,28 @@ export function foldArguments(
 /** Minimum number of arguments to fold. Fewer arguments take less room in the list of tools if they are listed one by one. */
 const fewest = 3;
 
-type SchemasByName = Readonly<Record<string, z.ZodType>>;
+type Values = Readonly<Record<string, unknown>>;
 
-/** Returns the schema of arguments in which a call may have the folded arguments in the combined argument or one by one. */
-export function withFolded(schemas: SchemasByName, folded: FoldedArguments, depth: number): z.ZodObject {
-  const { name, fields } = folded;
-  const others = jsonText(() => z.strictObject(argumentShape(fields, depth)))
-    .describe('Further arguments as JSON text.')
-    .optional();
-  return withConditions(z.strictObject({ ...schemas, [name]: others }), (args, report) => {
-    const combined = args[name];
-    if (!isObject(combined)) return;
-    for (const field of Object.keys(combined)) {
-      if (args[field] !== undefined) report(field, `must not be given twice: it is in ${name} too`);
-    }
-  });
-}
-
-/** Returns the arguments of a call with all folded arguments one by one. */
-export function unfolded(
-  args: Readonly<Record<string, unknown>>,
-  folded: FoldedArguments | undefined,
-): Readonly<Record<string, unknown>> {
+/** Returns the arguments of a call one by one. The combined argument keeps names that are unknown or given twice, and text that is not JSON. */
+export function unfolded(args: Values, folded: FoldedArguments | undefined): Values {
   if (folded === undefined) return args;
   const { [folded.name]: combined, ...others } = args;
-  return isObject(combined) ? { ...others, ...combined } : args;
+  const values = typeof combined === 'string' ? parseJsonArgument(combined) : combined;
+  if (!isObject(values)) return args;
+  const isArgument = ([name]: readonly [string, unknown]) =>
+    !Object.hasOwn(others, name) && folded.fields.some((field) => isNamed([name], field));
+  const entries = Object.entries(values);
+  const rest = entries.filter((entry) => !isArgument(entry));
+  return {
+    ...others,
+    ...Object.fromEntries(entries.filter(isArgument)),
+    ...(rest.length > 0 && { [folded.name]: Object.fromEntries(rest) }),
+  };
+}
+
+/** Returns the schema of what `unfolded` has left in the combined argument, by its name. It reports each name. */
+export function foldedSchema({ name, fields }: FoldedArguments): Readonly<Record<string, z.ZodType>> {
+  const givenTwice = z.never(`must not be given twice: it is beside ${name} too`).optional();
+  const rest = jsonText(() => z.strictObject(Object.fromEntries(fields.map((field) => [field.name, givenTwice]))));
+  return { [name]: rest.describe('Further arguments as JSON text.').optional() };
 }

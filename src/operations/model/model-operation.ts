@@ -13,15 +13,15 @@ import { lazy, textAt, valueAt } from '../../util/objects.js';
 import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
-import { fieldsAtAnyDepth, isNamed, translateAnswerPath, translatePath } from './argument-paths.js';
+import { fieldsAtAnyDepth, isNamed, translateAnswerPath, translatePath, withListedNames } from './argument-names.js';
 import { argumentShape } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
 import { hostPrefixOf } from './check-supported.js';
 import { type ChosenOperation, type ModelContext, toolNameOf } from './chosen-operation.js';
-import { exampleArguments, modelExamples, toArgumentNames } from './example-arguments.js';
+import { exampleArguments, modelExamples } from './example-arguments.js';
 import type { Listing } from './fit-listings.js';
-import { type FoldedArguments, unfolded, withFolded } from './folded-arguments.js';
+import { type FoldedArguments, foldedSchema, unfolded } from './folded-arguments.js';
 import { memberValues } from './member-values.js';
 import {
   hasTrait,
@@ -66,14 +66,15 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...signingOf(context),
     ...hostOf(context, operation),
     method: methodOf(operation),
+    rename: (args) => withListedNames(toolArguments, unfolded(args, folded)),
     // `input` validates calls with all rules. Hosts see `schemas.input`, which has only types and short descriptions.
     input,
     ...(chosen.fieldsArgument !== undefined && { fieldsArgument: chosen.fieldsArgument }),
     schemas: { input: listing.input },
     example: exampleFor(chosen, input),
     secrets: secrecy.secretArguments,
-    isPrivate: isPrivateIn(chosen, folded, getAnswerFields),
-    request: requestOf(context, chosen, folded),
+    isPrivate: isPrivateIn(chosen, getAnswerFields),
+    request: requestOf(context, chosen),
     ...fieldsAboutAnswer(context, chosen, getAnswerFields, secrecy),
     undocumented: [],
     limitations: uncheckedPatterns(toolArguments),
@@ -87,12 +88,10 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
 function requestOf(
   { codec }: ModelContext,
   { operation, texts, toolArguments, pages }: ChosenOperation,
-  folded: FoldedArguments | undefined,
 ): Operation['request'] {
   const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
   return async (args, pageStart, idempotencyToken) => {
-    // A call may give the folded arguments together in one argument. `unfolded` separates them.
-    const given = memberValues(toolArguments, unfolded(args, folded));
+    const given = memberValues(toolArguments, args);
     // The tokens of a further page, which `pageStart` has by member, replace the tokens with which the call began.
     const values = pageStart === undefined ? given : { ...without(given, tokenMembers), ...pageStart };
     try {
@@ -148,11 +147,10 @@ function fieldsAboutAnswer(
 /** Returns the function that tells whether a call gives private values, or its answer may hold some. */
 function isPrivateIn(
   { toolArguments, isPrivate }: ChosenOperation,
-  folded: FoldedArguments | undefined,
   getAnswerFields: () => readonly Argument[],
 ): NonNullable<Operation['isPrivate']> {
   const answer = lazy(() => ({ isPrivate: fieldsAtAnyDepth(getAnswerFields()).some(isPrivate) }));
-  return (args) => answer().isPrivate || holdPrivate(toolArguments, unfolded(args, folded), isPrivate);
+  return (args) => answer().isPrivate || holdPrivate(toolArguments, args, isPrivate);
 }
 
 /** The secrets in the arguments and the answers of an operation. */
@@ -263,7 +261,6 @@ function changeFields(
     change: changeTexts(chosen, prefix ?? api),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
-    // The file may have the names of the API or of the model. Records have the names of the model.
     ...(failures !== undefined && {
       failures: translateAnswerPath({ path: failures, leadsTo: 'entries', setting: 'failures' }, getAnswerFields()),
     }),
@@ -272,14 +269,16 @@ function changeFields(
 }
 
 /** Returns the schema that validates the arguments of a call, including the arguments that this server adds. */
-function inputSchema(
+const inputSchema = (
   { toolArguments, controlArguments }: ChosenOperation,
   folded: FoldedArguments | undefined,
   depth: number,
-): z.ZodObject {
-  const schemas = { ...argumentShape(toolArguments, depth), ...controlArguments.schemas };
-  return folded === undefined ? z.strictObject(schemas) : withFolded(schemas, folded, depth);
-}
+): z.ZodObject =>
+  z.strictObject({
+    ...argumentShape(toolArguments, depth),
+    ...(folded !== undefined && foldedSchema(folded)),
+    ...controlArguments.schemas,
+  });
 
 /**
  * Returns the example in the file. Without one, returns a function that finds a valid example: the model's first, or made-up arguments.
@@ -295,7 +294,7 @@ function exampleFor(
     return () => [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)].find(isValid);
   }
 
-  const example = toArgumentNames(toolArguments, settings.example);
+  const example = withListedNames(toolArguments, settings.example);
   const [issue] = schema().safeParse(example).error?.issues ?? [];
   if (issue === undefined) return example;
   throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
@@ -305,9 +304,7 @@ function exampleFor(
 const withoutCompiling = { jitless: true };
 
 /**
- * Translates the names in `follow`, which describes the read that shows the progress of a change. The file may have the names of requests or of
- * the model. In the result, arguments have their names in tools, and fields of answers have their names in the model. A read of the same file
- * has its tool name, because reads of several models may have the same name.
+ * Translates the names in `follow`, which describes the read that shows the progress of a change. A read of the same file has its tool name, because reads of several models may have the same name.
  */
 function translateFollow(
   { model, fileSettings }: ModelContext,
@@ -329,11 +326,11 @@ function translateFollow(
   const read = model.operation(nameInModel);
   const translateArgument = (path: string) => {
     const naming = { setting: 'follow.arguments', structure: `the arguments of ${follow.read}` };
-    return translatePath(path, argumentsOf(model, read.input), 'name', naming);
+    return translatePath(path, argumentsOf(model, read.input), naming);
   };
   const translateField = (path: string) => {
     const naming = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
-    return translatePath(path, structureOf(model, read.output).fields(), 'memberName', naming);
+    return translatePath(path, structureOf(model, read.output).fields(), naming);
   };
 
   // Fields of the read's answer, with the values that show that the change is finished.
@@ -355,8 +352,8 @@ function translateSource(
   const path = names.join('.');
   const setting = 'follow.arguments';
   return start === 'input'
-    ? `input.${translatePath(path, changeArguments, 'name', { setting, structure: 'the arguments' })}`
-    : `answer.${translatePath(path, changeAnswerFields, 'memberName', { setting, structure: 'the answer' })}`;
+    ? `input.${translatePath(path, changeArguments, { setting, structure: 'the arguments' })}`
+    : `answer.${translatePath(path, changeAnswerFields, { setting, structure: 'the answer' })}`;
 }
 
 /**

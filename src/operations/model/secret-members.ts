@@ -1,6 +1,6 @@
 import { nameInWords } from '../../util/field-names.js';
 import { isObject } from '../../util/objects.js';
-import { fieldsInside, isNamed } from './argument-paths.js';
+import { fieldsInside, isNamed } from './argument-names.js';
 import { insideOf, isJsonText, type Nesting } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
 import type { OperationSettings } from './model-settings.js';
@@ -24,11 +24,11 @@ export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 's
   return { isSecret, isPrivate: (field) => field.isSensitive && !isSecret(field) };
 }
 
-const isLikeSecret = ({ memberName, name, isOfApiKey, location, rules }: Argument): boolean =>
+const isLikeSecret = ({ memberName, requestName, isOfApiKey, location, rules }: Argument): boolean =>
   holdsText(rules) &&
   (isOfApiKey ||
     isNamedLikeSecret(memberName) ||
-    isNamedLikeSecret(name) ||
+    isNamedLikeSecret(requestName) ||
     // In a path, it is the ID of the key.
     (location !== 'path' && apiKey.test(nameInWords(memberName))));
 

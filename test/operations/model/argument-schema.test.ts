@@ -109,7 +109,7 @@ test.each([
   { Names: ['abc', 'abd'] },
   { Place: { Room: 1 } },
   { Box: { Label: 'abc', Inner: '{"Label":"abc","Inner":{"Label":"abc"}}' } },
-  { wireName: 'x' },
+  { Wire: 'x' },
 ])('%j is allowed', (given) => {
   expect(problemOf(given)).toBeUndefined();
 });
@@ -145,7 +145,7 @@ test.each<[object, RegExp]>([
   [{ Place: { Shelf: 'a', Room: 1 } }, /^Place: must have exactly one/],
   [{ Box: { Label: 'abc', Inner: '{"Label":"abc","Inner":{"Label":"AB"}}' } }, /^Box\.Inner\.Inner\.Label: /],
   [{ Box: { Label: 'abc', Inner: '{"Label":"abc","Colour":"red"}' } }, /^Box\.Inner: /],
-  [{ Wire: 'x' }, /^: Unrecognized/],
+  [{ wireName: 'x' }, /^: Unrecognized/],
 ])('%j is refused', (given, problem) => {
   expect(problemOf(given)).toMatch(problem);
 });
@@ -279,7 +279,7 @@ test.each([
 });
 
 test('values have the types of the protocols, by the names of members', () => {
-  const given = { wireName: 'x', Days: '7', Since: '2026-11-30T12:00:00Z', Cover: 'QUJD', Tags: { a: 'abc' } };
+  const given = { Wire: 'x', Days: '7', Since: '2026-11-30T12:00:00Z', Cover: 'QUJD', Tags: { a: 'abc' } };
   expect(memberValues(fields, given)).toEqual({
     Wire: 'x',
     Days: 7,

@@ -1,11 +1,51 @@
+import { isObject } from '../../util/objects.js';
 import { quoteName } from '../../util/quote.js';
 import { unknownName } from '../../util/unknown-name.js';
+import { parseJsonArgument } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
+import { mapValues } from './member-values.js';
 import { ModelError } from './model.js';
 
-/** True if `names` contains the argument's name in requests or its name in the model. */
-export const isNamed = (names: readonly string[], { name, memberName }: Argument): boolean =>
-  names.includes(name) || names.includes(memberName);
+type Values = Readonly<Record<string, unknown>>;
+
+/** This file finds arguments by the names that calls and files of operations give: the names of tools, of the model or of requests. */
+
+/** True if `names` contains a name of the argument. */
+export const isNamed = (names: readonly string[], argument: Argument): boolean =>
+  namesOf(argument).some((name) => names.includes(name));
+
+const namesOf = ({ name, memberName, requestName }: Argument): readonly string[] => [name, memberName, requestName];
+
+/** Returns the field with a name that a call may give. A name in requests may also be the listed name of another field, which then comes first. */
+const fieldInCall = (fields: readonly Argument[], given: string): Argument | undefined =>
+  fields.find(({ name }) => name === given) ?? fields.find(({ requestName }) => requestName === given);
+
+/**
+ * Replaces the names in the arguments of a call by the names that tools list, at any depth, also in JSON text. A name stays if no argument has
+ * it, or if the call gives the same argument under two names, so that the schema of the arguments reports it.
+ */
+export function withListedNames(fields: readonly Argument[], values: Values): Values {
+  return Object.fromEntries(
+    Object.entries(values).map(([given, value]) => {
+      const field = fieldInCall(fields, given);
+      if (field === undefined) return [given, value];
+      const isGivenTwice = given !== field.name && Object.hasOwn(values, field.name);
+      return [isGivenTwice ? given : field.name, withListedNamesInside(field.rules, value)];
+    }),
+  );
+}
+
+function withListedNamesInside(rules: ValueRules, given: unknown): unknown {
+  const mayBeJson = typeof given === 'string' && ['structure', 'map', 'list'].includes(rules.kind);
+  const parsed = mayBeJson ? parseJsonArgument(given) : undefined;
+  // A text that is not JSON stays, and the schema says where it is wrong.
+  const value = typeof parsed === 'object' ? parsed : given;
+  if (rules.kind === 'structure') return isObject(value) ? withListedNames(rules.fields(), value) : value;
+  if (rules.kind === 'map')
+    return isObject(value) ? mapValues(value, (entry) => withListedNamesInside(rules.element(), entry)) : value;
+  if (rules.kind !== 'list' || !Array.isArray(value)) return value;
+  return value.map((element) => withListedNamesInside(rules.element(), element));
+}
 
 /** The place that names a member, such as the setting `failures`, and the structure with the member, such as `the answer`. */
 export interface Naming {
@@ -15,18 +55,12 @@ export interface Naming {
 }
 
 /**
- * Translates the names in a dotted path to names of arguments (`name`) or names in the model (`memberName`). A person may have written
- * either. Names inside of a map or a document stay as they are, because the model does not have them.
+ * Translates the names in a dotted path to the names that tools list. Names inside of a map or a document stay as they are, because the model
+ * does not have them.
  * @throws ModelError for a name that the model does not have
  */
-export function translatePath(
-  path: string,
-  fields: readonly Argument[],
-  to: 'name' | 'memberName',
-  naming: Naming,
-): string {
-  return resolvePath(path, fields, to, naming).path;
-}
+export const translatePath = (path: string, fields: readonly Argument[], naming: Naming): string =>
+  resolvePath(path, fields, naming).path;
 
 /** The parts of an answer that settings name. `accepts` tests the rules of the named value. `problem` ends the sentence about another value. */
 const answerParts = {
@@ -42,11 +76,11 @@ interface AnswerPath {
 }
 
 /**
- * Translates the path of a part of the answer to names in the model, as `translatePath` does.
+ * Translates the path of a part of the answer, as `translatePath` does.
  * @throws ModelError for a name that the model does not have, or if the path does not lead to `leadsTo`
  */
 export function translateAnswerPath({ path, leadsTo, setting }: AnswerPath, fields: readonly Argument[]): string {
-  const resolved = resolvePath(path, fields, 'memberName', { setting, structure: 'the answer' });
+  const resolved = resolvePath(path, fields, { setting, structure: 'the answer' });
   const { accepts, problem } = answerParts[leadsTo];
   if (resolved.rules !== undefined && !accepts(resolved.rules))
     throw new ModelError(`${setting}: ${quoteName(path)} ${problem} in the answer`);
@@ -68,20 +102,14 @@ interface ResolvedPath {
   readonly rules: ValueRules | undefined;
 }
 
-/** Translates each name of a path, which may be a `name` or a `memberName`, to a name of the kind `to`. */
-function resolvePath(
-  path: string,
-  fields: readonly Argument[],
-  to: 'name' | 'memberName',
-  naming: Naming,
-): ResolvedPath {
+/** Translates each name of a path, which may be any name of a field. */
+function resolvePath(path: string, fields: readonly Argument[], naming: Naming): ResolvedPath {
   // `pools[0].id` has the first name `pools`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
-  // One field may have this name as `name`, and another as `memberName`. The field with this name of the kind `to` comes first.
-  const field = fields.find((each) => each[to] === firstName) ?? fields.find((each) => isNamed([firstName], each));
+  const field = fieldInCall(fields, firstName) ?? fields.find((each) => isNamed([firstName], each));
   if (field === undefined) throw new ModelError(unknownMember(firstName === '' ? path : firstName, fields, naming));
 
-  const start = `${field[to]}${indexes}`;
+  const start = `${field.name}${indexes}`;
   const rules = indexes === '' ? field.rules : innermostElement(field.rules);
   if (rest === undefined) return { path: start, rules };
 
@@ -89,7 +117,7 @@ function resolvePath(
   // A map or a document may have any names.
   if (inner === undefined) return { path: `${start}.${rest}`, rules: undefined };
 
-  const resolved = resolvePath(rest, inner, to, { ...naming, structure: `${field[to]} of ${naming.structure}` });
+  const resolved = resolvePath(rest, inner, { ...naming, structure: `${field.name} of ${naming.structure}` });
   return { path: `${start}.${resolved.path}`, rules: resolved.rules };
 }
 
@@ -99,7 +127,7 @@ const innermostElement = (rules: ValueRules): ValueRules =>
 
 /** Says that a structure has no member with a name, and names the nearest. */
 export function unknownMember(name: string, fields: readonly Argument[], { setting, structure }: Naming): string {
-  const names = [...new Set(fields.flatMap(({ memberName, name }) => [memberName, name]))];
+  const names = [...new Set(fields.flatMap(namesOf))];
   const problem = unknownName(name, `in ${structure}`, names);
   return setting === undefined ? problem : `${setting}: ${problem}`;
 }
