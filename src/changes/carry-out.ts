@@ -82,7 +82,7 @@ async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedCha
 /** Ends an approved change that is refused before it began. */
 async function endUnsent(change: Change, refusal: Refusal, run: ChangeRun): Promise<EndedOutcome> {
   const outcome = withState(refusedChange(change.tool, refusal), 'not sent');
-  return writeEnding(change, 'not sent', { code: refusal.code, outcome }, run);
+  return writeEnding(change, 'not sent', { code: refusal.code, outcome }, outcome, run);
 }
 
 /**
@@ -114,8 +114,31 @@ async function sendAndRecord(
   // A journal that was restored from a backup may lack the change.
   log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
   const sentAt = time.toISOString();
-  const outcome = withState(outcomeOf(result, { call, change: begun.change, sentAt }, log), state);
-  return writeEnding(change, state, { ...ending, keyId, outcome }, run);
+  const told = (of: ChangeResult) => withState(outcomeOf(of, { call, change: begun.change, sentAt }, log), state);
+  const outcome = told(result);
+  const kept = withoutShown(result, call.operation);
+  const stored = keptOutcome(kept === result ? outcome : told(kept));
+  return writeEnding(change, state, { ...ending, keyId, outcome: stored }, outcome, run);
+}
+
+/** The result as the store keeps it: without the secrets that the caller sees once. */
+function withoutShown(result: ChangeResult, operation: Operation): ChangeResult {
+  if (result.kind === 'failed' || result.answer.kind !== 'usable' || operation.withoutShown === undefined)
+    return result;
+  return { ...result, answer: { ...result.answer, record: operation.withoutShown(result.answer.record) } };
+}
+
+/** The longest answer that the store keeps (characters of JSON). */
+const longestAnswer = 64 * 1024;
+
+/** The outcome as the store keeps it: without an answer that is too long. */
+function keptOutcome(outcome: EndedOutcome): EndedOutcome {
+  if (outcome.kind === 'failed' || JSON.stringify(outcome.success.answer ?? null).length <= longestAnswer)
+    return outcome;
+  const { answer: _, ...success } = outcome.success;
+  return withNotes({ ...outcome, success }, [
+    say`The answer was too long to be kept: more than ${longestAnswer} characters.`,
+  ]);
 }
 
 /** Adds the state with which a change ended to a failure. */
@@ -221,11 +244,12 @@ function beginRefusal(
 /** The longest time that the answer to a call waits until the ending is in the store (milliseconds). Writing continues after that. */
 const endingMs = 10_000;
 
-/** Writes the ending of a change with its outcome. Adds a note to the outcome if that failed or takes longer than `endingMs`. */
+/** Writes the ending of a change. Returns the outcome for the caller, with a note if that failed or takes longer than `endingMs`. */
 async function writeEnding(
   { tool, id, isPrivate }: Change,
   state: EndState,
-  ending: Ending & { readonly outcome: EndedOutcome },
+  ending: Ending,
+  outcome: EndedOutcome,
   { store, log }: ChangeRun,
 ): Promise<EndedOutcome> {
   const written = store.end(id, state, { ...ending, isPrivate }).then(
@@ -238,7 +262,7 @@ async function writeEnding(
   const waiting = new AbortController();
   const late = delay(endingMs, [lateNote], { signal: waiting.signal }).catch(() => []);
   const notes = await Promise.race([written, late]).finally(() => waiting.abort());
-  return withNotes(ending.outcome, notes);
+  return withNotes(outcome, notes);
 }
 
 const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');

@@ -172,6 +172,8 @@ export interface Operation<
   readonly secrets?: readonly string[];
   /** True if a call gives private values, or its answer may hold some. The store then has the change sealed. By default, no call does. */
   readonly isPrivate?: (input: Readonly<Record<string, unknown>>) => boolean;
+  /** Returns an answer with words in place of the secrets that the caller sees once, as the store keeps it. Absent if there are none. */
+  readonly withoutShown?: (record: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   /** For each argument that names a secret file, the argument that gets the file's content: `{ 'config.keyName': 'config.key' }`. */
   readonly secretNames?: Readonly<Record<string, string>>;
   /** Object schema of the answer. A missing required field is logged and is not an error. */

@@ -5,6 +5,9 @@ import { quote } from './quote.js';
 /** Stands for a secret in an answer. */
 export const hiddenInAnswer = '(hidden, because it may be a secret)';
 
+/** Stands, in the journal, for a secret that the caller got in the answer. */
+export const shownOnce = '(shown once, and not kept)';
+
 /** Stands for a text in which a secret of the call was found. */
 export const removedFromAnswer = '[removed: it held a secret]';
 
@@ -25,5 +28,6 @@ const cutText = /…"? \((?:cut, )?\d+ characters\)$/;
 /** True for a text that this server writes in place of a value. */
 export const isPlaceholder = (text: string): boolean =>
   text === hiddenInAnswer ||
+  text === shownOnce ||
   text === removedFromAnswer ||
   [hiddenSecret, namedSecret, count, cutText].some((pattern) => pattern.test(text));

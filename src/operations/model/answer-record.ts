@@ -9,36 +9,44 @@ import { mapValues } from './member-values.js';
 type Values = Readonly<Record<string, unknown>>;
 type IsMasked = (field: Argument) => boolean;
 
-/** Converts an answer to a record that JSON can hold: times in ISO 8601, blobs in base64, big numbers as text, secrets masked. Texts are exact. */
-export function answerRecord(fields: readonly Argument[], values: Values, isMasked: IsMasked): Record<string, unknown> {
+/**
+ * Converts an answer to a record that JSON can hold: times in ISO 8601, blobs in base64, big numbers as text, secrets masked. Texts are exact.
+ * @param mark the words in place of a masked value
+ */
+export function answerRecord(
+  fields: readonly Argument[],
+  values: Values,
+  isMasked: IsMasked,
+  mark = hiddenInAnswer,
+): Record<string, unknown> {
   const fieldsByName = new Map(fields.map((field) => [field.memberName, field]));
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => {
       if (value === undefined || value === null) return [];
       // Undefined for a field of the answer that the model does not have.
       const field = fieldsByName.get(name);
-      if (field !== undefined && isMasked(field)) return [[name, hiddenInAnswer]];
-      return [[name, answerValue(field?.rules, value, isMasked)]];
+      if (field !== undefined && isMasked(field)) return [[name, mark]];
+      return [[name, answerValue(field?.rules, value, isMasked, mark)]];
     }),
   );
 }
 
 /** Converts a value of an answer and its inner values to JSON values. `rules` is undefined for a value that the model does not describe. */
-function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked): unknown {
+function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked, mark: string): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   // The protocols return a text whose media type is JSON as a `String` object with functions in it.
   if (value instanceof String) return String(value);
   if (Array.isArray(value)) {
     const elementRules = rules?.kind === 'list' ? rules.element() : undefined;
     const elements = elementRules?.kind === 'timestamp' ? withWholeDates(value) : value;
-    return elements.map((element) => answerValue(elementRules, element, isMasked));
+    return elements.map((element) => answerValue(elementRules, element, isMasked, mark));
   }
   if (!isObject(value)) return simpleValue(rules, value);
 
-  if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked);
+  if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked, mark);
   // The value is a map, or an object that the model does not describe.
   const elementRules = rules?.kind === 'map' ? rules.element() : undefined;
-  return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
+  return mapValues(value, (element) => answerValue(elementRules, element, isMasked, mark));
 }
 
 /** Joins the dates in a header, such as `Mon, 30 Nov 2026 12:00:00 GMT`, which the protocols split at each comma. */

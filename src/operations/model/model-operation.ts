@@ -10,6 +10,7 @@ import { callAgain, type Next, next } from '../../tools/next.js';
 import { OperationFault } from '../../tools/operation-fault.js';
 import { errorName } from '../../util/log.js';
 import { lazy, textAt, valueAt } from '../../util/objects.js';
+import { shownOnce } from '../../util/placeholder.js';
 import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
@@ -254,12 +255,16 @@ function changeFields(
   getAnswerFields: () => readonly Argument[],
 ): Partial<Operation> {
   const { prefix, api } = context.fileSettings;
-  const { operation, settings, toolArguments } = chosen;
-  const { repeatable, failures, follow } = settings;
+  const { operation, settings, toolArguments, isSecret } = chosen;
+  const { repeatable, failures, follow, show } = settings;
+  const isShownSecret = (field: Argument) => isSecret(field) && isNamed(show, field);
   return {
     // People see the prefix as the name of the API. The file chose the prefix, while several models may share an `api`.
     change: changeTexts(chosen, prefix ?? api),
     takesToken: operation.input.members.some(isIdempotencyToken),
+    ...(show.length > 0 && {
+      withoutShown: (record) => answerRecord(getAnswerFields(), record, isShownSecret, shownOnce),
+    }),
     ...(repeatable !== undefined && { repeatable }),
     ...(failures !== undefined && {
       failures: translateAnswerPath({ path: failures, leadsTo: 'entries', setting: 'failures' }, getAnswerFields()),

@@ -319,3 +319,46 @@ describe.each<readonly [where: string, name: string, traits: object, sent: (requ
     expect(holdsSecret(questions.join())).toBe(false);
   });
 });
+
+describe('the answer is kept with the change', () => {
+  const output = { KeyId: 'String', Secret: 'String', Note: 'String' };
+  /** Sends a change that the cloud answers with `answer`. Returns what the caller gets, and what the store has. */
+  async function keptAnswer(more: object, answer: object) {
+    const [operation] = await changesWith(more, ['CreateKey'], { CreateKey: { input: {}, output } }, {}, 'awsJson1_1');
+    if (operation === undefined) throw new Error('there is none');
+    const store = memoryStore();
+    const { call, close } = caller({ store });
+    answers.push(() => ({ status: 200, body: JSON.stringify(answer) }));
+    const told = await call(operation, {}, { signal: never });
+    const [change] = await store.newest({ limit: 1 });
+    await close();
+    const outcome = change?.ending?.outcome;
+    if (outcome?.kind !== 'succeeded') throw new Error('the store has no outcome');
+    return { told, success: outcome.success, stored: JSON.stringify(outcome) };
+  }
+
+  test('as the caller got it', async () => {
+    const { success } = await keptAnswer({}, { KeyId: 'k-1', Note: 'a\nb' });
+    expect(success.answer).toEqual({ KeyId: 'k-1', Note: 'a\nb' });
+  });
+
+  test('without a secret that the file shows, which the caller sees once', async () => {
+    const { told, success, stored } = await keptAnswer(
+      { show: ['Secret'] },
+      { KeyId: 'k-1', Secret: 'hunter2-hunter2' },
+    );
+    expect(told.text).toContain('hunter2-hunter2');
+    expect(stored).not.toContain('hunter2');
+    expect(success.answer).toEqual({ KeyId: 'k-1', Secret: '(shown once, and not kept)' });
+  });
+
+  test.each([
+    ['64 KiB', 0, true],
+    ['more', 1, false],
+  ])('if it has %s', async (_what, more, isKept) => {
+    const Note = 'n'.repeat(64 * 1024 - JSON.stringify({ Note: '' }).length + more);
+    const { success } = await keptAnswer({}, { Note });
+    expect(success.answer !== undefined).toBe(isKept);
+    expect(success.notes?.some(({ text }) => text.includes('too long to be kept')) === true).toBe(!isKept);
+  });
+});
