@@ -264,7 +264,7 @@ export const listParts = defineOperation({
       if (mayHaveMore) return { ...summary, ...summariseBeginning(parts), mayHaveMore };
       return {
         ...summary,
-        ...summarise(parts, input, { answeredAt, receivedAt }),
+        ...summarise(parts, expectationOf(input), { answeredAt, receivedAt }),
         ...(parts.length === 0 && listedIn(followUp)),
       };
     },
@@ -308,6 +308,8 @@ const withoutOwnNames = (record: PageRecord): PageRecord =>
   Object.fromEntries(
     Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
   );
+
+const expectationOf = ({ expectedBytes, expectedParts }: Input) => ({ expectedBytes, expectedParts });
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 

@@ -43,11 +43,11 @@ function contentSentence(summary: Summary, upload: SafeText): SafeText {
 }
 
 /** Continues a sentence: `: 12.5% of the 3 parts expected`. Empty if nothing is expected. */
-function progressText({ percent, partCount = 0, totalBytes = 0, expectedBytes, expectedParts }: Summary): SafeText {
+function progressText({ percent, highestPart = 0, totalBytes = 0, expectedBytes, expectedParts }: Summary): SafeText {
   if (percent === 100) return words(': all that is expected');
   const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
   if (percent !== undefined) return say`: ${percent}% of the ${expected} expected`;
-  const isMore = partCount > (expectedParts ?? partCount) || totalBytes > (expectedBytes ?? totalBytes);
+  const isMore = highestPart > (expectedParts ?? highestPart) || totalBytes > (expectedBytes ?? totalBytes);
   return words(isMore ? ', more than expected: check that figure and the upload ID' : '');
 }
 

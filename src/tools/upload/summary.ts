@@ -80,13 +80,19 @@ function countParts(parts: readonly UploadPart[]) {
  */
 function progressOf(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation) {
   const bytes = bytesOf(parts);
-  const isPossible = parts.length <= (expectedParts ?? parts.length) && bytes <= (expectedBytes ?? bytes);
-  if (!isPossible) return {};
+  if (!(bytes <= (expectedBytes ?? bytes)) || hasMoreParts(parts, expectedParts)) return {};
   if (expectedBytes !== undefined)
     return { percent: percentOf(bytes, expectedBytes), bytesLeft: expectedBytes - bytes };
   if (expectedParts === undefined) return {};
   const bytesLeft = ((expectedParts - parts.length) * bytes) / Math.max(1, parts.length);
   return { percent: percentOf(parts.length, expectedParts), bytesLeft };
+}
+
+/** True if there are more parts than expected. A high number alone shows nothing if no two numbers follow each other, as if a client counts in tens. */
+function hasMoreParts(parts: readonly UploadPart[], expectedParts = Number.POSITIVE_INFINITY): boolean {
+  const ranges = rangesOf(parts.map(({ partNumber }) => partNumber));
+  const leavesNumbersOut = ranges.every(({ from, to }) => from === to);
+  return parts.length > expectedParts || (!leavesNumbersOut && (ranges.at(-1)?.to ?? 0) > expectedParts);
 }
 
 /** The percentage with one decimal place, rounded down, so that 100 means complete. */

@@ -45,6 +45,7 @@ describe('progress', () => {
 
   test.each([
     ['more parts than expected', parts(upTo(10)), { expectedParts: 9 }],
+    ['a higher part than expected', parts([1, 2, 3, 12]), { expectedParts: 9 }],
     ['more bytes than expected', parts(upTo(10)), { expectedBytes: 79 * mebibyte }],
     ['a part of unknown size', parts(upTo(10), Number.NaN), { expectedParts: 20 }],
     ['no expectation', parts(upTo(10)), {}],
