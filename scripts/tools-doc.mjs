@@ -34,7 +34,7 @@ function callOf(example) {
 }
 
 const errorTable = (rows) => markdownTable(['code', 'what it is', 'what to do'], rows);
-/** The first line of an answer summarizes it, and is repeated at its end. */
+/** The first line of an answer summarizes it. */
 function section(operation, answer) {
   const { name, title, api, description, example, errors = {} } = operation;
   const own = Object.entries(errors).map(([code, advice]) => [

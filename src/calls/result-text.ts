@@ -1,22 +1,7 @@
 import type { Attempt } from '../transport/signed-client.js';
 import { isObject, leavesOf, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import {
-  cut,
-  isSafeText,
-  join,
-  longestLabelName,
-  own,
-  quoted,
-  type SafeText,
-  say,
-  shortNames,
-  textFor,
-  time,
-  upTo,
-  withoutDetails,
-  words,
-} from '../util/safe-text.js';
+import { isSafeText, join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 import type { EarlierCall, Failure, LeftOut, RequestIds, ServiceSays, Success } from './outcome.js';
 import { requestLines } from './request-lines.js';
 
@@ -26,11 +11,11 @@ type AnyResult = Partial<Omit<Success, 'outcome'>> &
 
 /**
  * The facts of the structured content as text, for hosts that show only text. The service's words are quoted, and its answer is indented
- * below `answer:`, so that models take both as data. A long text repeats its headline at the end, because some hosts show only the end.
+ * below `answer:`, so that models take both as data.
  */
 export function resultText(result: Success | Failure): string {
   const fields: AnyResult = result;
-  const { summary, problems = [], plan, show, answer, outcome } = fields;
+  const { summary, problems = [], plan, show, answer } = fields;
   const lines: (SafeText | string)[] = [];
   if (summary !== undefined) lines.push(summary);
   if (problems.length > 0) lines.push('', ...problems.map((problem) => `- ${problem}`));
@@ -38,8 +23,6 @@ export function resultText(result: Success | Failure): string {
   if (plan !== undefined) lines.push('', 'Request:', ...requestLines(plan));
   lines.push('', ...factLines(fields));
   if (answer !== undefined) lines.push(...render({ answer }));
-  const isLong = show !== undefined || answer !== undefined || outcome === 'accepted';
-  if (summary !== undefined && isLong) lines.push('', headlineOf(summary));
   return lines.join('\n');
 }
 
@@ -82,22 +65,6 @@ function leftOutText(part: LeftOut): SafeText {
 const eachAs = (name: string, texts: readonly SafeText[] = []) => texts.map((text) => [name, text] as const);
 
 const yesOrNo = (value: boolean) => (value ? 'yes' : 'no');
-
-/** Length limit of a headline (characters), which every client shows without wrapping. */
-const longestHeadline = 100;
-
-/** Shortens a summary to one line: to its first sentence, then without details in parentheses, then to the words before a colon. */
-export function headlineOf(summary: SafeText): SafeText {
-  const short = shortNames(textFor('agent', summary), longestLabelName);
-  const first = upTo(short, '. ');
-  const sentence = first === undefined ? short : say`${first}.`;
-  if (sentence.text.length <= longestHeadline) return sentence;
-  const brief = withoutDetails(sentence);
-  if (brief.text.length <= longestHeadline) return brief;
-  const opening = upTo(brief, ': ');
-  if (opening !== undefined && opening.text.length < longestHeadline) return say`${opening}.`;
-  return cut(brief, longestHeadline);
-}
 
 /** The structured content of a result, with safe texts as strings. Only the request of the plan is in it, because `show` says the rest. */
 export function plainResult(result: Success | Failure): Record<string, unknown> {

@@ -2,12 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Failure, Success } from '../../src/calls/outcome.js';
 import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/calls/refusal.js';
 import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
-import { headlineOf, resultText } from '../../src/calls/result-text.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { Action, Actor, Next } from '../../src/tools/next.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { quote } from '../../src/util/quote.js';
-import { defined, detail, own, say } from '../../src/util/safe-text.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { answering, answerOf, type Situation, serialParts, type UploadedPart, uploadOf } from '../support/situation.js';
@@ -245,19 +243,5 @@ describe('an outcome', () => {
     expect([next && stepOf(next), requests.length]).toEqual([step, sent]);
     if (sent === 0) expect(structured.outcome === 'planned' || mayHaveHappened === false).toBe(true);
     if (next !== undefined) expectProper(next);
-  });
-});
-
-describe('the last line', () => {
-  test.each([
-    [say`One. Two.`, 'One.'],
-    [say`Is in ${'a. b'}. Two.`, 'Is in "a. b".'],
-    [say`Server ${'n'.repeat(30)} is there. More.`, `Server "${'n'.repeat(23)}…" is there.`],
-    [say`It failed: ${own('x'.repeat(60))}${detail(say` (${own('y'.repeat(40))})`)}.`, `It failed: ${'x'.repeat(60)}.`],
-    [say`It failed: ${defined('x'.repeat(120))}.`, 'It failed.'],
-    [defined('x'.repeat(120)), `${'x'.repeat(99)}…`],
-  ])('of %s is %s', (summary, line) => {
-    expect(headlineOf(summary).text).toBe(line);
-    expect(resultText({ summary, outcome: 'accepted', warnings: [], requestIds: {} }).split('\n').at(-1)).toBe(line);
   });
 });
