@@ -1,4 +1,5 @@
-import { helpOf, type Row, sections, variableName } from '../config/settings.js';
+import type { Row } from '../config/setting-row.js';
+import { helpOf, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import { exampleOf, type Operation } from '../tools/define-operation.js';
 import { defined, exact, namesOf, own, say } from '../util/safe-text.js';

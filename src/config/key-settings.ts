@@ -1,35 +1,29 @@
 import type * as z from 'zod';
 import type { KeySettings } from '../signing/open-keys.js';
+import { row } from './setting-row.js';
 import { anyText, choice, command, headerText } from './setting-schemas.js';
 
 /** The settings that say where keys come from. A new source of keys is added here and in `signing/open-keys.ts`. */
 export const keySettings = {
-  ACCESS_KEY_ID: { file: true, account: true, help: 'access key of the account', schema: headerText },
-  SECRET_ACCESS_KEY: { secret: true, file: true, account: true, help: 'its secret', schema: anyText },
-  SESSION_TOKEN: {
-    secret: true,
-    file: true,
-    account: true,
-    help: 'session token of temporary credentials',
-    schema: headerText,
-  },
-  CREDENTIAL_PROCESS: {
-    kind: 'command',
-    account: true,
-    help: 'program that prints the keys as for credential_process of AWS: a JSON array of its name and arguments',
-    schema: command,
-  },
-  PROFILE: {
-    account: true,
-    help: 'profile of ~/.aws/config and ~/.aws/credentials, for keys, region and endpoint_url (storage)',
-    schema: anyText,
-  },
-  CREDENTIAL_SOURCE: {
-    account: true,
-    help: 'platform that gives keys: web-identity, container or instance',
-    schema: choice(['web-identity', 'container', 'instance']),
-  },
-} as const;
+  ACCESS_KEY_ID: row('access key of the account', headerText, { file: true, account: true }),
+  SECRET_ACCESS_KEY: row('its secret', anyText, { secret: true, file: true, account: true }),
+  SESSION_TOKEN: row('session token of temporary credentials', headerText, { secret: true, file: true, account: true }),
+  CREDENTIAL_PROCESS: row(
+    'program that prints the keys as for credential_process of AWS: a JSON array of its name and arguments',
+    command,
+    { kind: 'command', account: true },
+  ),
+  PROFILE: row(
+    'profile of ~/.aws/config and ~/.aws/credentials, for keys, region and endpoint_url (storage)',
+    anyText,
+    { account: true },
+  ),
+  CREDENTIAL_SOURCE: row(
+    'platform that gives keys: web-identity, container or instance',
+    choice(['web-identity', 'container', 'instance']),
+    { account: true },
+  ),
+};
 
 type KeySetting = keyof typeof keySettings;
 type KeyValues = {

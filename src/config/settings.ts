@@ -1,249 +1,159 @@
 import './configure-zod.js';
-import type * as z from 'zod';
 import { consentModes, deleteConfirmations } from '../calls/account.js';
 import { logLevels } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { own, type SafeText } from '../util/safe-text.js';
 import { keySettings } from './key-settings.js';
+import { type Row, row } from './setting-row.js';
 import * as schemas from './setting-schemas.js';
 
-/** A row of the table of settings (`sections`), which describes a setting. */
-export interface Row {
-  /**
-   * `switch`: on or off. `path`: the command `client-config` makes it absolute. `list`: commas separate the elements.
-   * `command`: a program and its arguments, as a JSON array.
-   */
-  readonly kind?: 'switch' | 'path' | 'list' | 'command';
-  /** The meaning of the setting, for `--help`, the configuration resource and docs/CONFIGURATION.md. */
-  readonly help: string;
-  readonly default?: string | number;
-  /** True for a value that is never shown. It cannot be an option, because everybody on the machine could read it. */
-  readonly secret?: true;
-  /** True if the value may also come from a file. A setting with `_FILE` after the name gives the path. */
-  readonly file?: true;
-  /** True if each account may have its own value. */
-  readonly account?: true;
-  /**
-   * Makes the schema of the value, the same for the environment, the command line and the accounts file. Called only if the setting is
-   * given.
-   */
-  readonly schema: () => z.ZodType;
-}
+/** A row for the path of a file or folder. */
+const path = (help: string) => row(help, schemas.anyText, { kind: 'path' });
 
 /** All settings by their names without the prefix `CLOUDOPS_`, in sections whose headings stand in the help and the documentation. */
 export const sections = {
   Account: {
     ...keySettings,
-    REGION: {
-      default: 'jp-east-1',
-      account: true,
-      help: 'region of calls that name none',
-      schema: schemas.regionName,
-    },
-    REGIONS: {
+    REGION: row('region of calls that name none', schemas.regionName, { default: 'jp-east-1', account: true }),
+    REGIONS: row('comma-separated regions that calls may use; any if not set', schemas.regions, {
       kind: 'list',
       account: true,
-      help: 'comma-separated regions that calls may use; any if not set',
-      schema: schemas.regions,
-    },
-    ACCOUNTS_FILE: {
-      kind: 'path',
-      help: 'JSON file of several accounts, each with settings of its own',
-      schema: schemas.anyText,
-    },
+    }),
+    ACCOUNTS_FILE: path('JSON file of several accounts, each with settings of its own'),
   },
   Endpoints: {
-    STORAGE_URL: {
-      account: true,
-      help: 'object storage endpoint; may contain {region}, followed by at least two labels, and a path',
-      schema: schemas.endpoint,
-    },
-    CATALOG_URL: { account: true, help: 'catalog API endpoint; same form', schema: schemas.endpoint },
-    DEVOPS_URL: { account: true, help: 'DevOps API endpoint; same form', schema: schemas.endpoint },
-    ALLOW_HTTP: { kind: 'switch', help: 'allow plain http to hosts other than loopback', schema: schemas.onOff },
-    STORAGE_HEADERS: {
+    STORAGE_URL: row(
+      'object storage endpoint; may contain {region}, followed by at least two labels, and a path',
+      schemas.endpoint,
+      { account: true },
+    ),
+    CATALOG_URL: row('catalog API endpoint; same form', schemas.endpoint, { account: true }),
+    DEVOPS_URL: row('DevOps API endpoint; same form', schemas.endpoint, { account: true }),
+    ALLOW_HTTP: row('allow plain http to hosts other than loopback', schemas.onOff, { kind: 'switch' }),
+    STORAGE_HEADERS: row('signed headers: ext, or amz for any S3-compatible store', schemas.choice(['ext', 'amz']), {
       default: 'ext',
       account: true,
-      help: 'signed headers: ext, or amz for any S3-compatible store',
-      schema: schemas.choice(['ext', 'amz']),
-    },
-    STORAGE_STYLE: {
-      default: 'path',
-      account: true,
-      help: 'where the bucket stands: path, or virtual for the name of the host',
-      schema: schemas.choice(['path', 'virtual']),
-    },
-    STORAGE_SERVICE: {
-      default: 's3',
-      account: true,
-      help: 'signing name of object storage',
-      schema: schemas.serviceName,
-    },
-    CATALOG_SERVICE: {
-      default: 'catalog',
-      account: true,
-      help: 'signing name of the catalog API',
-      schema: schemas.serviceName,
-    },
-    DEVOPS_SERVICE: {
-      default: 'devops',
-      account: true,
-      help: 'signing name of the DevOps API',
-      schema: schemas.serviceName,
-    },
+    }),
+    STORAGE_STYLE: row(
+      'where the bucket stands: path, or virtual for the name of the host',
+      schemas.choice(['path', 'virtual']),
+      { default: 'path', account: true },
+    ),
+    STORAGE_SERVICE: row('signing name of object storage', schemas.serviceName, { default: 's3', account: true }),
+    CATALOG_SERVICE: row('signing name of the catalog API', schemas.serviceName, { default: 'catalog', account: true }),
+    DEVOPS_SERVICE: row('signing name of the DevOps API', schemas.serviceName, { default: 'devops', account: true }),
   },
   'Tools and consent': {
-    TOOLS: {
-      kind: 'list',
-      account: true,
-      help: 'comma-separated tools to offer; all if not set',
-      schema: schemas.tools,
-    },
-    OPERATIONS: {
-      kind: 'path',
-      help: 'file, or folder of files, of further operations; the endpoint of an API that they name is CLOUDOPS_ENDPOINT_<NAME>_URL',
-      schema: schemas.anyText,
-    },
-    READ_ONLY: { kind: 'switch', account: true, help: 'offer only tools that read', schema: schemas.onOff },
-    CONFIRM: {
+    TOOLS: row('comma-separated tools to offer; all if not set', schemas.tools, { kind: 'list', account: true }),
+    OPERATIONS: path(
+      'file, or folder of files, of further operations; the endpoint of an API that they name is CLOUDOPS_ENDPOINT_<NAME>_URL',
+    ),
+    READ_ONLY: row('offer only tools that read', schemas.onOff, { kind: 'switch', account: true }),
+    CONFIRM: row('consent to changes: ask, human, approval, plan or off', schemas.choice(consentModes), {
       default: 'ask',
       account: true,
-      help: 'consent to changes: ask, human, approval, plan or off',
-      schema: schemas.choice(consentModes),
-    },
-    CONFIRM_DELETE: {
-      default: 'type',
-      account: true,
-      help: 'how a person agrees to a deletion: type the name of what is deleted, or click',
-      schema: schemas.choice(deleteConfirmations),
-    },
-    MAX_CHANGES: {
-      account: true,
-      help: 'changes of each caller in each account, such as 5/1h; 0 only shows plans; any number if not set',
-      schema: schemas.budget,
-    },
-    VIEWS: {
-      default: 'declared',
-      help: 'clients that get views: declared for those that say they show them, or on for all',
-      schema: schemas.choice(['declared', 'on']),
-    },
-    OPEN_BROWSER: {
-      default: 'on',
-      help: 'open a page in the browser of this machine if nobody else could decide on a change: on or off',
-      schema: schemas.choice(['on', 'off']),
-    },
-    STATE_KEY: {
-      secret: true,
-      file: true,
-      help: 'key for sessions, and for plans with secrets or private values, 32 characters or more; a file may hold several, one a line; random if not set',
-      schema: schemas.longSecrets(32),
-    },
-    PLAN_HOURS: {
+    }),
+    CONFIRM_DELETE: row(
+      'how a person agrees to a deletion: type the name of what is deleted, or click',
+      schemas.choice(deleteConfirmations),
+      { default: 'type', account: true },
+    ),
+    MAX_CHANGES: row(
+      'changes of each caller in each account, such as 5/1h; 0 only shows plans; any number if not set',
+      schemas.budget,
+      { account: true },
+    ),
+    VIEWS: row(
+      'clients that get views: declared for those that say they show them, or on for all',
+      schemas.choice(['declared', 'on']),
+      { default: 'declared' },
+    ),
+    OPEN_BROWSER: row(
+      'open a page in the browser of this machine if nobody else could decide on a change: on or off',
+      schemas.choice(['on', 'off']),
+      { default: 'on' },
+    ),
+    STATE_KEY: row(
+      'key for sessions, and for plans with secrets or private values, 32 characters or more; a file may hold several, one a line; random if not set',
+      schemas.longSecrets(32),
+      { secret: true, file: true },
+    ),
+    PLAN_HOURS: row('hours that a plan waits for a person on the page for decisions', schemas.count(1, 24 * 14), {
       default: 24,
-      help: 'hours that a plan waits for a person on the page for decisions',
-      schema: schemas.count(1, 24 * 14),
-    },
-    DECISIONS_WEBHOOK: {
+    }),
+    DECISIONS_WEBHOOK: row(
+      'address to which each waiting plan is announced, such as a Slack webhook',
+      schemas.webAddress,
+      {
+        secret: true,
+        file: true,
+      },
+    ),
+    DECISIONS_WEBHOOK_KEY: row('key that signs what is sent there, 32 characters or more', schemas.longSecret(32), {
       secret: true,
       file: true,
-      help: 'address to which each waiting plan is announced, such as a Slack webhook',
-      schema: schemas.webAddress,
-    },
-    DECISIONS_WEBHOOK_KEY: {
-      secret: true,
-      file: true,
-      help: 'key that signs what is sent there, 32 characters or more',
-      schema: schemas.longSecret(32),
-    },
-    SECRETS_DIR: {
-      kind: 'path',
-      help: 'folder of secrets that an agent may name but never read',
-      schema: schemas.anyText,
-    },
+    }),
+    SECRETS_DIR: path('folder of secrets that an agent may name but never read'),
   },
   'Journal, limits and log': {
-    JOURNAL: {
-      kind: 'path',
-      file: true,
-      help: "file that records changes, or postgres://…; in the user's state folder if not set",
-      schema: schemas.journalPlace,
-    },
-    TIMEOUT_MS: {
+    JOURNAL: row(
+      "file that records changes, or postgres://…; in the user's state folder if not set",
+      schemas.journalPlace,
+      {
+        kind: 'path',
+        file: true,
+      },
+    ),
+    TIMEOUT_MS: row('time limit of a whole call in milliseconds, retries included', schemas.count(100, 3_600_000), {
       default: 60_000,
-      help: 'time limit of a whole call in milliseconds, retries included',
-      schema: schemas.count(100, 3_600_000),
-    },
-    MAX_ATTEMPTS: { default: 4, help: 'attempts of a call that only reads', schema: schemas.count(1, 20) },
-    LOG_LEVEL: {
-      default: 'info',
-      help: 'debug, info, warn or error; logs go to stderr',
-      schema: schemas.choice(logLevels),
-    },
+    }),
+    MAX_ATTEMPTS: row('attempts of a call that only reads', schemas.count(1, 20), { default: 4 }),
+    LOG_LEVEL: row('debug, info, warn or error; logs go to stderr', schemas.choice(logLevels), { default: 'info' }),
   },
   'HTTP server': {
-    HTTP_TOKENS_FILE: {
-      kind: 'path',
-      help: 'file of callers, one per line: name, SHA-256 of the token in hex, and its scopes if not cloudops:read cloudops:write',
-      schema: schemas.anyText,
-    },
-    HTTP_ISSUER: {
-      help: 'OAuth issuer of accepted tokens (JWT), instead of a tokens file',
-      schema: schemas.webAddress,
-    },
-    HTTP_AUDIENCE: {
-      help: 'audience that the tokens must name, such as https://cloudops.example.com/mcp',
-      schema: schemas.anyText,
-    },
-    HTTP_SCOPE_CLAIM: {
-      help: 'claim with the scopes, such as realm_access.roles for Keycloak; scope or scp if not set',
-      schema: schemas.anyText,
-    },
-    HTTP_SCOPE_PREFIX: {
-      help: 'text in front of the scopes at an issuer that knows only qualified scopes, such as api://cloudops/',
-      schema: schemas.scopePrefix,
-    },
-    HTTP_PERSON_CLAIM: {
-      help: 'claim that names a person alike in all clients and that people cannot change, such as oid or sub; with an issuer, approval needs it',
-      schema: schemas.anyText,
-    },
-    HTTP_PUBLIC_URL: {
-      help: 'address at which people reach this server and its /decisions, such as https://cloudops.example.com',
-      schema: schemas.webAddress,
-    },
-    HTTP_CLIENT_ID: {
-      help: 'client ID of this server at the issuer, for sign-in to /decisions',
-      schema: schemas.headerText,
-    },
-    HTTP_CLIENT_SECRET: { secret: true, file: true, help: 'its secret', schema: schemas.anyText },
-    HTTP_ALLOWED_HOSTS: {
-      kind: 'list',
-      help: "host names that clients use besides the public URL's, comma-separated; the audience's if not set",
-      schema: schemas.hostNames,
-    },
-    HTTP_RATE: {
+    HTTP_TOKENS_FILE: path(
+      'file of callers, one per line: name, SHA-256 of the token in hex, and its scopes if not cloudops:read cloudops:write',
+    ),
+    HTTP_ISSUER: row('OAuth issuer of accepted tokens (JWT), instead of a tokens file', schemas.webAddress),
+    HTTP_AUDIENCE: row('audience that the tokens must name, such as https://cloudops.example.com/mcp', schemas.anyText),
+    HTTP_SCOPE_CLAIM: row(
+      'claim with the scopes, such as realm_access.roles for Keycloak; scope or scp if not set',
+      schemas.anyText,
+    ),
+    HTTP_SCOPE_PREFIX: row(
+      'text in front of the scopes at an issuer that knows only qualified scopes, such as api://cloudops/',
+      schemas.scopePrefix,
+    ),
+    HTTP_PERSON_CLAIM: row(
+      'claim that names a person alike in all clients and that people cannot change, such as oid or sub; with an issuer, approval needs it',
+      schemas.anyText,
+    ),
+    HTTP_PUBLIC_URL: row(
+      'address at which people reach this server and its /decisions, such as https://cloudops.example.com',
+      schemas.webAddress,
+    ),
+    HTTP_CLIENT_ID: row('client ID of this server at the issuer, for sign-in to /decisions', schemas.headerText),
+    HTTP_CLIENT_SECRET: row('its secret', schemas.anyText, { secret: true, file: true }),
+    HTTP_ALLOWED_HOSTS: row(
+      "host names that clients use besides the public URL's, comma-separated; the audience's if not set",
+      schemas.hostNames,
+      { kind: 'list' },
+    ),
+    HTTP_RATE: row('calls per second for each caller; twice as many at once', schemas.count(1, 1_000_000), {
       default: 50,
-      help: 'calls per second for each caller; twice as many at once',
-      schema: schemas.count(1, 1_000_000),
-    },
-    HTTP_METRICS_PORT: {
-      help: 'port, or address:port, that serves /metrics; a port alone listens on loopback; no metrics if not set',
-      schema: schemas.listenAddress,
-    },
+    }),
+    HTTP_METRICS_PORT: row(
+      'port, or address:port, that serves /metrics; a port alone listens on loopback; no metrics if not set',
+      schemas.listenAddress,
+    ),
   },
   Sandbox: {
-    SANDBOX: { kind: 'switch', help: 'use the built-in sandbox; no account needed', schema: schemas.onOff },
-    SANDBOX_STATE: {
-      kind: 'path',
-      help: 'file that keeps the state of the sandbox; kept in memory if not set',
-      schema: schemas.anyText,
-    },
-    SANDBOX_SEED: {
-      help: "text that determines the sandbox's keys and IDs; random if not set",
-      schema: schemas.anyText,
-    },
-    SANDBOX_FAULT: { help: 'failures that the sandbox simulates, such as list_parts=503*3', schema: schemas.anyText },
+    SANDBOX: row('use the built-in sandbox; no account needed', schemas.onOff, { kind: 'switch' }),
+    SANDBOX_STATE: path('file that keeps the state of the sandbox; kept in memory if not set'),
+    SANDBOX_SEED: row("text that determines the sandbox's keys and IDs; random if not set", schemas.anyText),
+    SANDBOX_FAULT: row('failures that the sandbox simulates, such as list_parts=503*3', schemas.anyText),
   },
-} as const satisfies Record<string, Record<string, Row>>;
+};
 
 const table = {
   ...sections.Account,
