@@ -1,11 +1,10 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
-import type { ConsentMode } from '../calls/account.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { documentBytes, findIssuer } from '../http/find-issuer.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
-import { exact, join, own, quoted, say, words } from '../util/safe-text.js';
+import { exact, join, own, quoted, say } from '../util/safe-text.js';
 import { defaultAddress, UsageError } from './command.js';
 import { type Finding, ok, problem, warning } from './finding.js';
 import { accessOf } from './http-command.js';
@@ -96,29 +95,4 @@ export async function checkSecretsFolder(folder: string | undefined, platform: N
     const remedy = 'Make the folder, or correct CLOUDOPS_SECRETS_DIR.';
     return problem(check, say`${folder} cannot be read (${shownReason(error)})`, remedy);
   }
-}
-
-/** Reports in which processes sessions, sign-ins and plans with secrets are valid. */
-export function checkStateKey({ stateKeys: keys }: Config): Finding {
-  const check = 'state key';
-  if (keys === undefined)
-    return ok(check, words('not set: sessions, sign-ins and plans with secrets are valid in one process'));
-  const set = words('set: sessions, sign-ins and plans are valid in every process with the same key');
-  return ok(check, keys.length === 1 ? set : say`${set}; the first of ${keys.length} signs`);
-}
-
-const consentMeanings = {
-  ask: 'clients that can ask their user do so; for others, a call returns a plan, and confirm_change carries it out',
-  human: 'a person decides, in the client or on a page; where neither is possible, nothing is changed',
-  approval: 'somebody other than the caller decides, on the page for decisions',
-  plan: 'a call returns a plan, and confirm_change carries it out',
-  off: 'changes are sent without consent',
-} as const satisfies Record<ConsentMode, string>;
-
-/** @param account undefined if accounts have no names */
-export function checkConsent(account: string | undefined, mode: ConsentMode): Finding {
-  const check = account === undefined ? 'consent' : `${account} consent`;
-  const detail = say`${own(mode)}: ${words(consentMeanings[mode])}`;
-  if (mode !== 'off') return ok(check, detail);
-  return warning(check, detail, 'Unset CLOUDOPS_CONFIRM where a person can be asked.');
 }

@@ -2,21 +2,19 @@ import { devNull } from 'node:os';
 import type { Config } from '../config/load-config.js';
 import { startRuntime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
-import { exact, own, type SafeText, say } from '../util/safe-text.js';
+import { exact, type SafeText, say } from '../util/safe-text.js';
 import { checkAccounts } from './check-accounts.js';
 import { checkJournal } from './check-journal.js';
 import {
   checkCertificates,
-  checkConsent,
   checkHttpAccess,
   checkIssuer,
   checkSecretsFolder,
-  checkStateKey,
   checkTls,
   listSettings,
 } from './check-settings.js';
 import type { Command, Terminal } from './command.js';
-import { type Finding, ok, problem } from './finding.js';
+import { type Finding, problem } from './finding.js';
 import { columnsOf, wrapped } from './layout.js';
 
 /** `cloudops-mcp doctor` checks everything that calls depend on, and says how to fix problems. It changes nothing in the cloud. */
@@ -28,10 +26,9 @@ export const doctorCommand: Command = {
   run: async ({ options, config, terminal }) => {
     // Ctrl-C does not end programs that print keys, because each has its own process group. Listeners that `process.exit` runs end them.
     terminal.abortOnSignal(() => process.exit(interruptedCode));
-    const { findings: configFindings, hasNoApi } = config.ok
+    const { findings, hasNoApi } = config.ok
       ? await examine(config.config, options.bucket, terminal)
       : { findings: config.problems.map(configurationProblem), hasNoApi: false };
-    const findings = [nodeFinding(process.versions.node), ...configFindings];
     const { stdout } = terminal;
     if (options.json === undefined) stdout.write(doctorReport(findings, hasNoApi, columnsOf(stdout)));
     else stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
@@ -49,14 +46,6 @@ const interruptedCode = 130;
 /** The exit code if no API is set up, so that no API was checked. */
 const noApiCheckedCode = 3;
 
-function nodeFinding(version: string): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isRecent = major > 20 || (major === 20 && minor >= 19);
-  return isRecent
-    ? ok('Node.js', say`${own(version)}`)
-    : problem('Node.js', say`${own(version)}`, 'Install 20.19 or later.');
-}
-
 interface Examined {
   readonly findings: readonly Finding[];
   /** True if the configuration is valid, but no API is set up, so that none was checked. */
@@ -69,7 +58,6 @@ const longestWaitMs = 10_000;
 /** Runs all checks of a valid configuration. */
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Examined> {
   const { now, env, version, platform } = terminal;
-  const { all, areNamed } = config.accounts;
 
   // The runtime gets no journal. With one, it would report unfinished changes here, and then no server would report them again. The journal
   // of `config` is only read, by `checkJournal`.
@@ -88,8 +76,6 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...(await checkHttpAccess(config, now)),
       ...(await checkIssuer(config)),
       await checkSecretsFolder(config.secretsDir, platform),
-      ...all.map(({ name, confirm }) => checkConsent(areNamed ? name : undefined, confirm)),
-      checkStateKey(config),
     ];
     // An API that is set up always has a finding with another status, about its keys, its settings or its endpoint.
     const hasNoApi = accountFindings.every(({ status }) => status === 'not checked');

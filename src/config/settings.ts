@@ -84,10 +84,7 @@ export const sections = {
     DECISIONS_WEBHOOK: row(
       'address to which each waiting plan is announced, such as a Slack webhook',
       schemas.webAddress,
-      {
-        secret: true,
-        file: true,
-      },
+      { secret: true, file: true },
     ),
     DECISIONS_WEBHOOK_KEY: row('key that signs what is sent there, 32 characters or more', schemas.longSecret(32), {
       secret: true,
@@ -99,10 +96,7 @@ export const sections = {
     JOURNAL: row(
       "file that records changes, or postgres://…; in the user's state folder if not set",
       schemas.journalPlace,
-      {
-        kind: 'path',
-        file: true,
-      },
+      { kind: 'path', file: true },
     ),
     TIMEOUT_MS: row('time limit of a whole call in milliseconds, retries included', schemas.count(100, 3_600_000), {
       default: 60_000,
