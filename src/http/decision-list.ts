@@ -9,11 +9,10 @@ import { decisionPage, listScript, nameHtml, pageTop } from './decision-pages.js
 import type { DecisionSession } from './decision-session.js';
 import type { Html } from './pages.js';
 
-/** The filter and the grouping that the person chose. An empty text means none. */
+/** The filter that the person chose. An empty text means none. */
 interface ListFilter {
   readonly caller: string;
   readonly account: string;
-  readonly group: 'caller' | 'account' | '';
 }
 
 interface ListOptions {
@@ -30,14 +29,13 @@ const longestList = 200;
 /** Maximum number of decided changes on the page. */
 const longestHistory = 50;
 
-/** Reads the filter from the query of the page's address. Unknown groupings count as none. */
+/** Reads the filter from the query of the page's address. */
 export const filterIn = (query: (name: string) => string | undefined): ListFilter => ({
   caller: query('caller') ?? '',
   account: query('account') ?? '',
-  group: (['caller', 'account'] as const).find((group) => group === query('group')) ?? '',
 });
 
-/** A change with the values by which it is filtered and grouped. */
+/** A change with the values by which it is filtered. */
 interface ListedChange {
   readonly change: Change;
   /** Empty if callers are not authenticated. */
@@ -65,24 +63,15 @@ export function listPage(session: DecisionSession, { changes, accountsAreNamed, 
     listItem(listed, { related: relatedMarks(listed.change, changes), marksSandbox: !isAllSandbox, now });
 
   const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
-  const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, filter.group, itemOf)}${decidedList(decided, itemOf)}`;
+  const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, itemOf)}${decidedList(decided, itemOf)}`;
   return decisionPage(
     title,
     html`${pageTop(session)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main><script>${raw(listScript)}</script>`,
   );
 }
 
-function waitingList(
-  waiting: readonly ListedChange[],
-  group: ListFilter['group'],
-  itemOf: (listed: ListedChange) => Html,
-): Html {
-  const groups = groupsOf(waiting.slice(0, longestList), group).map(
-    ({ name, members }) =>
-      html`${name !== undefined && html`<h3>${name} · ${members.length}</h3>`}<ul class="waiting">${members.map(itemOf)}</ul>`,
-  );
-  return html`${groups}${hiddenCount(waiting.length, longestList)}`;
-}
+const waitingList = (waiting: readonly ListedChange[], itemOf: (listed: ListedChange) => Html): Html =>
+  html`${waiting.length > 0 && html`<ul class="waiting">${waiting.slice(0, longestList).map(itemOf)}</ul>`}${hiddenCount(waiting.length, longestList)}`;
 
 const decidedList = (decided: readonly ListedChange[], itemOf: (listed: ListedChange) => Html): Html | false =>
   decided.length > 0 &&
@@ -119,16 +108,6 @@ const hiddenCount = (count: number, limit: number) =>
   count > limit &&
   html`<p class="quiet">${countText(count - limit, 'other change')}, which this page does not show.</p>`;
 
-/** Groups changes by caller or account. Without a grouping, all changes are in one group without a name. */
-function groupsOf(changes: readonly ListedChange[], group: ListFilter['group']) {
-  if (group === '') return changes.length === 0 ? [] : [{ name: undefined, members: changes }];
-  const names = [...new Set(changes.map((listed) => listed[group]))].sort();
-  return names.map((name) => ({
-    name: name === '' ? 'Without a name' : nameHtml(name),
-    members: changes.filter((listed) => listed[group] === name),
-  }));
-}
-
 /** The form with the filters. A filter is offered if there are several callers or accounts, or if it is in use. */
 function filterForm(all: readonly ListedChange[], filter: ListFilter): Html | false {
   const fields = (['caller', 'account'] as const).flatMap((name) => {
@@ -140,9 +119,7 @@ function filterForm(all: readonly ListedChange[], filter: ListFilter): Html | fa
     const options = values.map((value): SelectOption => [value, shortNames(own(value)).text]);
     return selectField(name, titles[name], filter[name], [['', 'All'], ...options]);
   });
-  const groups = fields.map(({ name }): SelectOption => [name, titles[name]]);
-  const grouping = selectField('group', 'Grouped by', filter.group, [['', 'Nothing'], ...groups]);
-  return html`<form class="filter" method="get" action="/decisions">${filters}${grouping}<button>Show</button></form>`;
+  return html`<form class="filter" method="get" action="/decisions">${filters}<button>Show</button></form>`;
 }
 
 type SelectOption = readonly [value: string, text: string];

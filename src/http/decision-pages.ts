@@ -18,7 +18,6 @@ const style = `
 body { background: var(--page); color: var(--text); font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 860px; overflow-wrap: anywhere; padding: 16px }
 h1 { font-size: 1.4em; margin: 0 0 12px }
 h2 { font-size: 1.1em; margin: 24px 0 8px }
-h3 { color: var(--quiet); font-size: 1em; margin: 16px 0 6px }
 ul { list-style: none; margin: 0; padding: 0 }
 a { color: var(--link) }
 p { margin: 8px 0 }
