@@ -2,9 +2,7 @@ import { withDecodedSecretMarks } from '../calls/hide-secrets.js';
 import { hintsOf, knownDefaults } from '../calls/hints.js';
 import type { Plan, Risk } from '../calls/outcome.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
-import type { Operation } from '../tools/define-operation.js';
 import { place } from '../tools/schema/zones.js';
-import type { WireRequest } from '../transport/request.js';
 import { fieldInWords } from '../util/field-names.js';
 import { sentences } from '../util/human.js';
 import { parseJson, textsAt } from '../util/objects.js';
@@ -74,7 +72,7 @@ export function makePlan(call: PlanInput): Plan {
 /** The request as a person reviews it. Words stand for the date and the signature, which are known only when the request is sent. */
 function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
   const { shownRequest, endpoint, keyId } = call;
-  const { method, target, content, body } = shownRequest;
+  const { method, target, body } = shownRequest;
   const { origin, region, service, profile } = endpoint;
   const headers = {
     ...shownRequest.headers,
@@ -86,74 +84,53 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
     url: origin + target,
     headers,
     // The request's words in place of secrets may be encoded, as in base64.
-    ...(body !== undefined && { body: withDecodedSecretMarks(call, bodyValue(body, content)) }),
+    // A body is JSON, or a text such as XML or a form.
+    ...(body !== undefined && { body: withDecodedSecretMarks(call, parseJson(body) ?? body) }),
   };
-}
-
-/** The value of a body that is a form or JSON, or else its text, such as XML. Only `content` has the value of a form. */
-function bodyValue(body: string, content: WireRequest['content']): unknown {
-  if (body !== '' && content?.kind === 'form') return content.value;
-  return parseJson(body) ?? body;
 }
 
 /** Describes the destination of a change. The name of an account comes before the region. A key ID in place of the name comes last. */
 function whereOf(call: PlanInput): readonly SafeText[] {
   const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
-  const sandbox = sandboxOf(call).map(destinationText);
-  const others = [...regionsOf(call), ...zonesOf(call)].map(destinationText);
-  return call.accountName === undefined ? [...sandbox, ...others, account] : [...sandbox, account, ...others];
+  const places = destinationsOf(call).map(({ name, source }) =>
+    source === undefined ? name : say`${name} (${source})`,
+  );
+  const before = call.endpoint.isSandbox === true ? 1 : 0;
+  return call.accountName === undefined ? [...places, account] : places.toSpliced(before, 0, account);
 }
-
-const destinationText = ({ name, source }: Destination) => (source === undefined ? name : say`${name} (${source})`);
 
 /** The account by its name, or by the ID of its access key if accounts have no names. */
 export const accountText = ({ accountName, keyId }: Pick<ResolvedChange, 'accountName' | 'keyId'>): SafeText =>
   say`account ${own(accountName ?? keyId)}`;
 
-function risksOf({ operation, change }: Pick<ResolvedChange, 'operation' | 'change'>): readonly Risk[] {
-  // A deletion is irreversible unless its definition says otherwise.
-  const { costsMoney, irreversible = operation.effect === 'delete' } = change;
-  const risks: Risk[] = [];
-  if (costsMoney) risks.push('costs money');
-  if (irreversible) risks.push('no way back');
-  return risks;
-}
-
-/** Label of the accepting button, with the risks: `Create server "wiki" (costs money)`. */
-export function acceptOf(call: Pick<ResolvedChange, 'operation' | 'change' | 'input'>): SafeText {
-  const risks = risksOf(call);
-  const risk = risks.length === 0 ? words('') : say` (${risksIn(risks)})`;
-  return say`${fitted(call.change.accept(call.input), longestAccept - risk.text.length, longestLabelName).line}${risk}`;
-}
+/** A deletion is irreversible unless its definition says otherwise. */
+const risksOf = ({ operation, change }: Pick<ResolvedChange, 'operation' | 'change'>): readonly Risk[] => [
+  ...(change.costsMoney ? (['costs money'] as const) : []),
+  ...((change.irreversible ?? operation.effect === 'delete') ? (['no way back'] as const) : []),
+];
 
 /** Maximum length of the label (characters). In a terminal of 80 columns, some clients truncate longer options. */
 const longestAccept = 48;
 
-const risksIn = (risks: readonly Risk[]): SafeText =>
-  join(
-    risks.map((risk) => words(risk)),
-    ', ',
-  );
+/** Label of the accepting button, with the risks: `Create server "wiki" (costs money)`. */
+export function acceptOf(call: Pick<ResolvedChange, 'operation' | 'change' | 'input'>): SafeText {
+  const risks = risksOf(call).map((risk) => words(risk));
+  const risk = risks.length === 0 ? words('') : say` (${join(risks, ', ')})`;
+  return say`${fitted(call.change.accept(call.input), longestAccept - risk.text.length, longestLabelName).line}${risk}`;
+}
 
 /** A warning for each secret that came in the call itself. If the operation takes the name of a secret file instead, the warning says so. */
 function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: PlanInput): readonly SafeText[] {
-  const pasted = (operation.secrets ?? []).filter(
-    (path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined,
-  );
+  const { secrets = [], secretNames = {} } = operation;
+  const pasted = secrets.filter((path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined);
   return pasted.map((path) => {
-    const namePath = namePathOf(operation, path);
+    const [namePath] = Object.keys(secretNames).filter((name) => secretNames[name] === path);
     const advice =
       namePath === undefined
         ? words('')
         : say` Give ${argument(namePath)} instead: it takes the name of a secret on this server.`;
     return say`${argument(path.replaceAll('[]', ''))} came with the call, so the client and the provider of its model have seen it and may keep it.${advice}`;
   });
-}
-
-/** The path of the argument that takes the name of a secret file in place of the secret at `secretPath`; undefined if there is none. */
-function namePathOf({ secretNames = {} }: Operation, secretPath: string): string | undefined {
-  const [namePath] = Object.entries(secretNames).find(([, secret]) => secret === secretPath) ?? [];
-  return namePath;
 }
 
 /** The sandbox, the region or the zone that a change goes to: `region jp-east-1`. */
@@ -165,13 +142,10 @@ interface Destination {
 
 /** The sandbox, the regions and the zones that a change goes to, the most important first. The account is not among them. */
 export const destinationsOf = (call: PlanInput): readonly Destination[] => [
-  ...sandboxOf(call),
+  ...(call.endpoint.isSandbox === true ? [{ name: say`the built-in sandbox` }] : []),
   ...regionsOf(call),
   ...zonesOf(call),
 ];
-
-const sandboxOf = ({ endpoint }: PlanInput): readonly Destination[] =>
-  endpoint.isSandbox === true ? [{ name: say`the built-in sandbox` }] : [];
 
 const regionSources = {
   given: words('given'),
@@ -215,15 +189,16 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
   const holds = until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`];
   const where = say`Where: ${join(plan.where, ', ')}.`;
   const lines = [fitted(plan.summary).line, ...cautionsOf(plan), where, ...planDetails(plan), ...holds];
-  return withTimes(join(lines, '\n'), (time) => defined(`${isoSecond(time).replace('T', ' ')} UTC`));
+  return withTimes(join(lines, '\n'), (time) =>
+    defined(`${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`),
+  );
 }
 
-/** A time to the second: `2026-11-20T10:04:00`. */
-const isoSecond = (time: number): string => new Date(time).toISOString().slice(0, 19);
-
-/** The lines below the headline: the alert and the risks, and other plans for the same thing. These come last, because a client may cut the end. */
-export const cautionsOf = (plan: Plan): readonly SafeText[] =>
-  [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
+/** The lines below the headline: the alert and the risks in one, and other plans for the same thing. These come last, because a client may cut the end. */
+export function cautionsOf(plan: Plan): readonly SafeText[] {
+  const alerts = sentences(plan.alert ?? false, ...riskSentencesOf(plan));
+  return [...(alerts.length === 0 ? [] : [join(alerts, ' ')]), ...(plan.others ?? [])];
+}
 
 /** The consequences of a plan that its risks do not tell already. */
 export const consequencesOf = (plan: Plan): readonly SafeText[] =>
@@ -231,17 +206,17 @@ export const consequencesOf = (plan: Plan): readonly SafeText[] =>
 
 /** The lines of a plan below the question: what its headline leaves out, and all that is known beyond it. */
 export function planDetails(plan: Plan): readonly SafeText[] {
-  const { found: presentState, also: otherArguments } = plan;
+  const { found, also } = plan;
   const defaults = plan.defaults.map(({ name, value }) => say`${name}: ${value}`);
   return [
     ...inFull(fitted(plan.summary)),
-    ...fieldsSentence(otherArguments),
-    ...(presentState === undefined ? [] : [presentState]),
+    ...fieldsSentence(also),
+    ...(found === undefined ? [] : [found]),
     ...section(words('What will happen:'), consequencesOf(plan)),
     ...section(words('Warnings:'), plan.warnings),
     ...section(words('Defaults that the cloud applies:'), defaults),
     ...section(words('Not checked:'), plan.notChecked),
-    ...section(words('Lists:'), otherArguments?.lists ?? []),
+    ...section(words('Lists:'), also?.lists ?? []),
   ];
 }
 
@@ -251,9 +226,6 @@ const riskSentences: Readonly<Record<Risk, SafeText>> = {
 };
 
 const riskSentencesOf = ({ risks }: Plan): readonly SafeText[] => risks.map((risk) => riskSentences[risk]);
-
-/** The alert and the risks of a plan in one line; empty if the plan has neither. */
-const alertLine = (plan: Plan): SafeText => join(sentences(plan.alert ?? false, ...riskSentencesOf(plan)), ' ');
 
 const section = (title: SafeText, lines: readonly SafeText[]) =>
   lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];

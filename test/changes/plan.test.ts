@@ -173,7 +173,6 @@ describe('a default of the cloud', () => {
 
 test.each([
   ['JSON as its value', json({ a: 1 }), { a: 1 }],
-  ['a form as its values', form({ a: 'b c' }), { a: 'b c' }],
   ['text that is JSON as its value', plainText('{"a":1}'), { a: 1 }],
   ['other text as it is', plainText('a: 1'), 'a: 1'],
   ['XML as text', plainText('<A>\n  <B>1</B>\n</A>\n'), '<A>\n  <B>1</B>\n</A>\n'],
