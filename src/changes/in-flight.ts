@@ -1,26 +1,13 @@
-/** The changes that are being sent. A process that shuts down calls `detach`, and then `finish` to wait for them. */
-export interface InFlightCalls {
-  /** Sends a change by `work`. The signal of `work` aborts with the client's signal, but not after `detach`. */
-  track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** Number of changes that are being sent. */
-  count(): number;
-  /** After this, changes are completed even if their clients' signals abort, because shutting down cuts the connections to clients. */
-  detach(): void;
-  /** Resolves when all changes have ended. Aborts the remaining changes after `graceMs`. */
-  finish(graceMs: number): Promise<void>;
-}
-
-/** Keeps the changes that are being sent, so that a process that shuts down can wait for them. */
-export function createInFlightCalls(): InFlightCalls {
+/** Keeps the changes that are being sent. A process that shuts down calls `detach`, and then `finish` to wait for them. */
+export function createInFlightCalls() {
   /** The changes that have not ended, by the controllers that can abort them. */
   const running = new Map<AbortController, Promise<unknown>>();
-  /** Set at shutdown. From then on, a client that goes away no longer aborts its changes. */
   let isDetached = false;
   return {
-    async track(signal, work) {
+    /** Sends a change by `work`. The signal of `work` aborts with the client's signal, but not after `detach`. */
+    async track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
       const controller = new AbortController();
       const abort = () => {
-        // At shutdown, the client's signal aborts because this process cuts the connection. The change is completed then.
         if (!isDetached) controller.abort(signal.reason);
       };
       signal.addEventListener('abort', abort);
@@ -36,11 +23,14 @@ export function createInFlightCalls(): InFlightCalls {
         signal.removeEventListener('abort', abort);
       }
     },
+    /** Number of changes that are being sent. */
     count: () => running.size,
+    /** After this, changes are completed even if their clients' signals abort, because shutting down cuts the connections to clients. */
     detach() {
       isDetached = true;
     },
-    async finish(graceMs) {
+    /** Resolves when all changes have ended. Aborts the remaining changes after `graceMs`. */
+    async finish(graceMs: number): Promise<void> {
       const timer = setTimeout(() => {
         for (const controller of running.keys()) controller.abort(new DOMException('time is up', 'TimeoutError'));
       }, graceMs);
@@ -50,3 +40,5 @@ export function createInFlightCalls(): InFlightCalls {
     },
   };
 }
+
+export type InFlightCalls = ReturnType<typeof createInFlightCalls>;

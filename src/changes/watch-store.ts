@@ -7,90 +7,71 @@ import type { Changes } from './change.js';
 const failingMs = 3_000;
 const succeedingMs = 30_000;
 
-type CheckResult =
-  | { readonly kind: 'succeeded'; readonly warnings: readonly SafeText[] }
-  | { readonly kind: 'failed'; readonly error: unknown };
+/** The result of a check. A problem means that changes are refused. */
+interface Check {
+  readonly problem?: SafeText;
+  readonly reason?: string;
+  readonly warnings: readonly SafeText[];
+}
 
 /** Checks a store. Never rejects. */
-const checkOnce = (store: Pick<Changes, 'healthCheck'>): Promise<CheckResult> =>
+const check = (store: Pick<Changes, 'healthCheck'>): Promise<Check> =>
   store.healthCheck().then(
-    (warnings) => ({ kind: 'succeeded', warnings }),
-    (error: unknown) => ({ kind: 'failed', error }),
+    (warnings) => ({ warnings }),
+    (error: unknown) => ({
+      // `/readyz` shows it to everybody. If an error is no `ShownError`, only the log has its text.
+      problem: error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why'),
+      reason: reasonOf(error),
+      warnings: [],
+    }),
   );
 
-/** Logs why changes are refused. */
-const logProblem = (error: unknown, log: Log): void =>
-  log('error', 'journal', {
-    error: reasonOf(error),
-    message: words('Every change is refused until the journal of CLOUDOPS_JOURNAL can be written.'),
-  });
+function logCheck({ reason, warnings }: Check, log: Log): void {
+  const message = words('Every change is refused until the journal of CLOUDOPS_JOURNAL can be written.');
+  if (reason !== undefined) log('error', 'journal', { error: reason, message });
+  for (const warning of warnings) log('warn', 'journal', { message: warning });
+}
 
 /** Checks a store once, and logs warnings or the problem. */
-export async function reportStore(store: Pick<Changes, 'healthCheck'>, log: Log): Promise<void> {
-  const check = await checkOnce(store);
-  if (check.kind === 'failed') logProblem(check.error, log);
-  else for (const message of check.warnings) log('warn', 'journal', { message });
-}
-
-/** The state of a store, for readiness and metrics. */
-interface StoreWatch {
-  /** True after the first successful check. Later failures do not count, because calls that only read the cloud need no store. */
-  isReady(): boolean;
-  /** The result of the last check. A problem means that changes are refused. */
-  lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };
-  /** True if the last check succeeded. False before the first check. */
-  lastCheckSucceeded(): boolean;
-  /** Checks the store at once, because a call could not use it. Does nothing if the last check has failed. */
-  checkNow(): void;
-  stop(): void;
-}
-
-/** The problem as `/readyz` shows it to everybody. If an error is no `ShownError`, only the log has its text. */
-const problemOf = (error: unknown): SafeText =>
-  error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
+export const reportStore = async (store: Pick<Changes, 'healthCheck'>, log: Log): Promise<void> =>
+  logCheck(await check(store), log);
 
 /** Checks a store regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
-export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log): StoreWatch {
-  let last: CheckResult | undefined;
+export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
+  let last: Check | undefined;
   let hasEverSucceeded = false;
   let timer: NodeJS.Timeout | undefined;
   let isChecking = false;
   let isStopped = false;
   const loggedWarnings = new Set<string>();
+  const succeeded = () => last !== undefined && last.reason === undefined;
 
-  const logChange = (previous: CheckResult | undefined, current: CheckResult): void => {
-    if (current.kind === 'failed') {
-      const isSame = previous?.kind === 'failed' && reasonOf(previous.error) === reasonOf(current.error);
-      if (!isSame) logProblem(current.error, log);
-      return;
-    }
-    for (const message of current.warnings) {
-      if (!loggedWarnings.has(message.text)) log('warn', 'journal', { message });
-      loggedWarnings.add(message.text);
-    }
-    if (previous?.kind === 'failed') log('info', 'journal', { message: words('Changes can be recorded again.') });
-  };
-
-  const check = async (): Promise<void> => {
+  const look = async (): Promise<void> => {
     clearTimeout(timer);
     isChecking = true;
-    const current = await checkOnce(store);
+    const previous = last;
+    last = await check(store);
     isChecking = false;
-    logChange(last, current);
-    last = current;
-    hasEverSucceeded ||= current.kind === 'succeeded';
-    if (!isStopped) timer = setTimeout(check, current.kind === 'succeeded' ? succeedingMs : failingMs).unref();
+    const { reason, warnings } = last;
+    const newWarnings = warnings.filter(({ text }) => !loggedWarnings.has(text));
+    if (reason === undefined || reason !== previous?.reason) logCheck({ ...last, warnings: newWarnings }, log);
+    for (const { text } of warnings) loggedWarnings.add(text);
+    if (reason === undefined && previous?.reason !== undefined)
+      log('info', 'journal', { message: words('Changes can be recorded again.') });
+    hasEverSucceeded ||= succeeded();
+    if (!isStopped) timer = setTimeout(look, succeeded() ? succeedingMs : failingMs).unref();
   };
 
-  void check();
+  void look();
   return {
+    /** True after the first successful check. Later failures do not count, because calls that only read the cloud need no store. */
     isReady: () => hasEverSucceeded,
-    lastCheck: () =>
-      last?.kind === 'failed' ? { problem: problemOf(last.error), warnings: [] } : { warnings: last?.warnings ?? [] },
-    lastCheckSucceeded: () => last?.kind === 'succeeded',
+    lastCheck: (): Pick<Check, 'problem' | 'warnings'> => last ?? { warnings: [] },
+    /** False before the first check. */
+    lastCheckSucceeded: succeeded,
+    /** Checks the store at once, because a call could not use it. After a failed check, the next check is near anyway. */
     checkNow: () => {
-      // After a failed check, the next check is near anyway.
-      if (last?.kind === 'succeeded' && !isChecking && !isStopped) void check();
+      if (succeeded() && !isChecking && !isStopped) void look();
     },
     stop: () => {
       isStopped = true;
