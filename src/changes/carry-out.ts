@@ -18,7 +18,7 @@ import type { ChangeRun } from './change-context.js';
 import { budgetSpent } from './check-budget.js';
 import { type ChangeResult, endingOf, outcomeOf, readResult, withChangeId, withNotes } from './conclude-change.js';
 import { stepIfUnknown } from './follow-change.js';
-import { earlierOf, repeated } from './repeat.js';
+import { repeated } from './repeat.js';
 import { requestDigest } from './request-key.js';
 import { isWayOf } from './required-consent.js';
 
@@ -237,7 +237,7 @@ function beginRefusal(
     case 'budgetSpent':
       return budgetSpent(hindrance.budget, hindrance.nextAt);
     case 'duplicate':
-      return repeated(earlierOf(hindrance.earlier, viewer), call);
+      return repeated(hindrance.earlier, viewer, call);
   }
 }
 

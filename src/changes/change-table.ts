@@ -14,7 +14,7 @@ import {
   sentStates,
   states,
 } from './change.js';
-import { asksPerson, callerCondition, changeOf, keyOf, newRow, storedDecision, storedEnding } from './rows.js';
+import { callerCondition, changeOf, keyOf, newRow, storedDecision, storedEnding } from './rows.js';
 import type { Transaction, Value } from './sql.js';
 
 /** This file has the steps of transactions on the table of changes. */
@@ -74,19 +74,19 @@ export async function insertWaiting(
 ): Promise<'added' | 'tooMany' | 'tooLong'> {
   const { now, all, run, lock } = transaction;
   const row = newRow(change, transaction, lifetimeMs);
-  if (row.length > longestRow) return 'tooLong';
+  const [columns, values] = [Object.keys(row), Object.values(row)];
+  if (values.join('').length > longestRow) return 'tooLong';
   const caller = keyOf(change.caller);
   await lock(`caller ${caller}`);
-  if (asksPerson(change)) {
+  if (row.asks === 1) {
     const asking = await all(
       `select id from cloudops_changes where state = 'waiting' and caller = ? and asks = 1 and expires > ? and id <> ?`,
       ...[caller, now, replaces],
     );
     if (asking.length >= mostAsking) return 'tooMany';
   }
-  const marks = row.columns.map(() => '?').join(', ');
-  await run(`insert into cloudops_changes (${row.columns.join(', ')}) values (${marks})`, ...row.values);
-  if (!asksPerson(change))
+  await run(`insert into cloudops_changes (${columns}) values (${columns.map(() => '?')})`, ...values);
+  if (row.asks === 0)
     await run(
       `delete from cloudops_changes where state = 'waiting' and asks = 0 and caller = ? and id in (
          select id from cloudops_changes where state = 'waiting' and asks = 0 and caller = ?

@@ -1,6 +1,6 @@
 import type { Budget } from '../calls/account.js';
-import type { CallBudget } from '../calls/call-budget.js';
 import { Refusal } from '../calls/refusal.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
 import { next } from '../tools/next.js';
 import { reasonOf } from '../util/log.js';
 import { counted, forReader, join, type SafeText, say, time } from '../util/safe-text.js';
@@ -12,13 +12,12 @@ import type { ChangeRun } from './change-context.js';
  * @returns a refusal if the budget is spent or cannot be counted, except for a call that only wants the plan
  */
 export async function checkBudget(
-  { key, limit }: CallBudget,
-  { tool, planOnly }: { readonly tool: string; readonly planOnly: boolean },
-  { store, log }: Pick<ChangeRun, 'store' | 'log'>,
+  { budget: { key, limit }, operation, control: { planOnly } }: ResolvedChange,
+  { store, log }: ChangeRun,
 ): Promise<SafeText | Refusal | undefined> {
   if (limit === undefined) return undefined;
   const state = await store.budgetState(key, limit).catch((error: unknown) => {
-    log('error', 'journal', { tool, error: reasonOf(error) });
+    log('error', 'journal', { tool: operation.name, error: reasonOf(error) });
     return undefined;
   });
   if (state === undefined && planOnly) return undefined;

@@ -4,20 +4,13 @@ import { basename } from 'node:path';
 import { type Log, ShownError } from '../util/log.js';
 import { regularFile } from '../util/regular-file.js';
 import { own, say, words } from '../util/safe-text.js';
-import type { Changes } from './change.js';
 import { JournalFault } from './journal-fault.js';
 import { thisProcess } from './processes.js';
+import type { Engine } from './sql.js';
 import { createSqlite } from './sqlite.js';
 import { createChanges } from './store.js';
 import { systemClock } from './store-clock.js';
-import { type StorePlace, storePlace } from './store-place.js';
-
-/** Holds the changes of all servers, in a file or a database, which is opened when it is first needed. */
-export interface Store extends Pick<StorePlace, 'name' | 'path'> {
-  openChanges(): Promise<Changes>;
-  /** Creates missing tables and indexes. */
-  migrate(): Promise<void>;
-}
+import { storePlace } from './store-place.js';
 
 interface StoreOptions {
   readonly log?: Log;
@@ -28,43 +21,30 @@ interface StoreOptions {
 }
 
 /**
- * Returns the store that CLOUDOPS_JOURNAL names. The library for PostgreSQL is loaded only when something in a database is opened.
+ * Returns the store that CLOUDOPS_JOURNAL names, which holds the changes of all servers in a file or a database, and is opened when it is first
+ * needed. The library for PostgreSQL is loaded only when something in a database is opened.
  * @param journal the path of a file, or the address of a PostgreSQL database
  * @throws JournalFault if the file is no journal of this version
  */
-export function openStore(journal: string, now: () => Date, options: StoreOptions = {}): Store {
-  const { log = () => undefined } = options;
-  return storePlace(journal).path === undefined
-    ? databaseStore(journal, now, { ...options, log })
-    : fileStore(journal, now, { ...options, log });
-}
-
-function fileStore(path: string, now: () => Date, { log, createsTables }: StoreOptions & { readonly log: Log }): Store {
-  refuseOldJournal(path);
+export function openStore(journal: string, now: () => Date, options: StoreOptions = {}) {
+  const { name, path } = storePlace(journal);
+  if (path !== undefined) refuseOldJournal(path);
+  const engine = async (): Promise<Engine> =>
+    path === undefined
+      ? (await import('./postgres.js')).createPostgres(journal, now, options)
+      : createSqlite(path, { clock: systemClock(now), createsTables: options.createsTables });
   return {
-    name: path,
+    name,
     path,
-    openChanges: async () =>
-      createChanges(createSqlite(path, { clock: systemClock(now), createsTables }), {
-        process: thisProcess(),
-        log,
-      }),
-    migrate: async () => undefined,
+    openChanges: async () => createChanges(await engine(), { process: thisProcess(), log: options.log }),
+    /** Creates missing tables and indexes in a database. */
+    migrate: async () => {
+      if (path === undefined) await (await import('./postgres-tables.js')).migrate(journal);
+    },
   };
 }
 
-function databaseStore(url: string, now: () => Date, options: StoreOptions & { readonly log: Log }): Store {
-  return {
-    name: storePlace(url).name,
-    path: undefined,
-    openChanges: async () => {
-      const { createPostgres } = await import('./postgres.js');
-      const engine = createPostgres(url, now, options);
-      return createChanges(engine, { process: thisProcess(), log: options.log });
-    },
-    migrate: async () => (await import('./postgres-tables.js')).migrate(url),
-  };
-}
+export type Store = ReturnType<typeof openStore>;
 
 /** Every SQLite file begins with this text. */
 const beginning = 'SQLite format 3\0';

@@ -15,7 +15,7 @@ import { isOfAnother, ofCaller } from './may-see.js';
 import { otherChangeText, subjectOf } from './open-changes.js';
 import { acceptOf, canBeShown, makePlan } from './plan.js';
 import { questionText, shortQuestion } from './question.js';
-import { earlierOf, repeated, repeatWarning } from './repeat.js';
+import { repeated, repeatWarning } from './repeat.js';
 import { requestDigest, requestKey } from './request-key.js';
 import { nameToType } from './typed-name.js';
 
@@ -48,11 +48,11 @@ export async function planChange(
   const { principal, client } = run;
   const key = requestKey(call);
   const duplicate = await findDuplicate(call, key, run);
-  const earlier = duplicate && earlierOf(duplicate, visibleCaller(principal));
+  const viewer = visibleCaller(principal);
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
-  if (earlier !== undefined && !control.allowRepeat && !control.planOnly) return repeated(earlier, call);
+  if (duplicate !== undefined && !control.allowRepeat && !control.planOnly) return repeated(duplicate, viewer, call);
 
-  const budgetText = await checkBudget(budget, { tool: operation.name, planOnly: control.planOnly }, run);
+  const budgetText = await checkBudget(call, run);
   if (budgetText instanceof Refusal) return budgetText;
   const typedName = nameToType(call);
   if (typedName instanceof Refusal) return typedName;
@@ -70,7 +70,7 @@ export async function planChange(
     consequences: sentences(...madePlan.consequences, budgetText ?? false),
     warnings: sentences(
       madePlan.alert ?? false,
-      earlier !== undefined && repeatWarning(earlier),
+      duplicate !== undefined && repeatWarning(duplicate, viewer),
       settled !== undefined && sameToken,
       ...madePlan.warnings,
     ),

@@ -7,34 +7,34 @@ import type { Change } from './change.js';
 import { type FollowedCall, stepToVerify } from './follow-change.js';
 import { isOfAnother } from './may-see.js';
 
-/** An earlier change. A caller learns the facts of its own changes, and of another caller's change only that it exists. */
-export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
-
-/** Reduces a change to the facts that `viewer` may know: the caller, or undefined if it may see the changes of all callers. */
-export function earlierOf(change: Change, viewer: string | undefined): Earlier {
-  if (isOfAnother(change, viewer)) return { kind: 'another' };
+/**
+ * The facts that `viewer` may know about an earlier change: the caller, or undefined if it may see the changes of all callers. Returns undefined for
+ * a change of another caller, of which it only learns that it exists.
+ */
+function factsOf(change: Change, viewer: string | undefined): EarlierCall | undefined {
+  if (isOfAnother(change, viewer)) return undefined;
   const { state, begunAt, madeAt, ending } = change;
   const outcomes = { begun: 'not ended', unknown: 'unknown' } as const;
   const outcome = state === 'begun' || state === 'unknown' ? outcomes[state] : 'accepted';
   const sentAt = new Date(begunAt ?? madeAt).toISOString();
-  return { kind: 'own', call: { outcome, sentAt, requestIds: ending?.requestIds ?? {} } };
+  return { outcome, sentAt, requestIds: ending?.requestIds ?? {} };
 }
+
+const clauses = {
+  accepted: words('the same call was accepted before'),
+  unknown: words('the same call was sent before, and its outcome is unknown'),
+  'not ended': words('the same call was sent before and has not ended'),
+} as const;
 
 /** The earlier change as a clause. */
-function earlierClause(earlier: Earlier): SafeText {
-  if (earlier.kind === 'another') return words('another caller sent the same change before');
-  const clauses = {
-    accepted: 'the same call was accepted before',
-    unknown: 'the same call was sent before, and its outcome is unknown',
-    'not ended': 'the same call was sent before and has not ended',
-  } as const;
-  return words(clauses[earlier.call.outcome]);
-}
+const clauseOf = (earlier: EarlierCall | undefined): SafeText =>
+  earlier === undefined ? words('another caller sent the same change before') : clauses[earlier.outcome];
 
 /** The warning on a plan that would repeat an earlier change. */
-export function repeatWarning(earlier: Earlier): SafeText {
-  const sent = earlier.kind === 'own' ? say` It was sent ${time(earlier.call.sentAt)}.` : words('');
-  return say`This is a repeat: ${earlierClause(earlier)}.${sent}`;
+export function repeatWarning(change: Change, viewer: string | undefined): SafeText {
+  const earlier = factsOf(change, viewer);
+  const sent = earlier === undefined ? words('') : say` It was sent ${time(earlier.sentAt)}.`;
+  return say`This is a repeat: ${clauseOf(earlier)}.${sent}`;
 }
 
 /** Descriptions of a repetition, which complete `Call again with allowRepeat: true only if, having heard that, they ask for`. */
@@ -46,17 +46,17 @@ const repetitions = {
 } as const satisfies Readonly<Record<Effect, string>>;
 
 /** The refusal of an unintended repetition. */
-export function repeated(earlier: Earlier, call: FollowedCall): Refusal {
+export function repeated(change: Change, viewer: string | undefined, call: FollowedCall): Refusal {
+  const earlier = factsOf(change, viewer);
   return new Refusal('Repeated', [], {
-    reason: earlierClause(earlier),
-    next: stepAfterRepetition(earlier, call),
-    ...(earlier.kind === 'own' && { earlier: earlier.call }),
+    reason: clauseOf(earlier),
+    // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
+    next: stepAfterRepetition(earlier?.outcome ?? 'unknown', call),
+    ...(earlier !== undefined && { earlier }),
   });
 }
 
-function stepAfterRepetition(earlier: Earlier, call: FollowedCall): Next {
-  // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
-  const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
+function stepAfterRepetition(outcome: EarlierCall['outcome'], call: FollowedCall): Next {
   // There is no case for a rejected or declined change, because it never counts as the earlier change.
   switch (outcome) {
     case 'not ended':

@@ -17,34 +17,23 @@ import { storedSchemas } from './stored-plan.js';
 
 /** This file converts changes to rows and back. */
 
-/** The columns of a new row. */
-export interface NewRow {
-  readonly columns: readonly string[];
-  readonly values: readonly Value[];
-  /** The length of all texts (characters). */
-  readonly length: number;
-}
-
 /** A text from outside, as a column that is compared. A long text becomes a digest, because PostgreSQL limits the length of an index entry. */
 export function keyOf(text: string | undefined): string {
   const json = JSON.stringify(text ?? null);
   return json.length <= 500 ? json : `sha256:${createHash('sha256').update(json).digest('hex')}`;
 }
 
-/** True if a person has to decide on a change. */
-export const asksPerson = ({ options }: Pick<NewChange, 'options'>): boolean =>
-  options.byForm || options.byClick || options.onPage;
-
 /** The row of a change that waits for `lifetimeMs`. */
 export function newRow(
   change: NewChange,
   { now, wall }: Pick<Transaction, 'now' | 'wall'>,
   lifetimeMs: number,
-): NewRow {
+): Readonly<Record<string, Value>> {
   const { id, tool, requestKey, budget, ...others } = change;
   const { caller, personId, agent, client, account, keyId, mode, subject, what, target, ...details } = others;
   const facts = { caller, personId, agent, client, account, keyId, mode, subject, what, target };
-  const row: Record<string, Value> = {
+  const { byForm, byClick, onPage } = details.options;
+  return {
     id,
     state: 'waiting',
     caller: keyOf(caller),
@@ -53,16 +42,13 @@ export function newRow(
     request_key: requestKey,
     budget,
     subject: subject?.digest ?? null,
-    asks: asksPerson(change) ? 1 : 0,
+    asks: byForm || byClick || onPage ? 1 : 0,
     facts: JSON.stringify({ ...facts, madeAt: wall, expiresAt: wall + lifetimeMs }),
     plan: JSON.stringify(withStoredTexts(details)),
     made: now,
     expires: now + lifetimeMs,
     changed: now,
   };
-  const values = Object.values(row);
-  const length = values.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
-  return { columns: Object.keys(row), values, length };
 }
 
 export const storedDecision = (decision: Decision, wall: number): string =>

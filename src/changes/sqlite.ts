@@ -20,14 +20,6 @@ import { faultOf, isBusy, loadSqlite, type Sqlite, type SqliteDatabase } from '.
 import { copyBeside, inodeOf, type OpenFile, openFileAt, prepareFile, requireWritableFolder } from './sqlite-file.js';
 import { type ClockReading, readClock, type SystemClock } from './store-clock.js';
 
-export interface SqliteOptions {
-  readonly clock: SystemClock;
-  /** False for programs that only read: they make no file and no tables. By default true. */
-  readonly createsTables?: boolean | undefined;
-  /** The longest time to wait for a lock of another process (milliseconds). */
-  readonly longestWaitMs?: number;
-}
-
 /** SQLite stops this process while it waits for a lock, so it waits only this long (milliseconds). The rest of the wait is asynchronous. */
 const blockingMs = 5;
 
@@ -61,9 +53,17 @@ interface Connection {
 /**
  * Creates an engine on a file, which several processes of one machine may share. The null device stands for a database in memory. All
  * statements of this process wait for their turn, so that none falls into the transaction of another call.
+ * @param createsTables false for programs that only read: they make no file and no tables
+ * @param longestWaitMs the longest time to wait for a lock of another process (milliseconds)
  */
-export function createSqlite(path: string, options: SqliteOptions): Engine {
-  const { clock, createsTables = true, longestWaitMs = 5_000 } = options;
+export function createSqlite(
+  path: string,
+  {
+    clock,
+    createsTables = true,
+    longestWaitMs = 5_000,
+  }: { readonly clock: SystemClock; readonly createsTables?: boolean | undefined; readonly longestWaitMs?: number },
+): Engine {
   const sqlite = lazy(loadSqlite);
   let connection: Connection | undefined;
   /** Stands for a file that is not there yet, so that programs that only read make none. */
