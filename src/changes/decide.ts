@@ -1,15 +1,16 @@
 import type { EndedOutcome } from '../calls/outcome.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
+import { secretsIn } from '../calls/resolve-call.js';
 import { forAgent, next } from '../tools/next.js';
+import { createRedactor } from '../transport/redact.js';
 import { sentences } from '../util/human.js';
 import { type SafeText, say, upTo, words } from '../util/safe-text.js';
 import { planInClientMs } from './add-change.js';
 import { shortestReadMs } from './ask-user.js';
-import { carryOut } from './carry-out.js';
+import { carryOut, resolveStored } from './carry-out.js';
 import type { Change, Decision } from './change.js';
 import type { ChangeRun } from './change-context.js';
-import { reasonText } from './decline-reason.js';
-import { redactReason } from './redact-reason.js';
+import { boundedReason, reasonText } from './decline-reason.js';
 import { isTyped } from './typed-name.js';
 
 /** This file has the verb `decide`, with which every decision on a waiting change ends: the first decision stands. */
@@ -58,6 +59,23 @@ export async function storeDecision(
 const unwrittenNote = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
 );
+
+/**
+ * Shortens a person's reason for declining, and removes the secrets of the change from it. Without the operation, or if its call cannot be made
+ * any more, a reason is kept only if the operation takes no secrets.
+ */
+async function redactReason(reason: string | undefined, change: Change, run: ChangeRun): Promise<string | undefined> {
+  const text = boundedReason(reason);
+  const operation = run.operations.find(({ name }) => name === change.tool);
+  if (text === undefined || operation === undefined) return undefined;
+  try {
+    const call = await resolveStored(operation, change, run);
+    const keys = await call.endpoint.keys.current().catch(() => undefined);
+    return createRedactor([...secretsIn(call), keys?.secretAccessKey, keys?.sessionToken]).clean(text);
+  } catch {
+    return operation.secrets === undefined ? text : undefined;
+  }
+}
 
 /** The refusal that tells of a decision against a change, to the call that it ends and to later ones. */
 export function refusalOf(

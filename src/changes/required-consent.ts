@@ -10,8 +10,6 @@ interface ModeRules {
   readonly strictness: number;
   /** Whose decision counts: the user's, that of a person other than the user, the agent's word for the user, or nobody's. */
   readonly decidedBy: 'user' | 'other' | 'agent' | 'nobody';
-  /** When the agent's `confirm_change` counts as the user's yes. */
-  readonly confirmation: 'always' | 'ifUnreachable' | 'never';
   /** Why the option --yes does not count. Undefined if it does, or if nobody is asked anyway. */
   readonly whyNoOption?: SafeText;
   /** The ways in which a decision counts. */
@@ -19,25 +17,22 @@ interface ModeRules {
 }
 
 const rules: Readonly<Record<ConsentMode, ModeRules>> = {
-  off: { strictness: 0, decidedBy: 'nobody', confirmation: 'never', ways: ['off'] },
-  plan: { strictness: 1, decidedBy: 'agent', confirmation: 'always', ways: ['confirmed', 'option'] },
+  off: { strictness: 0, decidedBy: 'nobody', ways: ['off'] },
+  plan: { strictness: 1, decidedBy: 'agent', ways: ['confirmed', 'option'] },
   ask: {
     strictness: 2,
     decidedBy: 'user',
-    confirmation: 'ifUnreachable',
     ways: ['asked', 'clicked', 'page', 'confirmed', 'option'],
   },
   human: {
     strictness: 3,
     decidedBy: 'user',
-    confirmation: 'never',
     whyNoOption: words('CLOUDOPS_CONFIRM is "human": what is typed at the question counts, --yes does not'),
     ways: ['asked', 'clicked', 'page'],
   },
   approval: {
     strictness: 4,
     decidedBy: 'other',
-    confirmation: 'never',
     whyNoOption: words('CLOUDOPS_CONFIRM is "approval": somebody else has to decide, --yes does not count'),
     ways: ['page'],
   },
@@ -53,7 +48,7 @@ export const modesWithPerson: readonly ConsentMode[] = consentModes.filter((mode
 );
 
 /** True if `confirm_change` may work in a mode. */
-export const mayConfirm = (mode: ConsentMode): boolean => rules[mode].confirmation !== 'never';
+export const mayConfirm = (mode: ConsentMode): boolean => isWayOf(mode, 'confirmed');
 
 /** True if a decision in this way counts in a mode. */
 export const isWayOf = (mode: ConsentMode, way: DecisionWay): boolean => rules[mode].ways.includes(way);
@@ -133,7 +128,7 @@ const refuse = <const Problem extends string>(problem: Wording<Problem>): Consen
 
 /** Returns the ways in which a plan can be decided after the call. */
 function optionsOf({ mode, planOnly, question, hasView, page, isUnknownPerson }: ConsentRequest): DecisionOptions {
-  const { decidedBy, confirmation } = rules[mode];
+  const { decidedBy } = rules[mode];
   const needsClick = decidedBy === 'user' && question !== 'fits';
   const decidesOnPage = {
     none: false,
@@ -147,7 +142,8 @@ function optionsOf({ mode, planOnly, question, hasView, page, isUnknownPerson }:
     byClick: needsClick && hasView,
     // With `planOnly`, the caller only wants to see the plan, so it must not wait on the page.
     onPage: decidesOnPage[page] && !planOnly,
-    byConfirmation: confirmation === 'always' || (confirmation === 'ifUnreachable' && isUnreachable),
+    // The agent's word counts for the user's only if nothing else reaches the user.
+    byConfirmation: mayConfirm(mode) && (decidedBy === 'agent' || isUnreachable),
   };
 }
 

@@ -40,15 +40,7 @@ const storeSchema = lazy(() =>
 const storeTable = `create table cloudops_store (
   schema_version integer not null, moved text, boot text, uptime integer, wall integer, time integer)`;
 
-interface Connection {
-  readonly db: SqliteDatabase;
-  /** Undefined for a database in memory. */
-  readonly file: OpenFile | undefined;
-  all(sql: string, ...values: readonly Value[]): readonly unknown[];
-  run(sql: string, ...values: readonly Value[]): number;
-  /** @throws if another version of this program wrote the row */
-  store(): z.output<ReturnType<typeof storeSchema>>;
-}
+type Connection = ReturnType<typeof connect>;
 
 /**
  * Creates an engine on a file, which several processes of one machine may share. The null device stands for a database in memory. All
@@ -97,11 +89,10 @@ export function createSqlite(
     const opened = connect(DatabaseSync, file);
     try {
       // Nothing is written before it is clear that the file is a journal.
-      await retrying(() => {
-        opened.db.exec('pragma synchronous = full');
-        if (creates) createTables(opened, clock);
-        requireVersion(opened);
-      });
+      await retrying(() => opened.db.exec('pragma synchronous = full'));
+      if (creates && !(await retrying(() => hasTable(opened, 'cloudops_store'))))
+        await exclusively(opened, () => createTables(opened, clock));
+      await retrying(() => requireVersion(opened));
       await retrying(() => opened.db.exec('pragma journal_mode = wal'));
       return opened;
     } catch (error) {
@@ -220,7 +211,8 @@ export function createSqlite(
 
 const placeIsTaken = (path: string): boolean => regularFile(path) !== undefined;
 
-function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined): Connection {
+/** Opens a file, or a database in memory. */
+function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined) {
   const db = new DatabaseSync(path ?? ':memory:', { timeout: blockingMs });
   const statements = new Map<string, ReturnType<SqliteDatabase['prepare']>>();
   const prepare = (sql: string) => {
@@ -228,12 +220,13 @@ function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined)
     statements.set(sql, statement);
     return statement;
   };
-  const all: Connection['all'] = (sql, ...values) => prepare(sql).all(...values);
+  const all = (sql: string, ...values: readonly Value[]): readonly unknown[] => prepare(sql).all(...values);
   return {
     db,
     file: path === undefined ? undefined : openFileAt(path),
     all,
-    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    run: (sql: string, ...values: readonly Value[]): number => Number(prepare(sql).run(...values).changes),
+    /** @throws if another version of this program wrote the row */
     store: () => storeSchema().parse(all('select * from cloudops_store')[0]),
   };
 }
@@ -261,26 +254,16 @@ function rollBack(db: SqliteDatabase): void {
   }
 }
 
-/** Creates the tables in a new file. @throws JournalFault if the file is of another program */
+/** Creates the tables in a new file, unless another process has created them meanwhile. @throws JournalFault if the file is of another program */
 function createTables(connection: Connection, clock: SystemClock): void {
   const { db, run } = connection;
   if (hasTable(connection, 'cloudops_store')) return;
-  db.exec('begin immediate');
-  try {
-    // Another process may have created the tables meanwhile.
-    if (!hasTable(connection, 'cloudops_store')) {
-      if (hasTable(connection, '%')) throw ofAnotherProgram();
-      for (const sql of [storeTable, ...Object.values(tables)]) db.exec(sql);
-      for (const [name, columns] of Object.entries(indexes))
-        db.exec(`create index cloudops_changes_${name} on cloudops_changes ${columns}`);
-      run('insert into cloudops_store (schema_version) values (?)', schemaVersion);
-      writeClock(connection, readClock(undefined, clock));
-    }
-    db.exec('commit');
-  } catch (error) {
-    rollBack(db);
-    throw error;
-  }
+  if (hasTable(connection, '%')) throw ofAnotherProgram();
+  for (const sql of [storeTable, ...Object.values(tables)]) db.exec(sql);
+  for (const [name, columns] of Object.entries(indexes))
+    db.exec(`create index cloudops_changes_${name} on cloudops_changes ${columns}`);
+  run('insert into cloudops_store (schema_version) values (?)', schemaVersion);
+  writeClock(connection, readClock(undefined, clock));
 }
 
 const hasTable = ({ all }: Connection, name: string): boolean =>
