@@ -231,6 +231,7 @@ test.each([
       'cli/http-command.ts',
       'cli/journal-command.ts',
       'cli/layout.ts',
+      'cli/local-page.ts',
       'cli/run.ts',
       'cli/sandbox-command.ts',
       'http/find-issuer.ts',
