@@ -180,7 +180,7 @@ test('one file makes it, and no other', () => {
 
 /** Where the words of definitions, schemas and settings are taken as they are, where sealed text or a view's comes back, and what is copied. */
 test.each([
-  ['fromServer', ['changes/stored-plan.ts']],
+  ['fromServer', ['calls/outcome.ts']],
   [
     'defined',
     [
