@@ -3,7 +3,7 @@ import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { countValues } from '../util/count-values.js';
 import { textAt } from '../util/objects.js';
-import { counted, distinct, listed, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, distinct, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import { fitsBudget } from './answer-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
@@ -256,8 +256,8 @@ class ReadSoFar {
   readonly #starts = new Set<string>();
   #requestIds: RequestIds = {};
   #pages = 0;
-  /** The warnings about pages by their text, each with the numbers of its pages. */
-  readonly #pageWarnings = new Map<string, { readonly warning: SafeText; readonly pages: number[] }>();
+  /** The warnings about pages by their text, with the number of the first page that has it, unless that is the first of all. */
+  readonly #pageWarnings = new Map<string, SafeText>();
   #unlistedWarnings = 0;
   entries = 0;
 
@@ -275,23 +275,17 @@ class ReadSoFar {
     this.entries += entries;
   }
 
-  /** Adds a warning about the page that was read last. If an earlier page had the same warning, only the page number is added. */
+  /** Adds a warning about the page that was read last. The page is named, because indexes in the warning count from its start. */
   addPageWarning(warning: SafeText): void {
-    const known = this.#pageWarnings.get(warning.text);
-    if (known !== undefined) known.pages.push(this.#pages);
-    else if (this.#pageWarnings.size < maximumPageWarnings)
-      this.#pageWarnings.set(warning.text, { warning, pages: [this.#pages] });
-    else this.#unlistedWarnings += 1;
+    if (this.#pageWarnings.has(warning.text)) return;
+    if (this.#pageWarnings.size === maximumPageWarnings) this.#unlistedWarnings += 1;
+    else this.#pageWarnings.set(warning.text, this.#pages > 1 ? say`Page ${this.#pages}: ${warning}` : warning);
   }
 
-  /** All warnings. A warning about a later page than the first names the page, because indexes in the warning count from the start of the page. */
   #allWarnings(): SafeText[] {
-    const ofPages = [...this.#pageWarnings.values()].map(({ warning, pages }) =>
-      pages.every((page) => page === 1) ? warning : say`${pagesText(pages)}: ${warning}`,
-    );
     const unlisted = this.#unlistedWarnings;
     return [
-      ...distinct([...this.#warnings, ...ofPages]),
+      ...distinct([...this.#warnings, ...this.#pageWarnings.values()]),
       ...(unlisted > 0 ? [say`${unlisted} more warnings about pages were left out.`] : []),
     ];
   }
@@ -338,15 +332,6 @@ class ReadSoFar {
 
 /** Maximum number of warnings about the pages of a read, because each page may have many. */
 const maximumPageWarnings = 40;
-/** Maximum number of pages that a warning names. */
-const maximumPagesNamed = 3;
-
-/** Names the pages of a warning: `Page 2`, `Pages 1, 2, 3 and others`. */
-function pagesText(pages: readonly number[]): SafeText {
-  const named = pages.slice(0, maximumPagesNamed).map((page) => say`${page}`);
-  const others = pages.length > maximumPagesNamed ? [words('others')] : [];
-  return say`${words(pages.length === 1 ? 'Page' : 'Pages')} ${listed([...named, ...others])}`;
-}
 
 /** The warning that the answer does not contain all pages. */
 function cutWarning(limit: ReachedLimit | 'answer', pages: number, entries: number): SafeText {

@@ -60,7 +60,7 @@ test('what there is to warn of is said once, though it is on each page', async (
   const result = await read([odd, page({ parts: [part(2, 'many')] })]);
   const told = successOf(result).warnings.filter((warning) => warning.text.includes('many'));
   expect(told.map(({ text }) => text)).toEqual([
-    'Pages 1 and 2: parts[0].size in the answer is "many", not a number; it was left out.',
+    'parts[0].size in the answer is "many", not a number; it was left out.',
   ]);
 });
 
@@ -72,13 +72,11 @@ test('a warning names the page if an index in it does not count from the first p
   );
 });
 
-test.each([
-  [3, 'Pages 1, 2 and 3: '],
-  [5, 'Pages 1, 2, 3 and others: '],
-])('a warning that is on %i pages names them as %j', async (count, start) => {
-  const odd = (number: number) => page({ parts: [part(number, 'many')], ...(number < count && { next: number }) });
-  const { warnings } = successOf(await read(Array.from({ length: count }, (_, index) => odd(index + 1))));
-  expect(warnings.filter(({ text }) => text.startsWith(start))).toHaveLength(1);
+test('a warning about several pages names the first', async () => {
+  const odd = (number: number) => page({ parts: [part(number, 'many')], ...(number < 4 && { next: number }) });
+  const result = await read([page({ parts: [part(1)], next: 1 }), odd(2), odd(3), odd(4)]);
+  const told = successOf(result).warnings.filter((warning) => warning.text.includes('many'));
+  expect(told.map(({ text }) => text)).toEqual([expect.stringMatching(/^Page 2: /)]);
 });
 
 test('the number of warnings about pages is bounded', async () => {
