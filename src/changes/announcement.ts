@@ -48,18 +48,23 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
     return ofCaller.length >= mostOfCaller ? 'too many announcements of this caller in ten minutes' : undefined;
   };
 
-  /** Sends a message, with retries. Never rejects. */
+  /** Sends a message, and again after each pause until it arrives or a retry cannot succeed. Never rejects. */
   const sendMessage = async (target: Webhook, announcement: Announcement): Promise<void> => {
     const body = bodyOf(announcement);
     underWay += 1;
-    try {
-      await retryPost(async () => post(await openClientOnce(), target, body, now()), pause);
-    } catch (error) {
-      // The reason is a code and not a message, which could quote the secret URL.
-      log('warn', 'webhook', { error: reasonOf(error) });
-    } finally {
-      underWay -= 1;
+    for (const pauseMs of [...pausesMs, undefined]) {
+      const { problem, mayRetry = true } = await post(openClientOnce, target, body, now()).catch(
+        (error: unknown): Posted => ({ problem: reasonOf(error) }),
+      );
+      if (problem === undefined) break;
+      if (pauseMs === undefined || !mayRetry) {
+        // The problem is a code and not a message, which could quote the secret URL.
+        log('warn', 'webhook', { error: problem });
+        break;
+      }
+      await pause(pauseMs);
     }
+    underWay -= 1;
   };
 
   return (announcement: Announcement): void => {
@@ -79,27 +84,20 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
 
 const quietDelay = (milliseconds: number) => delay(milliseconds, undefined, { ref: false });
 
-/** Thrown for an answer that further attempts would not change. */
-class Refused extends Error {}
-
-/** Tries once, and again after each pause of `pausesMs`, until an attempt succeeds or throws `Refused`. */
-async function retryPost(
-  attempt: () => Promise<void>,
-  pause: (milliseconds: number) => Promise<unknown>,
-): Promise<void> {
-  for (const pauseMs of pausesMs) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (error instanceof Refused) throw error;
-      await pause(pauseMs);
-    }
-  }
-  return attempt();
+/** Why a message did not arrive, if it did not. */
+interface Posted {
+  readonly problem?: string;
+  /** False if further attempts would not change the answer. */
+  readonly mayRetry?: boolean;
 }
 
-/** Sends one message to the webhook. @throws Refused if a retry cannot succeed, and another Error if a retry may succeed */
-async function post(client: HttpClient, { url, key }: Webhook, body: string, time: Date): Promise<void> {
+/** Sends one message to the webhook. */
+async function post(
+  openClient: () => Promise<HttpClient>,
+  { url, key }: Webhook,
+  body: string,
+  time: Date,
+): Promise<Posted> {
   const timestamp = String(Math.floor(time.getTime() / 1000));
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-cloudops-timestamp': timestamp };
   if (key !== undefined) {
@@ -111,12 +109,11 @@ async function post(client: HttpClient, { url, key }: Webhook, body: string, tim
   const path = `${pathname}${search}`;
   // A kept-alive connection may be just closing, and then the message could be lost.
   const request = { method: 'POST', origin, path, headers, body, newConnection: true } as const;
-  const response = await client.send(request, AbortSignal.timeout(answerMs));
-  if (response.kind === 'failure') throw new Error(response.code);
+  const response = await (await openClient()).send(request, AbortSignal.timeout(answerMs));
+  if (response.kind === 'failure') return { problem: response.code };
   const { status } = response;
-  if (status >= 200 && status < 300) return;
-  const problem = `HTTP status ${status}`;
-  throw status === 429 || status >= 500 ? new Error(problem) : new Refused(problem);
+  if (status >= 200 && status < 300) return {};
+  return { problem: `HTTP status ${status}`, mayRetry: status === 429 || status >= 500 };
 }
 
 /** The JSON body of a message: the headline and the link, in Slack's format, which other chat services accept too. */

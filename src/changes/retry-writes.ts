@@ -21,8 +21,10 @@ type Attempt = () => Promise<void>;
 /** Returns functions that repeat attempts at a write until one succeeds, and functions that count and stop such writes. */
 export function createPersistence() {
   const closing = new AbortController();
-  // Each write under way has a listener, so Node must not warn that many listeners are a leak.
-  setMaxListeners(0, closing.signal);
+  const { signal } = closing;
+  // Each pause has a listener, so Node must not warn that many listeners are a leak.
+  setMaxListeners(0, signal);
+  const closed = once(signal, 'abort').then(() => false);
   /** One promise per write, which resolves when the write has succeeded or was given up. */
   const underWay = new Set<Promise<void>>();
 
@@ -37,11 +39,31 @@ export function createPersistence() {
     }
   };
 
+  /** Waits for a pending commit. Resolves with true if it succeeds, and with false if it fails or the store closes first. */
+  const succeeds = ({ committed }: CommitPending): Promise<boolean> =>
+    Promise.race([committed.then(() => true).catch(() => false), closed]);
+
+  /** Repeats an attempt, with growing pauses, until it succeeds. An attempt that begins after `close` is the last. */
+  const retry = async (attempt: Attempt): Promise<void> => {
+    for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+      const isLast = signal.aborted;
+      try {
+        return await attempt();
+      } catch (error) {
+        if (error instanceof Permanent || isLast) throw error;
+        // Nothing is left to do if the commit succeeds in the end. If it fails, the next attempt follows.
+        if (error instanceof CommitPending && (await succeeds(error))) return;
+        // The signal ends the pause, and then the last attempt follows.
+        await delay(pause, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  };
+
   /**
    * Repeats the attempt until it succeeds. After `close`, at most one more attempt begins, without a pause.
    * @throws the last error, or a `Permanent` error at once
    */
-  const write = (attempt: Attempt): Promise<void> => track(retry(attempt, closing.signal));
+  const write = (attempt: Attempt): Promise<void> => track(retry(attempt));
 
   return {
     write,
@@ -56,8 +78,7 @@ export function createPersistence() {
     count: () => underWay.size,
     /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats `attempt` until it succeeds. */
     writeAfter: (earlier: CommitPending, attempt: Attempt): void => {
-      const written = waitForCommit(earlier, closing.signal).then(() => retry(attempt, closing.signal));
-      void track(written).catch(() => undefined);
+      void track(succeeds(earlier).then(() => retry(attempt))).catch(() => undefined);
     },
     /** Ends all pauses. Each write makes at most one more attempt. Resolves when all writes have ended. */
     close: async (): Promise<void> => {
@@ -66,35 +87,4 @@ export function createPersistence() {
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };
-}
-
-/** Repeats an attempt, with growing pauses, until it succeeds. An attempt that begins after the signal has aborted is the last. */
-async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
-  for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
-    const isLast = signal.aborted;
-    try {
-      return await attempt();
-    } catch (error) {
-      if (error instanceof Permanent || isLast) throw error;
-      // Nothing is left to do if the commit succeeds in the end. If it fails, the next attempt follows.
-      if (error instanceof CommitPending && (await waitForCommit(error, signal))) return;
-      // The signal ends the pause, and then the last attempt follows.
-      await delay(pause, undefined, { signal }).catch(() => undefined);
-    }
-  }
-}
-
-/** Waits for a pending commit. Resolves with true if it succeeds, and with false if it fails or the signal aborts first. */
-async function waitForCommit({ committed }: CommitPending, signal: AbortSignal): Promise<boolean> {
-  // An aborted signal has no further event.
-  if (signal.aborted) return false;
-  /** Removes the listener when the wait is over. */
-  const listening = new AbortController();
-  const aborted = once(signal, 'abort', { signal: listening.signal });
-  // `listening` makes this reject after the race, which ignores it.
-  const givenUp = aborted.then(() => false);
-  const succeeded = committed.then(() => true);
-  return Promise.race([succeeded, givenUp])
-    .catch(() => false)
-    .finally(() => listening.abort());
 }

@@ -293,11 +293,9 @@ export function createChanges(engine: Engine, { process: self, log = () => undef
   };
 }
 
-/** True if a person declined the change in the last ten minutes, and it is of this caller. */
-function isRefusalOf({ state, decision, caller, client, ...change }: Change, of: OfCaller): boolean {
-  if (state !== 'declined' || decision?.way === 'program') return false;
-  if ((change.decidedAgoMs ?? 0) > duplicateWindowMs) return false;
-  if (of.caller === undefined) return true;
-  if (of.caller !== null) return of.caller === caller;
-  return caller === undefined && (of.client === undefined || of.client === client);
+/** True if a person declined the change, and it is of this caller. */
+function isRefusalOf({ state, decision, caller, client }: Change, of: OfCaller): boolean {
+  const isOfCaller = of.caller === undefined || (of.caller ?? undefined) === caller;
+  const isOfClient = caller !== undefined || of.client === undefined || of.client === client;
+  return state === 'declined' && decision?.way !== 'program' && isOfCaller && isOfClient;
 }
