@@ -13,19 +13,15 @@ import { type Page, pageOf } from '../support/told.js';
 
 /** The pauses between two looks at a change take no time, but are counted. `during` runs in the next pause. */
 const pauses = vi.hoisted(() => ({ count: 0, during: async (): Promise<unknown> => undefined }));
-vi.mock('node:timers/promises', async (importOriginal) => {
-  const original = await importOriginal<typeof import('node:timers/promises')>();
-  const setTimeout = async (...given: Parameters<typeof original.setTimeout>) => {
-    const [, , options] = given;
-    // A time limit, which ends with what it limits.
-    if (options?.signal !== undefined) return original.setTimeout(...given);
+vi.mock('node:timers/promises', async (importOriginal) => ({
+  ...(await importOriginal<typeof import('node:timers/promises')>()),
+  setTimeout: async () => {
     pauses.count += 1;
     const { during } = pauses;
     pauses.during = async () => undefined;
-    return during();
-  };
-  return { ...original, setTimeout };
-});
+    await during();
+  },
+}));
 beforeEach(() => {
   pauses.count = 0;
   pauses.during = async () => undefined;
