@@ -760,9 +760,10 @@ test('strangers whose forms never end leave room for people', async () => {
 
 test('guesses of a token are logged with their address, and do not flood the log', async () => {
   await start();
-  for (let count = 0; count < 9; count += 1) await browserOf(served).signIn(`guess ${count}`);
+  for (let count = 0; count < 40; count += 1) await browserOf(served).signIn(`guess ${count}`);
   const logged = served.callerLogged.filter(({ event }) => event === 'sign-in refused');
-  expect(logged).toHaveLength(5);
+  expect(logged.length).toBeGreaterThanOrEqual(10);
+  expect(logged.length).toBeLessThan(30);
   expect(JSON.stringify(logged)).toContain('127.0.0.1');
   expect(JSON.stringify(logged)).not.toContain('guess');
 });
