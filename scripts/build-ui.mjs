@@ -28,6 +28,12 @@ const views = {
   change: { title: 'Change', start: 'startChangeView' },
 };
 
+/** Pages of our own server, which puts the title and the content into the list. */
+const pages = {
+  page: { title: 'cloudops-mcp', lines: "import { startHostPage } from './ui/page/host-page.js'; startHostPage();" },
+  list: { title: '', lines: "import { startListPage } from './ui/list/list-page.js'; startListPage();" },
+};
+
 export async function buildViews(outdir = beside('../dist/ui')) {
   await mkdir(outdir, { recursive: true });
   for (const [name, { title, start }] of Object.entries(views)) {
@@ -35,15 +41,15 @@ export async function buildViews(outdir = beside('../dist/ui')) {
     const style = await styleOf('shared/base.css', `${name}/${name}.css`);
     await writeFile(`${outdir}/${name}.html`, page({ title, policy, style, script }));
   }
-  const script = await scriptOf("import { startHostPage } from './ui/page/host-page.js'; startHostPage();");
-  const style = await styleOf('shared/base.css', 'page/page.css');
-  await writeFile(
-    `${outdir}/page.html`,
-    page({ title: 'cloudops-mcp', policy: hostPolicy(script, style), icon: await iconLink(), style, script }),
-  );
+  for (const [name, { title, lines }] of Object.entries(pages)) {
+    const script = await scriptOf(lines);
+    const style = await styleOf('shared/base.css', 'shared/page-top.css', `${name}/${name}.css`);
+    const html = page({ title, policy: hostPolicy(script, style), icon: await iconLink(), style, script });
+    await writeFile(`${outdir}/${name}.html`, html);
+  }
 }
 
-/** The page for decisions runs only its own script and reaches only its own server. */
+/** A page for decisions runs only its own script and reaches only its own server. */
 const hostPolicy = (script, style) =>
   [
     "default-src 'none'",

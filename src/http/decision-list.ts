@@ -1,11 +1,11 @@
-import { html, raw } from 'hono/html';
+import { html } from 'hono/html';
 import type { Risk } from '../calls/outcome.js';
 import type { Change, State } from '../changes/change.js';
 import { countText, humanDuration } from '../util/human.js';
 import { textAt } from '../util/objects.js';
 import { counted, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import { relatedChanges } from './change-on-page.js';
-import { decisionPage, listScript, nameHtml, pageTop } from './decision-pages.js';
+import { decisionPage, nameHtml, pageTop } from './decision-pages.js';
 import type { DecisionSession } from './decision-session.js';
 import type { Html } from './pages.js';
 
@@ -45,7 +45,10 @@ interface ListedChange {
 }
 
 /** The page of changes. Waiting changes come first, by age, with all changes of the same thing together. Decided changes follow, newest first. */
-export function listPage(session: DecisionSession, { changes, accountsAreNamed, filter, now }: ListOptions): Html {
+export function listPage(
+  session: DecisionSession,
+  { changes, accountsAreNamed, filter, now }: ListOptions,
+): Promise<string> {
   const all = changes.map((change) => ({
     change,
     caller: change.caller ?? '',
@@ -66,7 +69,7 @@ export function listPage(session: DecisionSession, { changes, accountsAreNamed, 
   const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, itemOf)}${decidedList(decided, itemOf)}`;
   return decisionPage(
     title,
-    html`${pageTop(session)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main><script>${raw(listScript)}</script>`,
+    html`${pageTop(session)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`,
   );
 }
 

@@ -17,7 +17,7 @@ import {
   undecidedClick,
 } from './change-on-page.js';
 import { filterIn, listPage } from './decision-list.js';
-import { changeLinks, decisionPageHeaders, pageTop, problemPage, signInPage } from './decision-pages.js';
+import { changeLinks, pageTop, problemPage, signInPage } from './decision-pages.js';
 import { createSessionCookie, type DecisionSession, isOwnPage, withNewProof } from './decision-session.js';
 import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
 import { createLimitedLog } from './limited-log.js';
@@ -69,7 +69,8 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
   const readForm = createFormReader();
 
   const pages = createPages<DecisionsEnv>();
-  pages.use(decisionPageHeaders);
+  // The HTML of each page limits scripts and styles to its own.
+  pages.use(hostHeaders('same-origin'));
   // By default, Hono also accepts requests from the same site, and to browsers, another port of this host is the same site.
   pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
   addSignInRoutes(pages, options, sessionCookie, readForm);
@@ -233,7 +234,7 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
     if (reason === undefined || change.state !== 'waiting') return next();
     return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
   };
-  pages.get(`${changePath}/`, requireRightToDecide, hostHeaders('same-origin'), async (context) =>
+  pages.get(`${changePath}/`, requireRightToDecide, async (context) =>
     context.html(withSession(await readView('page'), context.var.session, context.var.change)),
   );
   pages.get(`${changePath}/next`, setVisibleChanges(options), (context) => {

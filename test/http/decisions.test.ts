@@ -712,10 +712,12 @@ test('the view is sandboxed, and framed by our own page only', async () => {
 
 test('the list lets in its own script, by its hash, and no other', async () => {
   await start();
-  const response = await (await signedIn()).get('/decisions');
-  const [, script = ''] = /<script>(.*?)<\/script>/s.exec(await response.text()) ?? [];
+  const text = await (await (await signedIn()).get('/decisions')).text();
+  const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(text) ?? [];
   const hash = createHash('sha256').update(script).digest('base64');
-  expect(response.headers.get('content-security-policy')).toContain(`; script-src 'sha256-${hash}'; `);
+  const [, policy] = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(text) ?? [];
+  expect(policy).toMatch(/^default-src 'none'; /);
+  expect(policy).toContain(`; script-src 'sha256-${hash}'; `);
 });
 
 test.each(['waiting', 'find'] as const)(

@@ -74,6 +74,7 @@ describe('the tarball', () => {
       'dist/THIRD-PARTY-NOTICES.txt',
       'dist/sbom.cdx.json',
       'dist/ui/change.html',
+      'dist/ui/list.html',
       'dist/ui/page.html',
       'dist/ui/upload.html',
       'docs/accounts.schema.json',

@@ -63,8 +63,8 @@ export const viewResource = (view: ViewName) => ({
 /** Paths to the folder of the views: from the bundle's main file, from the bundle's chunks, and from the source. */
 const viewFolders = ['./ui/', '../ui/', '../../../dist/ui/'];
 
-/** Reads the HTML of a view, or of the page that shows the view of a change in a browser. @throws if the views were not built */
-export async function readView(name: ViewName | 'page'): Promise<string> {
+/** Reads the HTML of a view, or of a page for decisions: around the view of a change, or for the list. @throws if the views were not built */
+export async function readView(name: ViewName | 'page' | 'list'): Promise<string> {
   const attempts = viewFolders.map((folder) => readFile(new URL(`${folder}${name}.html`, import.meta.url), 'utf8'));
   return Promise.any(attempts);
 }
