@@ -1,12 +1,8 @@
-import { lookup } from 'node:dns/promises';
-import { once } from 'node:events';
-import { isIP } from 'node:net';
-import { connect } from 'node:tls';
 import { httpFailureRemedies, httpFailureText } from '../calls/remedies.js';
 import type { HttpClient } from '../transport/http-client.js';
 import { type Proxies, proxyFor } from '../transport/proxies.js';
 import type { Endpoint } from '../transport/request.js';
-import { exact, namesOf, say, textFor, words } from '../util/safe-text.js';
+import { exact, say, textFor, words } from '../util/safe-text.js';
 import { type Finding, ok, problem, warning } from './finding.js';
 
 /** The HTTP client, the proxies and the clock of checks that send requests. */
@@ -45,33 +41,7 @@ export async function checkEndpoint(
   // NaN if the answer has no Date header, for which `clockFinding` has a warning.
   const endpointTime = Date.parse(response.headers.date ?? '');
   const clock = clockFinding(`${check} clock`, endpointTime, machineTime);
-  // Behind a proxy, this machine may be unable to resolve the name or to connect, so the address and the certificate are not checked.
-  const address =
-    proxy === undefined
-      ? await addressFinding(check, url, machineTime)
-      : ok(check, say`${exact(origin)} answers${throughProxy}`);
-  return { answers: true, findings: [address, clock] };
-}
-
-const dayMs = 24 * 60 * 60 * 1000;
-
-/**
- * The finding that an endpoint answers, with its IP addresses and the days until its certificate expires.
- * @param machineTime the time of this machine (milliseconds)
- */
-async function addressFinding(
-  check: string,
-  { origin, hostname, port, protocol }: URL,
-  machineTime: number,
-): Promise<Finding> {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const addresses = isIP(host) ? [] : await lookup(host, { all: true }).catch(() => []);
-  const addressText = addresses.length === 0 ? words('') : say` (${namesOf(addresses.map(({ address }) => address))})`;
-  const expiry = protocol === 'https:' ? await certificateExpiry(host, Number(port || 443)) : undefined;
-  if (expiry === undefined) return ok(check, say`${exact(origin)}${addressText} answers`);
-  const days = Math.floor((expiry - machineTime) / dayMs);
-  const detail = say`${exact(origin)}${addressText} answers; its certificate expires in ${days} days`;
-  return days >= 14 ? ok(check, detail) : warning(check, detail, 'Ask the operator of the endpoint to renew it.');
+  return { answers: true, findings: [ok(check, say`${exact(origin)} answers${throughProxy}`), clock] };
 }
 
 /**
@@ -90,17 +60,4 @@ function clockFinding(check: string, endpointTime: number, machineTime: number):
   const detail = say`this machine is ${span} ${words(seconds > 0 ? 'ahead' : 'behind')}`;
   if (difference <= 60) return ok(check, detail);
   return difference <= 15 * 60 ? warning(check, detail, remedy) : problem(check, detail, remedy);
-}
-
-/** Returns the time at which a host's certificate expires (milliseconds). Undefined if the certificate is not trusted. */
-async function certificateExpiry(host: string, port: number): Promise<number | undefined> {
-  const socket = connect({ host, port, ...(isIP(host) === 0 && { servername: host }) });
-  try {
-    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(10_000) });
-    return Date.parse(socket.getPeerCertificate().valid_to);
-  } catch {
-    return undefined;
-  } finally {
-    socket.destroy();
-  }
 }

@@ -1,16 +1,15 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DecisionWay, type JournalEntry, states } from '../changes/change.js';
-import { longestReason } from '../changes/decline-reason.js';
+import type { JournalEntry } from '../changes/change.js';
 import { JournalFault } from '../changes/journal-fault.js';
-import { nothingYet, shownAgent, shownTool, timeOfChange } from '../changes/journal-text.js';
+import { describe, nothingYet } from '../changes/journal-text.js';
 import { openStore } from '../changes/open-store.js';
 import { storePlace } from '../changes/store-place.js';
 import type { Config } from '../config/load-config.js';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { counted, duration, exact, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, own, type SafeText, say, withTimes, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { columnsOf, localTime, printLine, wrapped } from './layout.js';
@@ -160,64 +159,8 @@ function jsonOf({ isExpired: _, ageMs: __, decidedAgoMs: ___, ...change }: Journ
 const isoTime = (time: number | undefined): string | undefined =>
   time === undefined || Number.isNaN(new Date(time).getTime()) ? undefined : new Date(time).toISOString();
 
-/** Changes without an outcome are under way, or their process is gone. */
-const noOutcome = 'no outcome';
-const outcomeOf = ({ state }: JournalEntry) =>
-  state === 'waiting' || state === 'approved' || state === 'begun' ? noOutcome : state;
-const outcomeColumns = Math.max(...[...states, noOutcome].map(({ length }) => length)) + 2;
-
-/** Length limits of printed texts (characters). The journal may have longer texts, because other programs may have written them. */
-const longestText = 500;
-const longestName = 100;
-
-/** Formats a change: its time, outcome and description, the address to which it was sent, and who decided. At a terminal, breaks the line. */
+/** The line of a change in the journal's text, with its time in the reader's zone. A terminal gets it broken to its width. */
 export function changeLine(change: JournalEntry, { stdout, timeZone }: Pick<Terminal, 'stdout' | 'timeZone'>): string {
-  const { what, target, ending } = change;
-  const time = localTime(timeOfChange(change), timeZone) ?? words('at an unknown time');
-  const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
-  const facts = [
-    say`${quoted(what, longestText)}${code}`,
-    shownTool(change),
-    say`${quoted(target, longestText)}`,
-    ...peopleOf(change),
-    ...declineReason(change),
-  ];
-  const start = say`${time}  ${exact(outcomeOf(change).padEnd(outcomeColumns))}`;
-  return wrapped(join(facts, ', '), columnsOf(stdout), { start, indent: 4 }).join('\n');
-}
-
-const agreedTexts = {
-  asked: 'agreed when asked',
-  clicked: 'agreed with a click',
-  page: 'agreed on the page for decisions',
-  confirmed: 'confirmed by the agent',
-  option: 'agreed beforehand with --yes',
-  off: 'nobody was asked',
-  withdrawn: 'withdrawn by its caller',
-  program: 'answered by a program',
-} as const satisfies Record<DecisionWay, string>;
-
-const declinedTexts: Readonly<Partial<Record<DecisionWay, SafeText>>> = {
-  asked: words('declined when asked'),
-  clicked: words('declined with a click'),
-  page: words('declined on the page for decisions'),
-  option: words('declined beforehand with --yes'),
-};
-
-const declineReason = ({ decision }: JournalEntry): SafeText[] =>
-  decision?.reason === undefined ? [] : [say`reason ${quoted(decision.reason, longestReason)}`];
-
-/** The decision on a change, who took it, and the caller, agent and client. */
-function peopleOf({ decision, client, caller, agent }: JournalEntry): SafeText[] {
-  const { kind, way, person, answeredAfterMs } = decision ?? {};
-  const afterTime = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;
-  const declinedText = way !== undefined && kind === 'declined' ? declinedTexts[way] : undefined;
-  const quotedName = (name: string): SafeText => quoted(name, longestName);
-  return [
-    ...(way === undefined ? [] : [say`${declinedText ?? words(agreedTexts[way])}${afterTime}`]),
-    ...(person === undefined ? [] : [say`decided by ${quotedName(person)}`]),
-    ...(caller === undefined ? [] : [say`caller ${quotedName(caller)}`]),
-    ...(agent === undefined ? [] : [shownAgent(agent)]),
-    say`client ${quotedName(client)}`,
-  ];
+  const text = withTimes(describe(change), (time) => localTime(time, timeZone) ?? words('an unknown time'));
+  return wrapped(text, columnsOf(stdout), { start: 0, indent: 4 }).join('\n');
 }

@@ -61,7 +61,7 @@ test('who typed yes reads that they agreed, and the cost; the journal says the s
 
   const journal = await onTerminal(['journal'], 80, { env: sandbox });
   expect(journal.lines.join('\n')).toMatch(
-    /^\S+ \S+ GMT\+9 {2}accepted {4}"Create [\s\S]*"restore_instance"[\s\S]*agreed\s+when\s+asked/m,
+    /^\S+ \S+ GMT\+9 {2}accepted\s+"restore_instance":\s+"Create [\s\S]*consent:\s+asked/m,
   );
 });
 
@@ -105,7 +105,7 @@ test('who aborts an upload types its name, is asked again after another, and can
   expect(declined.raw).toContain('\x1b[1mAbort the upload');
   const journal = await onTerminal(['journal'], 80, { env });
   expect(journal.lines.join('\n')).toMatch(
-    /declined {4}"Abort [\s\S]*"abort_multipart_upload"[\s\S]*reason\s+"it\s+is\s+still\s+needed"/m,
+    /declined\s+"abort_multipart_upload":\s+"Abort [\s\S]*reason:\s+"it\s+is\s+still\s+needed"/m,
   );
 
   const agreeing = [[`To go ahead, type "${object}"`, `${object}\n`]] as const;

@@ -229,7 +229,6 @@ test.each([
       'cli/health-command.ts',
       'cli/help.ts',
       'cli/http-command.ts',
-      'cli/journal-command.ts',
       'cli/layout.ts',
       'cli/local-page.ts',
       'cli/run.ts',
