@@ -3,21 +3,18 @@ import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { missingVariables } from '../config/open-accounts.js';
 import { sentences } from '../util/human.js';
 import { exact, listed, namesOf, type SafeText, say } from '../util/safe-text.js';
-import { isLoopback } from '../util/uri.js';
-import { type Command, type Terminal, UsageError, validConfig } from './command.js';
+import { type Command, type Terminal, validConfig } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
 
 /** `cloudops-mcp client-config` prints the `mcpServers` JSON with the user's settings. What the user has to know or set goes to stderr. */
 export const clientConfigCommand: Command = {
-  usage: '[--http URL]',
+  usage: '',
   about: 'print the configuration for MCP clients',
   details:
-    '--http is for a server that runs elsewhere. docs/CLIENTS.md says where each client takes it, and what differs.',
-  options: { http: 'value' },
+    'docs/CLIENTS.md says where each client takes it, what differs, and how to name a server that runs elsewhere.',
   run: async (invocation) => {
-    const { options, terminal } = invocation;
-    const config = validConfig(invocation);
-    const { server, notes } = options.http === undefined ? localServer(config, terminal) : remoteServer(options.http);
+    const { terminal } = invocation;
+    const { server, notes } = localServer(validConfig(invocation), terminal);
     // Escapes of invisible characters leave the JSON valid.
     const lines = JSON.stringify({ mcpServers: { cloudops: server } }, null, 2).split('\n');
     for (const line of lines) printLine(terminal.stdout, exact(line));
@@ -72,31 +69,4 @@ function secretsToSet({ origins, sandbox, accounts }: Config): readonly string[]
   const missing = sandbox ? [] : accounts.all.flatMap(({ keys }) => missingVariables(keys));
   const given = origins.filter(({ secret }) => secret).map(({ name }) => name);
   return [...new Set([...missing, ...given])];
-}
-
-/** The variable of the bearer token. Its name lacks the prefix CLOUDOPS_, because servers refuse to start with an unknown setting. */
-const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
-
-/** A server that runs elsewhere. @throws UsageError if the URL cannot be used */
-function remoteServer(url: string): ClientConfig {
-  checkUrl(url);
-  return {
-    server: { type: 'http', url, headers: { Authorization: `Bearer ${reference(tokenVariable)}` } },
-    notes: [
-      say`Set ${namesOf([tokenVariable])} in the environment of the client. Leave out the headers if the server asks for no token, or if its OAuth issuer signs users in.`,
-    ],
-  };
-}
-
-/** Checks the URL of a server that runs elsewhere. @throws UsageError that does not show the URL, because it may hold a password */
-function checkUrl(text: string): void {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new UsageError(say`--http takes the URL of the server, such as https://cloudops.example.com/mcp.`);
-  if (url.username !== '' || url.password !== '')
-    throw new UsageError(say`The URL of --http must not hold a user name or password.`);
-  if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    throw new UsageError(
-      say`The URL of --http must begin with https://: over plain http, others could read the bearer token.`,
-    );
 }

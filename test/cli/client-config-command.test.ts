@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/run.js';
 import { fakeTerminal } from '../support/terminal.js';
 
@@ -102,27 +102,4 @@ test('a sandbox that was left in the environment of an account is warned of', as
     /^CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores CLOUDOPS_ACCESS_KEY_ID, .*CLOUDOPS_STORAGE_URL/m,
   );
   expect((await run({ CLOUDOPS_SANDBOX: '1' })).stderr).not.toContain('ignores');
-});
-
-describe('--http, for a server that runs elsewhere', () => {
-  test.each(['https://cloudops.example.com/mcp', 'http://127.0.0.1:8080/mcp'])(
-    '%s: the URL, a reference in place of the bearer token, and no settings of this machine',
-    async (url) => {
-      expect(await serverOf(env, '--http', url)).toEqual({
-        type: 'http',
-        url,
-        headers: { Authorization: `Bearer ${reference('MCP_CLOUDOPS_TOKEN')}` },
-      });
-      expect((await run(env, '--http', url)).stderr).toContain('MCP_CLOUDOPS_TOKEN');
-    },
-  );
-
-  test.each([
-    ['http://cloudops.example.com/mcp', 'must begin with https://'],
-    ['https://user:MARKER@cloudops.example.com/mcp', 'must not hold a user name'],
-    ['cloudops.example.com:MARKER', 'takes the URL of the server'],
-    ['file:///MARKER', 'takes the URL of the server'],
-  ])('%s is no such URL', async (url, said) => {
-    expect(await run(env, '--http', url)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(said) });
-  });
 });

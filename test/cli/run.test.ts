@@ -17,7 +17,7 @@ describe('help', () => {
     [['doctor', '--help'], /^ {2}cloudops-mcp doctor \[--bucket /],
     [['help', 'doctor'], /^ {2}cloudops-mcp doctor \[--bucket /],
     [['help', 'restore_instance'], /^ {2}cloudops-mcp call restore_instance .*\[--plan\] \[--yes\]/],
-    [['client-config', '--help'], /--http is for a server that runs elsewhere/],
+    [['client-config', '--help'], /docs\/CLIENTS\.md says where each client takes it/],
     [['journal', '--help'], /journal migrate creates missing tables/],
     [['operations', '--help'], /Exit code 0 done, 1 /],
     [['call', '--help'], /cloudops-mcp call <tool> --help\n/],
