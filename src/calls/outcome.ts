@@ -42,7 +42,7 @@ export const resultSchemas = lazy(() => {
     /** Everything that will be created, changed or billed. */
     consequences: texts,
     /** Serious consequences, in words that fit on the accepting button. */
-    risks: z.array(z.enum(['costs money', 'no way back'])).readonly(),
+    risks: z.array(z.enum(['costs money', 'may cost money', 'no way back'])).readonly(),
     /**
      * Arguments that neither the summary nor the consequences name, in words: those that are in no list, such as `diskSize 200`, and the lists,
      * such as `keys "a", "b"`. If a list is shortened, the next text has the number of entries that are left out.

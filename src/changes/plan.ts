@@ -105,7 +105,7 @@ export const accountText = ({ accountName, keyId }: Pick<ResolvedChange, 'accoun
 
 /** A deletion is irreversible unless its definition says otherwise. */
 const risksOf = ({ operation, change }: Pick<ResolvedChange, 'operation' | 'change'>): readonly Risk[] => [
-  ...(change.costsMoney ? (['costs money'] as const) : []),
+  ...(change.costsMoney === false ? [] : [change.costsMoney ? ('costs money' as const) : ('may cost money' as const)]),
   ...((change.irreversible ?? operation.effect === 'delete') ? (['no way back'] as const) : []),
 ];
 
@@ -222,6 +222,7 @@ export function planDetails(plan: Plan): readonly SafeText[] {
 
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'costs money': say`It costs money.`,
+  'may cost money': say`It may cost money.`,
   'no way back': say`This cannot be undone.`,
 };
 

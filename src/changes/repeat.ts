@@ -63,7 +63,7 @@ function stepAfterRepetition(outcome: EarlierCall['outcome'], call: FollowedCall
       return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
     case 'accepted': {
       const { operation, change } = call;
-      const isBilled = operation.effect === 'create' && change.costsMoney;
+      const isBilled = operation.effect === 'create' && change.costsMoney === true;
       const repetition = say`${words(repetitions[operation.effect])}${words(isBilled ? ', billed separately' : '')}`;
       const text = forReader({
         agent: say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${repetition}.`,

@@ -1,39 +1,30 @@
 import { relative } from 'node:path';
-import { draftJson, draftRows } from '../operations/model/draft.js';
+import { toolListSchema } from '../mcp/tool-schemas.js';
+import { draftFile } from '../operations/model/draft.js';
 import { openModel } from '../operations/model/from-model.js';
 import type { Model } from '../operations/model/model.js';
 import { UnusableFile } from '../operations/unusable-file.js';
-import { defined, exact, own, say } from '../util/safe-text.js';
+import { defined, own, say } from '../util/safe-text.js';
 import { notOneOf, type Terminal, UsageError } from './command.js';
-import { columnsOf, wrapped } from './layout.js';
-
-/** The arguments of `operations draft`. */
-interface DraftRequest {
-  /** Path of the model of an API, such as a Smithy model. */
-  readonly path: string;
-  /** The operations to draft, separated by commas. If undefined, all operations of the model are listed instead. */
-  readonly operations: string | undefined;
-  /** True if the list of operations is printed as JSON. A draft always is. */
-  readonly asJson: boolean;
-}
+import { printLine } from './layout.js';
 
 /**
- * Lists the operations of a model, or prints the draft of an operation file. The draft names the model by its path from the current folder.
+ * Prints a file of operations for a model, and on stderr what a person has to decide and what is left out. The file names the model by its path
+ * from the current folder.
+ * @param chosen names of operations, separated by commas. Undefined or `all` for all operations
  * @throws UsageError
  */
-export async function draftOperations({ path, operations, asJson }: DraftRequest, terminal: Terminal): Promise<number> {
-  const { stdout } = terminal;
+export async function draftOperations(path: string, chosen: string | undefined, { stdout, stderr }: Terminal) {
   const model = await openReadableModel(path);
-  if (operations === undefined) {
-    if (asJson) stdout.write(`${JSON.stringify(draftRows(model), null, 2)}\n`);
-    else printRows(model, stdout);
-    return 0;
-  }
-  const names = operations.split(',').map((name) => name.trim());
-  for (const name of names)
+  const isAll = chosen === undefined || chosen === 'all';
+  const operations = isAll ? model.names : chosen.split(',').map((name) => name.trim());
+  for (const name of operations)
     if (!model.names.includes(name)) throw new UsageError(notOneOf('operation', name, model.names));
-  const source = { model, path: pathFromFolder(path), operations: names };
-  stdout.write(draftJson(source));
+  const { json, toDecide, leftOut } = draftFile({ model, path: pathFromFolder(path), operations }, toolListSchema);
+  stdout.write(json);
+  for (const { operation, reason } of leftOut) printLine(stderr, say`left out: ${own(operation)}: ${defined(reason)}.`);
+  for (const { operation, reason } of toDecide)
+    printLine(stderr, say`to decide: the effect of ${own(operation)}, which ${defined(reason)}.`);
   return 0;
 }
 
@@ -51,15 +42,5 @@ async function openReadableModel(path: string): Promise<Model> {
     if (!(error instanceof UnusableFile)) throw error;
     // The problems can be shown as they are: they are sentences of this program, and quote any text of the model.
     throw new UsageError(...error.problems.map((problem) => say`${defined(problem)}.`));
-  }
-}
-
-function printRows(model: Model, stdout: Terminal['stdout']): void {
-  const rows = draftRows(model);
-  const width = Math.max(0, ...rows.map(({ operation }) => operation.length));
-  for (const { operation, method, path, effect, reason } of rows) {
-    const why = reason === undefined ? say`` : say` (${defined(reason)})`;
-    const row = say`${exact(operation.padEnd(width))}  ${own(effect)}${why}  ${own(method)} ${exact(path)}`;
-    stdout.write(`${wrapped(row, columnsOf(stdout), { start: 0, indent: 4 }).join('\n')}\n`);
   }
 }

@@ -16,7 +16,7 @@ import { loadOperationFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks or drafts a file of operations. */
 export const operationsCommand: Command = {
-  usage: '[check <file> | draft <model> [--operations <names>]] [--json]',
+  usage: '[--json] | check <file> | draft <model> [--operations <names>]',
   about: 'list the tools, or check or draft a file of operations',
   details: 'Exit code 0 done, 1 the file that was checked has problems, 2 usage.',
   positionals: 2,
@@ -27,10 +27,7 @@ export const operationsCommand: Command = {
     if (action === 'list' && file === undefined) return list(invocation);
     if (action === 'draft' && file !== undefined) {
       const { draftOperations } = await import('./draft-operations.js');
-      return draftOperations(
-        { path: file, operations: options.operations, asJson: options.json !== undefined },
-        terminal,
-      );
+      return draftOperations(file, options.operations, terminal);
     }
     if (action !== 'check' || file === undefined)
       throw new UsageError(say`operations takes nothing, or: check <file>, or: draft <model>.`);

@@ -138,6 +138,7 @@ const titles = { caller: 'Asked for by', account: 'Account' } as const;
 
 const riskMarks: Readonly<Record<Risk, Mark>> = {
   'costs money': ['cost', 'Costs money'],
+  'may cost money': ['cost', 'May cost money'],
   'no way back': ['one-way', 'No way back'],
 };
 

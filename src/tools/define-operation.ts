@@ -241,8 +241,8 @@ export interface FollowUpRead<Input, State = unknown> {
 
 /** The texts about a change, for the person who decides and the agent that reports. Each `region` is the region of the request. */
 export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output = unknown> {
-  /** True if the change costs money. The `instructions` of the MCP server say so to models. */
-  readonly costsMoney: boolean;
+  /** True if the change costs money. The `instructions` of the MCP server say so to models. Undefined if nobody knows. */
+  readonly costsMoney: boolean | undefined;
   /** True if no way to undo the change is documented. If absent, `delete` is irreversible and other effects are not. */
   readonly irreversible?: boolean;
   /** True if the change continues in the cloud after the answer. */

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -133,27 +133,27 @@ describe('check', () => {
     expect(help.stdout).not.toContain("keys_get_key '");
   });
 
-  test('fails for a draft until a person has decided what only they know', async () => {
-    const model = 'examples/operations/storage-model.json';
-    const { stdout: rows } = await runServer(['operations', 'draft', model, '--json']);
-    expect(JSON.parse(rows)).toContainEqual({
-      operation: 'DeleteObjects',
-      method: 'POST',
-      path: '/{Bucket}?delete',
-      effect: 'delete',
+  test('passes for a draft, which says on stderr what it leaves out and what a person has to decide', async () => {
+    const host = member('String', { required: {}, hostLabel: {} });
+    const model = smallModelJson({
+      CreateKey: { traits: http('POST', '/keys') },
+      GetKey: { input: { Place: host }, traits: http('GET', '/keys') },
+      InvokeKey: { traits: http('POST', '/keys/invoke') },
     });
-    const { stdout: draft } = await runServer([
-      'operations',
-      'draft',
-      model,
-      '--operations',
-      'HeadBucket,DeleteObjects',
-    ]);
-    const file = written('draft.operations.json', draft.replace(`./${model}`, resolve(model)));
-    const { code, stdout } = await check(file);
-    expect(code).toBe(1);
-    expect(stdout).toContain('operations.DeleteObjects.costsMoney: is not decided: "true or false?"');
-    expect(stdout).not.toContain('HeadBucket');
+    const modelFile = written('drafted.json', JSON.stringify(model));
+    const draft = (...names: readonly string[]) => runServer(['operations', 'draft', modelFile, ...names]);
+    const { code, stdout, stderr } = await draft();
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^left out: GetKey: its argument Place is a part of the host, .*\.$/m);
+    expect(stderr).toMatch(/^to decide: the effect of InvokeKey, which is drafted as alter, because .*\.$/m);
+    expect(await draft('--operations', 'all')).toMatchObject({ stdout, stderr });
+    const { model: _, ...file } = JSON.parse(stdout);
+    const path = written('drafted.operations.json', JSON.stringify({ model: './drafted.json', ...file }));
+    expect(await check(path)).toMatchObject({ code: 0, stdout: expect.stringContaining('operations: 2, problems: 0') });
+    expect(await draft('--operations', 'CreateKy')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('CreateKey'),
+    });
   });
 });
 

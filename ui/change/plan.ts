@@ -6,6 +6,7 @@ import { type IconName, icon } from '../shared/icons.js';
 
 const riskBadges: Readonly<Record<RiskName, { readonly words: string; readonly icon: IconName }>> = {
   'costs money': { words: 'Costs money', icon: 'cost' },
+  'may cost money': { words: 'May cost money', icon: 'cost' },
   'no way back': { words: 'No way back', icon: 'oneWay' },
 };
 

@@ -60,6 +60,7 @@ const serviceSchema = z.object({
     protocols: z.array(text).default([]),
     jsonVersion: text.default('1.0'),
     targetPrefix: text.optional(),
+    serviceId: text.optional(),
     signatureVersion: text.optional(),
     auth: z.array(text).default([]),
     signingName: text.optional(),
@@ -171,7 +172,7 @@ const v4Signatures = ['v4', 's3', 's3v4'];
  * @throws ModelError if the service does not sign with Signature Version 4
  */
 function serviceTraits({ metadata }: Botocore): Traits {
-  const { signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
+  const { serviceId, signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
   // A model may also name the signatures of the service in `auth`.
   const signsWithV4 =
     auth.includes('aws.auth#sigv4') || (signatureVersion !== undefined && v4Signatures.includes(signatureVersion));
@@ -188,6 +189,7 @@ function serviceTraits({ metadata }: Botocore): Traits {
   return withoutUndefined({
     ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
     'aws.auth#sigv4': { name: metadata.signingName ?? metadata.endpointPrefix },
+    'aws.api#service': serviceId === undefined ? undefined : { sdkId: serviceId },
     'aws.protocols#awsQueryCompatible': metadata.awsQueryCompatible,
     'smithy.api#xmlNamespace': namespaceTrait(xmlNamespace),
   });

@@ -41,9 +41,7 @@ export function changeTexts(
   const isDeletion = settings.effect === 'delete';
   const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, { isDeletion });
   const otherIdentifiers = identifiers.filter((identifier) => identifier !== resourceIdentifier);
-  // The settings of a change always have `costsMoney` (`readSettings`). The default is for the compiler.
-  const { costsMoney = true } = settings;
-  const { irreversible, continues = true, consequences = [], notChecked = [], ifTooLarge } = settings;
+  const { costsMoney, irreversible, continues = true, consequences = [], notChecked = [], ifTooLarge } = settings;
   return {
     costsMoney,
     continues,
@@ -64,7 +62,7 @@ export function changeTexts(
       return names.length === 1 ? say`${title} ${endOfName(name)}` : say`${title}: ${names.length}`;
     },
     consequences: () => [
-      ...(costsMoney ? [say`It costs money.`] : []),
+      ...(costsMoney === false ? [] : [costsMoney ? say`It costs money.` : say`It may cost money.`]),
       ...consequences.map((sentence) => defined(sentence)),
     ],
     warnings: () => [],

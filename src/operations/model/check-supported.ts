@@ -56,8 +56,11 @@ export function isSetByServer({ traits }: ModelOperation, member: Member): boole
   return typeof header === 'string' && (fixedHeaders.includes(header.toLowerCase()) || checksumHeader.test(header));
 }
 
-/** The segments of a path: a whole label such as `{Key+}`, or a fixed text that is no "." or "..", which addresses another resource. */
-const pathSegment = /^(?:\{\w+\+?\}|(?!\.{1,2}(?:;|$))[\w!$&'()*+,;=:@~.-]*)$/;
+/**
+ * The segments of a path: a label such as `{Key+}`, also with a verb (`{Id}:reboot`), or a fixed text that is no "." or "..", which addresses
+ * another resource.
+ */
+const pathSegment = /^(?:\{\w+\+?\}|\{\w+\}:[A-Za-z]\w*|(?!\.{1,2}(?:;|$))[\w!$&'()*+,;=:@~.-]*)$/;
 
 function refusePath({ http }: ModelOperation): void {
   const [path = ''] = http.uri.split('?');

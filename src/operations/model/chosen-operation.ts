@@ -13,6 +13,7 @@ import { type Model, ModelError, type ModelOperation, textTrait } from './model.
 import { type ModelPages, pagesOf } from './model-pages.js';
 import type { OperationSettings, ParsedSettings } from './model-settings.js';
 import { type IsMember, secrecyIn } from './secret-members.js';
+import { wordsOf } from './short-tool-names.js';
 
 /** Everything that the operations of a model share. */
 export interface ModelContext {
@@ -95,7 +96,7 @@ const longestDescription = 90;
 export function toolNameOf({ prefix, operations }: ParsedSettings, operationName: string): string {
   const chosenName = operations[operationName]?.name;
   if (chosenName !== undefined) return chosenName;
-  const words = nameInWords(operationName).toLowerCase().split(/\W+/);
+  const words = wordsOf(operationName);
   return (prefix === undefined ? words : [prefix, ...words]).join('_');
 }
 

@@ -1,36 +1,11 @@
-import type { Effect, Follow } from '../../tools/define-operation.js';
+import type * as z from 'zod';
+import type { Follow, JsonSchema } from '../../tools/define-operation.js';
 import { followFromWaiters, waitersTrait } from './draft-follow.js';
-import { guessEffect } from './guess-effect.js';
+import { makeOperations } from './from-model.js';
+import { draftedEffect } from './guess-effect.js';
 import { hasTrait, type Model, type ModelOperation, type Shape } from './model.js';
-import { undecided } from './model-settings.js';
-
-/** One operation in the list of a model's operations. */
-interface DraftRow {
-  readonly operation: string;
-  readonly method: string;
-  readonly path: string;
-  /** The guessed effect, or `unclear` if a person has to decide. */
-  readonly effect: Effect | 'unclear';
-  /** The reason why the effect is unclear. */
-  readonly reason?: string;
-}
-
-/** Lists the operations of a model, with a guess of the effect of each. */
-export const draftRows = (model: Model): readonly DraftRow[] =>
-  model.names.map((name) => {
-    const operation = model.operation(name);
-    const { method, uri } = operation.http;
-    const { effect, reason } = guessOf(model, operation);
-    return { operation: name, method, path: uri, effect: effect ?? 'unclear', ...(reason !== undefined && { reason }) };
-  });
-
-const guessOf = ({ service }: Model, { name, http, traits }: ModelOperation) =>
-  guessEffect({
-    name,
-    method: http.method,
-    isReadonly: hasTrait(traits, 'smithy.api#readonly') || hasTrait(traits, waitersTrait),
-    isMethodFixed: !service.protocol.startsWith('rest'),
-  });
+import { modelSettings } from './model-settings.js';
+import { prefixOf, shortToolNames } from './short-tool-names.js';
 
 /** The model of a draft, and the operations that the draft is to have. */
 interface DraftSource {
@@ -40,47 +15,91 @@ interface DraftSource {
   readonly operations: readonly string[];
 }
 
-/** Returns the settings of a draft: for the chosen operations, and for the reads that show the progress of changes among them. */
-function draftSettings({ model, operations }: DraftSource) {
-  const serviceName = signingServiceName(model);
-  // `storage` is the built-in API for object storage. Tools for S3 use its endpoint.
-  const api = serviceName === 's3' ? 'storage' : serviceName;
+/** An operation, and why a person has to look at it. */
+interface Remark {
+  readonly operation: string;
+  readonly reason: string;
+}
 
+interface Draft {
+  /** The text of a file of operations, which loads as it is. */
+  readonly json: string;
+  /** The operations whose effect the draft assumes. */
+  readonly toDecide: readonly Remark[];
+  /** The operations that this server cannot offer. */
+  readonly leftOut: readonly Remark[];
+}
+
+/** Drafts a file for the chosen operations, and for the reads that show the progress of changes among them. */
+export function draftFile(
+  { model, path, operations }: DraftSource,
+  toJsonSchema: (schema: z.ZodObject) => JsonSchema,
+): Draft {
   const follows = new Map<string, Follow>();
   for (const name of operations) {
     const follow = followFromWaiters(model, model.operation(name), operations);
     if (follow !== undefined) follows.set(name, follow);
   }
+  const names = [...new Set([...operations, ...[...follows.values()].map(({ read }) => read)])];
 
-  const readNames = [...follows.values()].map((follow) => follow.read);
-  const names = new Set([...operations, ...readNames]);
-  const entries = [...names].map((name) => [name, draftOperation(model, model.operation(name), follows.get(name))]);
-  return { api, prefix: serviceName.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
+  const prefix = prefixOf(model.service.name);
+  const shortNames = shortToolNames(prefix, names);
+  const drafts = names.map((name) => {
+    const operation = model.operation(name);
+    const { effect, unclear } = effectIn(model, operation);
+    const toolName = shortNames.get(name);
+    const ofChange = effect === 'read' ? {} : changeSettings(model, operation, effect);
+    return { name, unclear, settings: { effect, ...(toolName !== undefined && { name: toolName }), ...ofChange } };
+  });
+
+  // `storage` is the built-in API for object storage. Tools for S3 use its endpoint.
+  const api = model.service.name === 's3' ? 'storage' : model.service.name.slice(0, longestApi).replace(/-+$/, '');
+  const fileOf = (operations: readonly (readonly [name: string, settings: object])[]) => ({
+    api,
+    prefix,
+    operations: Object.fromEntries(operations),
+  });
+  const problemsIn = (file: object) => makeOperations(model, modelSettings.parse(file), toJsonSchema).problems;
+
+  const problems = problemsIn(fileOf(drafts.map(({ name, settings }) => [name, settings])));
+  const offered = drafts.filter(({ name }) => !problems.has(name));
+  // A change is offered without a follow-up read if the read is left out, or its settings do not fit.
+  const followed = offered.flatMap(({ name, settings }) => {
+    const follow = follows.get(name);
+    return follow === undefined || problems.has(follow.read) ? [] : [[name, { ...settings, follow }] as const];
+  });
+  const followProblems = problemsIn(fileOf(followed));
+  const settingsWithFollow = new Map(followed.filter(([name]) => !followProblems.has(name)));
+
+  const file = fileOf(offered.map(({ name, settings }) => [name, settingsWithFollow.get(name) ?? settings]));
+  return {
+    json: `${JSON.stringify({ model: path, ...file }, null, 2)}\n`,
+    toDecide: offered.flatMap(({ name, settings: { effect }, unclear }) =>
+      unclear === undefined ? [] : [{ operation: name, reason: `is drafted as ${effect}, because ${unclear}` }],
+    ),
+    leftOut: [...problems].map(([operation, reason]) => ({ operation, reason })),
+  };
 }
 
-/** Returns the settings of one operation. Each text that begins with `undecided` asks a person for a decision about a change. */
-function draftOperation(
-  model: Model,
-  operation: ModelOperation,
-  follow: Follow | undefined,
-): Readonly<Record<string, unknown>> {
-  const { effect, reason } = guessOf(model, operation);
-  if (effect === 'read') return { effect };
-  const failures = failureLists(model, operation);
-  const errors = errorFields(model, operation);
+/** Maximum length of the name of an API in settings. */
+const longestApi = 31;
+
+const effectIn = ({ service }: Model, { name, http, traits }: ModelOperation) =>
+  draftedEffect({
+    name,
+    method: http.method,
+    isReadonly: hasTrait(traits, 'smithy.api#readonly') || hasTrait(traits, waitersTrait),
+    isMethodFixed: !service.protocol.startsWith('rest'),
+  });
+
+/** Returns the settings that only a change has. What costs money and what follows from the change, only a person can add. */
+function changeSettings(model: Model, operation: ModelOperation, effect: string) {
+  const [failures] = failureLists(model, operation);
+  const [errorField] = errorFields(model, operation);
   return {
-    effect: effect ?? `${undecided}read, create, alter or delete? (${reason})`,
-    costsMoney: `${undecided}true or false?`,
-    // A change with `follow` goes on after its answer, which is the default of `continues`.
-    ...(follow === undefined && { continues: `${undecided}false if it has ended when it is answered, else true` }),
-    consequences: [`${undecided}what a person has to know before they agree, in a sentence; [] if nothing`],
-    ...(failures.length > 0 && {
-      failures: `${undecided}${failures.join(' or ')}, if it lists the entries that failed; else leave it out`,
-    }),
-    ...(errors.length > 0 && {
-      errorField: `${undecided}${errors.join(' or ')}, if only the answer to a change that failed has it; else leave it out`,
-    }),
-    ...(follow !== undefined && { follow }),
+    ...(effect === 'delete' && { costsMoney: false }),
+    ...(failures !== undefined && { failures }),
+    ...(errorField !== undefined && { errorField }),
   };
 }
 
@@ -113,15 +132,3 @@ const namesFailures = /error|fail|unprocessed|unsuccessful|rejected/i;
 const namesErrorOfChange = /^(?:function)?error(?:code)?$/i;
 /** Matches the names of fields that hold the code or the message of one failed entry, such as `ErrorCode`. */
 const namesErrorOfEntry = /^(?:error)?code$|^error(?:message|type)?$/i;
-
-/** Returns the service name in signatures, in the form that settings require for names of APIs. */
-const signingServiceName = ({ service }: Model): string =>
-  service.signingName
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^[^a-z]+|-$/g, '')
-    .slice(0, 31) || 'api';
-
-/** Returns the text of a file of operations. */
-export const draftJson = (source: DraftSource): string =>
-  `${JSON.stringify({ model: source.path, ...draftSettings(source) }, null, 2)}\n`;

@@ -15,7 +15,7 @@ import { createCodec } from './codec.js';
 import { commonSizeLimit, listingFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
-import { readSettings } from './model-settings.js';
+import { type ParsedSettings, readSettings } from './model-settings.js';
 
 /** Returns the JSON Schema of arguments, as hosts see it. */
 type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
@@ -31,7 +31,29 @@ export async function operationsFromModel(
   toJsonSchema: ToJsonSchema,
 ): Promise<readonly Operation[]> {
   const fileSettings = readSettings(settings);
-  const model = await openModel(folder, path);
+  const { operations, problems } = makeOperations(await openModel(folder, path), fileSettings, toJsonSchema);
+  if (problems.size > 0)
+    throw new UnusableFile(...[...problems].map(([name, problem]) => `operations.${quoteName(name)}: ${problem}`));
+  return operations;
+}
+
+/** Makes the operations that settings choose from a model. Returns the problem of each operation that cannot be made, by its name in the model. */
+export function makeOperations(
+  model: Model,
+  fileSettings: ParsedSettings,
+  toJsonSchema: ToJsonSchema,
+): { readonly operations: readonly Operation[]; readonly problems: ReadonlyMap<string, string> } {
+  const problems = new Map<string, string>();
+  /** Calls `make`, and keeps the message of a `ModelError` as the problem of the operation. Returns a list without a value then. */
+  const madeOrProblem = <Made>(name: string, make: () => Made): readonly Made[] => {
+    try {
+      return [make()];
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      problems.set(name, error.message);
+      return [];
+    }
+  };
   // `consentArguments` also has `allowRepeat`, which a repeatable change does not need.
   const controlArguments = {
     repeatable: withListing(planArguments(), toJsonSchema),
@@ -39,44 +61,24 @@ export async function operationsFromModel(
   };
   const context = { model, codec: createCodec(model), fileSettings, controlArguments };
 
-  const tools = mapOrProblems(Object.entries(fileSettings.operations), (operationSettings, name) => {
-    const chosen = chooseOperation(context, name, operationSettings);
-    return { chosen, fitListing: listingFitter(chosen) };
-  });
-  // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
-  const sizeLimit = commonSizeLimit(tools.map(([, { fitListing }]) => fitListing));
-  const operations = mapOrProblems(tools, ({ chosen, fitListing }) =>
-    modelOperation(context, chosen, fitListing(sizeLimit)),
+  const tools = Object.entries(fileSettings.operations).flatMap(([name, settings]) =>
+    madeOrProblem(name, () => {
+      const chosen = chooseOperation(context, name, settings);
+      return { name, chosen, fitListing: listingFitter(chosen) };
+    }),
   );
-  return operations.map(([, operation]) => operation);
+  // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
+  const sizeLimit = commonSizeLimit(tools.map(({ fitListing }) => fitListing));
+  const operations = tools.flatMap(({ name, chosen, fitListing }) =>
+    madeOrProblem(name, () => modelOperation(context, chosen, fitListing(sizeLimit))),
+  );
+  return { operations, problems };
 }
 
 /** Adds the JSON Schemas of arguments, as hosts see them. */
 function withListing(schemas: ControlArguments['schemas'], toJsonSchema: ToJsonSchema): ControlArguments {
   // `Object`, because the type of a JSON Schema does not say what `properties` is.
   return { schemas, listing: Object(toJsonSchema(z.strictObject(schemas)).properties) };
-}
-
-/**
- * Maps the value of each entry, and keeps the name, which is the name of an operation in the model.
- * @throws UnusableFile after the last entry, with the problems of all entries for which `make` has thrown a `ModelError`
- */
-function mapOrProblems<Value, Result>(
-  entries: readonly (readonly [name: string, value: Value])[],
-  make: (value: Value, name: string) => Result,
-): readonly (readonly [name: string, result: Result])[] {
-  const results: [string, Result][] = [];
-  const problems: string[] = [];
-  for (const [name, value] of entries) {
-    try {
-      results.push([name, make(value, name)]);
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error;
-      problems.push(`operations.${quoteName(name)}: ${error.message}`);
-    }
-  }
-  if (problems.length > 0) throw new UnusableFile(...problems);
-  return results;
 }
 
 /** Size limit of a model, also of a compressed one when it is decompressed (bytes). */

@@ -1,10 +1,10 @@
 import type { Effect, Operation } from '../../tools/define-operation.js';
 import { sentenceCase } from '../../util/human.js';
 
-/** A guess of the effect of an operation. It has an effect or the reason why the effect is unclear. */
-interface EffectGuess {
-  readonly effect?: Effect;
-  readonly reason?: string;
+/** The effect that a draft gives an operation. An effect that a person has to confirm is that of a change, and has the reason. */
+export interface DraftedEffect {
+  readonly effect: Effect;
+  readonly unclear?: string;
 }
 
 /** The facts about an operation that tell its effect. */
@@ -17,23 +17,23 @@ interface EffectSignals {
   readonly isMethodFixed: boolean;
 }
 
-/**
- * Guesses the effect of an operation. Two signals have to agree, because names lie: 32 of AWS's operations are sent by GET and have names
- * of changes, such as `StopQuery`.
- */
-export function guessEffect({ name, method, isReadonly, isMethodFixed }: EffectSignals): EffectGuess {
+/** Decides the effect of an operation. An operation is a read only if its name begins like that of a read, or the model marks it as a read. */
+export function draftedEffect({ name, method, isReadonly, isMethodFixed }: EffectSignals): DraftedEffect {
   const byName = effectOfName(name);
   const isReadByMethod = isMethodFixed ? undefined : methodsThatTell.get(method);
-  const isReadByModel = isReadonly ? true : isReadByMethod;
-  // An operation with the method DELETE and a name such as "Revoke" is a change, but a person has to say of which kind.
-  const contradictsMethod = !isMethodFixed && method === 'DELETE' && byName !== 'delete';
-  if (byName !== undefined && isReadByModel === (byName === 'read') && !contradictsMethod) return { effect: byName };
+  if (method === 'HEAD') return { effect: 'read' };
+  if (method === 'DELETE') return { effect: 'delete' };
+  if (byName === 'read' && (isReadByMethod !== false || method === 'POST')) return { effect: 'read' };
+  if (byName === undefined && isReadonly) return { effect: 'read' };
 
-  if (byName === undefined && isReadByModel === undefined) return { reason: 'neither the name nor the model tells' };
-  const nameSays = byName === undefined ? 'the name does not tell' : `the name suggests ${byName}`;
-  const suggested = isReadByModel ? 'read' : method === 'DELETE' ? 'deletion' : 'change';
-  const modelSays = isReadByModel === undefined ? 'the model does not tell' : `the model suggests a ${suggested}`;
-  return { reason: `${nameSays}, ${modelSays}` };
+  // Names lie: some operations that are sent by GET, or marked as reads, have names of changes, such as `StopQuery`.
+  const effect = byName === undefined || byName === 'read' ? 'alter' : byName;
+  if (byName === 'read') return { effect, unclear: `its name is that of a read, but its method is ${method}` };
+  if (byName === undefined) return { effect, unclear: 'neither its name nor the model tells what it does' };
+  const isNamedAgainstModel = isReadonly || isReadByMethod === true;
+  return isNamedAgainstModel
+    ? { effect, unclear: 'its name is that of a change, but the model suggests a read' }
+    : { effect };
 }
 
 /** The methods that tell whether an operation is a read: true for methods of reads, and false for methods of changes. */
@@ -95,15 +95,24 @@ const endsOfReads = /(?:Status|State|List|History|Time|Report|Query|Tracker|Memb
 
 /** Beginnings of names, by the effect that they suggest. No lowercase letter may follow, so that `Getaway` is not `Get`. */
 const verbs: Readonly<Record<Effect, RegExp>> = {
-  read: /^(?:Get|List|Describe|Head|Search|Lookup|BatchGet|Count|Check|Query|Scan|Select|Preview|Estimate)(?![a-z])/,
+  read: /^(?:Get|List|Describe|Head|Search|Lookup|Count|Check(?!In(?![a-z])|Out(?![a-z]))|Query|Scan|Select|Estimate|Filter|Simulate)(?![a-z])/,
   create:
-    /^(?:Create|Provision|Allocate|Request|Copy|Restore|Clone|Run|Launch|Purchase|Issue|Generate|Register)(?![a-z])/,
+    /^(?:Create|Provision|Allocate|Request|Copy|Restore|Clone|Run|Launch|Purchase|Issue|Generate|Register|Send|Import|Upload|Publish|Submit|Post|Invite|Subscribe|Initiate)(?![a-z])/,
   alter:
-    /^(?:Update|Modify|Put|Set|Change|Replace|Enable|Disable|Attach|Detach|Associate|Disassociate|Add|Authorize|Revoke|Reboot|Restart|Start|Stop|Resize|Extend|Upgrade|Rename|Move|Tag|Untag|Reset|Rotate|Apply|Configure|Setup|Resume|Suspend|Promote|Cancel)(?![a-z])/,
-  delete: /^(?:Delete|Remove|Terminate|Destroy|Purge|Abort|BatchDelete|Deregister|Release)(?![a-z])/,
+    /^(?:Update|Modify|Put|Set|Change|Replace|Enable|Disable|Attach|Detach|Associate|Disassociate|Add|Authorize|Revoke|Reboot|Restart|Start|Stop|Resize|Extend|Upgrade|Rename|Move|Tag|Untag|Reset|Rotate|Apply|Configure|Setup|Resume|Suspend|Promote|Cancel|Accept|Reject|Decline|Complete|Activate|Deactivate|Confirm|Notify|Merge|Failover|Switchover|Retry|Rollback|Disconnect|Pause|Assign|Unassign|Transfer|Write|Deprecate|Respond|Resend|Increase|Decrease|Renew|Flush|Lock|Unlock|Link|Unlink|Share|Unshare|Grant|Monitor|Unmonitor|Archive|Unarchive|Approve|Acknowledge|Override|Initialize|Receive|Join|Leave)(?![a-z])/,
+  delete: /^(?:Delete|Remove|Terminate|Destroy|Purge|Abort|Deregister|Release|Unsubscribe|Deprovision|Expire)(?![a-z])/,
 };
+
+/** First words that say how or for whom, and not what is done: `BatchGetItem`, `AdminDeleteUser`. */
+const wordBeforeVerb = /^(?:Batch|Admin|Transact|Nifty)(?=[A-Z])/;
+
+/** Operations that are named like reads but change something: a task is taken from a queue, or an identity is created. */
+const changesNamedLikeReads =
+  /^Get(?:ActivityTask|Id|OpenIdTokenForDeveloperIdentity|ScalingConfigurationRecommendation)$/;
 
 function effectOfName(name: string): Effect | undefined {
   const effects = ['read', 'create', 'alter', 'delete'] as const;
-  return effects.find((effect) => verbs[effect].test(sentenceCase(name)));
+  const beginning = sentenceCase(name).replace(wordBeforeVerb, '');
+  if (changesNamedLikeReads.test(beginning)) return 'alter';
+  return effects.find((effect) => verbs[effect].test(beginning));
 }

@@ -1,7 +1,5 @@
 import * as z from 'zod';
-import { toDotPath } from 'zod/v4/core';
-import { leavesOf } from '../../util/objects.js';
-import { quote, quoteName } from '../../util/quote.js';
+import { quoteName } from '../../util/quote.js';
 import { followSchema, limitedText, matching, onlyFields, problemOf } from '../settings-schema.js';
 import { UnusableFile } from '../unusable-file.js';
 
@@ -56,26 +54,14 @@ export const modelSettings = onlyFields({
 export type ParsedSettings = z.output<typeof modelSettings>;
 export type OperationSettings = z.output<typeof operationSettings>;
 
-/** A text in a draft that begins like this stands for a decision that a person has to make. */
-export const undecided = 'decide: ';
-
 /**
- * Checks the settings in a file. Each decision that a draft left open is a problem.
+ * Checks the settings in a file.
  * @throws UnusableFile with the problems, each of which begins with the path of a field
  */
 export function readSettings(settings: unknown): ParsedSettings {
-  const openDecisions = new Map<string, string>();
-  for (const [path, value] of leavesOf(settings)) {
-    if (typeof value === 'string' && value.startsWith(undecided))
-      openDecisions.set(path, value.slice(undecided.length));
-  }
-
   const { data, error } = modelSettings.safeParse(settings);
-  // The text that stands for an open decision usually breaks a rule of its setting, too. Only the decision is reported.
-  const issues = (error?.issues ?? []).filter(({ path }) => !openDecisions.has(toDotPath(path)));
   const problems = [
-    ...[...openDecisions].map(([path, text]) => `${path}: is not decided: ${quote(text, 200)}`),
-    ...issues.map((issue) => problemOf(settings, issue)),
+    ...(error?.issues ?? []).map((issue) => problemOf(settings, issue)),
     ...Object.entries(data?.operations ?? {}).flatMap(([name, operation]) => combinationProblems(name, operation)),
   ];
   if (data === undefined || problems.length > 0) throw new UnusableFile(...problems);
@@ -99,10 +85,8 @@ const fieldsOfChanges = [
 /** Problems of fields that are valid alone, but not together. */
 function combinationProblems(name: string, settings: OperationSettings): string[] {
   const place = `operations.${quoteName(name)}`;
-  const { effect, costsMoney, only, omit } = settings;
+  const { effect, only, omit } = settings;
   const problems: string[] = [];
-  if (effect !== 'read' && costsMoney === undefined)
-    problems.push(`${place}.costsMoney: is missing: true if the change costs money`);
   const ofChanges = effect === 'read' ? fieldsOfChanges.filter((field) => settings[field] !== undefined) : [];
   if (ofChanges.length > 0) problems.push(`${place}: must not have ${ofChanges.join(', ')}, because it is a read`);
   if (only !== undefined && omit.length > 0) problems.push(`${place}: must have only one of only and omit`);

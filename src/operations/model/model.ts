@@ -43,6 +43,8 @@ export interface ModelService {
   readonly id: string;
   readonly version: string;
   readonly protocol: Protocol;
+  /** Name in lowercase letters, digits and "-": that of SDKs, or else the service name in signatures. */
+  readonly name: string;
   /** Service name in the credential scope. */
   readonly signingName: string;
   readonly xmlNamespace: string | undefined;
@@ -173,6 +175,7 @@ const ast = z.object({
 });
 const httpTrait = z.object({ method: z.string(), uri: z.string(), code: z.int().default(200) });
 const namespaceTrait = z.object({ uri: z.string() });
+const serviceTrait = z.object({ sdkId: z.string().max(100).optional() });
 const sigv4Trait = z.object({ name: z.string().regex(/^[\w.-]{1,100}$/, 'must be letters, digits, ".", "_" and "-"') });
 
 /** @throws ModelError if the text is no JSON object, is too long or is nested too deeply */
@@ -313,11 +316,18 @@ function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
     id,
     version,
     protocol,
+    name: nameOfService(readTrait(traits, 'aws.api#service', serviceTrait, id)?.sdkId ?? sigv4.name),
     signingName: sigv4.name,
     xmlNamespace: readTrait(traits, 'smithy.api#xmlNamespace', namespaceTrait, id)?.uri,
     traits,
   };
 }
+
+const nameOfService = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^[^a-z]+|-$/g, '') || 'api';
 
 /** Returns the IDs of the operations of a service and of its resources, which may have resources themselves. */
 function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string) => unknown): ReadonlySet<string> {

@@ -56,6 +56,7 @@ describe('an operation is refused with a reason if it needs', () => {
     ['a path of another resource', { traits: http('/a/../{M}') }, /is no path whose arguments are whole segments/],
     ['a path that ends in another one', { traits: http('/a/..;b') }, /is no path whose arguments/],
     ['a part of a segment', { traits: http('/a/.{M}') }, /whole segments/],
+    ['a part of a segment with another end', { traits: http('/a/{M}:..') }, /whole segments/],
     ['an encoded path', { traits: http('/a/%2e%2e/{M}') }, /whole segments/],
     ['a path without a beginning', { traits: http('a') }, /whole segments/],
     ['no signature', { traits: { 'smithy.api#auth': [] } }, /not signed with Signature Version 4/],

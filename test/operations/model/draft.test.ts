@@ -1,27 +1,45 @@
 import { describe, expect, test } from 'vitest';
-import { draftJson, draftRows } from '../../../src/operations/model/draft.js';
-import { effectDoubt, guessEffect } from '../../../src/operations/model/guess-effect.js';
+import { toolListSchema } from '../../../src/mcp/tool-schemas.js';
+import { draftFile } from '../../../src/operations/model/draft.js';
+import { makeOperations } from '../../../src/operations/model/from-model.js';
+import { draftedEffect, effectDoubt } from '../../../src/operations/model/guess-effect.js';
+import type { Model } from '../../../src/operations/model/model.js';
 import { readSettings } from '../../../src/operations/model/model-settings.js';
-import { UnusableFile } from '../../../src/operations/unusable-file.js';
 import { http, member, smallModel } from './small-model.js';
 
-test.each([
+const unclear = true;
+test.each<
+  [name: string, method: string, isReadonly: boolean, isMethodFixed: boolean, effect: string, isUnclear?: boolean]
+>([
   ['GetUser', 'GET', false, false, 'read'],
-  ['ListUsers', 'POST', true, true, 'read'],
-  ['ListUsers', 'POST', false, true, undefined],
+  ['ListUsers', 'POST', false, true, 'read'],
+  ['SearchUsers', 'POST', false, false, 'read'],
+  ['BatchGetItem', 'POST', false, true, 'read'],
+  ['AdminGetUser', 'POST', false, true, 'read'],
+  ['WatchUser', 'POST', true, true, 'read'],
+  ['HeadObject', 'HEAD', false, false, 'read'],
   ['CreateUser', 'POST', false, false, 'create'],
   ['PutPolicy', 'PUT', false, false, 'alter'],
   ['DeleteUser', 'DELETE', false, false, 'delete'],
   ['DeleteObjects', 'POST', false, false, 'delete'],
-  ['RevokeRule', 'DELETE', false, false, undefined],
-  ['StopQuery', 'GET', false, false, undefined],
-  ['CreateSession', 'POST', true, true, undefined],
-  ['GetUser', 'POST', false, false, undefined],
-  ['Getaway', 'GET', false, false, undefined],
-] as const)(
-  '%s by %s (readonly: %s, same method for all: %s): %s',
-  (name, method, isReadonly, isMethodFixed, effect) => {
-    expect(guessEffect({ name, method, isReadonly, isMethodFixed }).effect).toBe(effect);
+  ['BatchDeleteUsers', 'POST', false, true, 'delete'],
+  ['RevokeRule', 'DELETE', false, false, 'delete'],
+  // Names and methods of reads that change something.
+  ['GetActivityTask', 'POST', false, true, 'alter'],
+  ['GetId', 'POST', false, true, 'alter'],
+  ['ReceiveMessage', 'POST', true, true, 'alter', unclear],
+  ['CheckInLicense', 'POST', false, true, 'alter', unclear],
+  ['GetUser', 'PUT', false, false, 'alter', unclear],
+  ['StopQuery', 'GET', false, false, 'alter', unclear],
+  ['CreateSession', 'POST', true, true, 'create', unclear],
+  ['Getaway', 'GET', false, false, 'alter', unclear],
+  ['Invoke', 'POST', false, true, 'alter', unclear],
+])(
+  '%s by %s (readonly: %s, same method for all: %s) is drafted as %s',
+  (name, method, isReadonly, isMethodFixed, effect, isUnclear = false) => {
+    const drafted = draftedEffect({ name, method, isReadonly, isMethodFixed });
+    expect(drafted.effect).toBe(effect);
+    expect(drafted.unclear !== undefined).toBe(isUnclear);
   },
 );
 
@@ -54,23 +72,6 @@ test.each([
   expect(effectDoubt({ api, method, effect, effectIsSure: true })).toBeUndefined();
 });
 
-test.each([
-  ['RevokeRule', 'DELETE', false, 'the name suggests alter, the model suggests a deletion'],
-  ['Invoke', 'POST', true, 'neither the name nor the model tells'],
-] as const)('%s by %s is unclear, with the reason', (name, method, isMethodFixed, reason) => {
-  expect(guessEffect({ name, method, isReadonly: false, isMethodFixed })).toEqual({ reason });
-});
-
-function problemsOf(settings: unknown): readonly string[] {
-  try {
-    readSettings(settings);
-    return [];
-  } catch (error) {
-    if (error instanceof UnusableFile) return error.problems;
-    throw error;
-  }
-}
-
 const id = member('String', { required: {}, httpLabel: {} });
 const model = smallModel({
   CreateFunction: { input: { FunctionName: member('String', { required: {} }) }, traits: http('POST', '/functions') },
@@ -82,87 +83,95 @@ const model = smallModel({
   Invoke: { traits: http('POST', '/invoke') },
 });
 
-test('the rows have the guess, or the reason why there is none', () => {
-  expect(draftRows(model)).toEqual([
-    { operation: 'CreateFunction', method: 'POST', path: '/functions', effect: 'create' },
-    { operation: 'DeleteFunction', method: 'DELETE', path: '/functions/{FunctionName}', effect: 'delete' },
-    { operation: 'GetFunction', method: 'GET', path: '/functions/{FunctionName}', effect: 'read' },
-    {
-      operation: 'Invoke',
-      method: 'POST',
-      path: '/invoke',
-      effect: 'unclear',
-      reason: 'the name does not tell, the model suggests a change',
+/** Drafts all operations of a model. */
+const draftOf = (drafted: Model, operations = drafted.names) =>
+  draftFile({ model: drafted, path: './model.json', operations }, toolListSchema);
+const operationsIn = ({ json }: { readonly json: string }) => JSON.parse(json).operations;
+
+test('a draft is a file that loads, and says what a person has to decide', () => {
+  const draft = draftOf(model);
+  const { model: path, ...settings } = JSON.parse(draft.json);
+  expect(path).toBe('./model.json');
+  expect(settings).toEqual({
+    api: 'small',
+    prefix: 'small',
+    operations: {
+      CreateFunction: { effect: 'create' },
+      DeleteFunction: { effect: 'delete', costsMoney: false },
+      GetFunction: { effect: 'read' },
+      Invoke: { effect: 'alter' },
     },
+  });
+  expect(makeOperations(model, readSettings(settings), toolListSchema).problems.size).toBe(0);
+  expect(draft.toDecide).toEqual([
+    { operation: 'Invoke', reason: 'is drafted as alter, because neither its name nor the model tells what it does' },
   ]);
 });
 
-describe('a draft', () => {
-  const source = { model, path: './it\'s "small".json', operations: model.names };
-
-  test('refuses to be used before it is decided', () => {
-    const { model: path, ...settings } = JSON.parse(draftJson(source));
-    expect(path).toBe(source.path);
-    expect(settings).toMatchObject({
-      api: 'small',
-      prefix: 'small',
-      operations: {
-        CreateFunction: { effect: 'create' },
-        GetFunction: { effect: 'read' },
+test('a draft leaves out what cannot be offered, and the way to follow a change with it, and says why', () => {
+  const host = member('String', { required: {}, hostLabel: {} });
+  const waiter = {
+    acceptors: [
+      { state: 'success', matcher: { output: { path: 'State', expected: 'A', comparator: 'stringEquals' } } },
+    ],
+  };
+  const draft = draftOf(
+    smallModel(
+      {
+        CreateUser: { input: { Name: member('String', { required: {} }) } },
+        GetUser: { input: { Name: host }, traits: { 'smithy.waiters#waitable': { UserExists: waiter } } },
+        ListUsers: { traits: { 'smithy.api#auth': [] } },
+        Read: { output: { Body: 'small#Body' } },
       },
-    });
-    const problems = problemsOf(settings);
-    const paths = ['CreateFunction', 'DeleteFunction', 'Invoke'].flatMap((name) => [
-      `operations.${name}.costsMoney`,
-      `operations.${name}.continues`,
-      `operations.${name}.consequences[0]`,
-    ]);
-    expect(problems.map((problem) => problem.replace(/: is not decided: .*/, '')).sort()).toEqual(
-      [...paths, 'operations.Invoke.effect'].sort(),
-    );
-  });
+      { 'small#Body': { type: 'blob', traits: { 'smithy.api#streaming': {} } } },
+      'awsJson1_0',
+    ),
+  );
+  expect(operationsIn(draft)).toEqual({ CreateUser: { effect: 'create' } });
+  expect(draft.toDecide).toEqual([]);
+  expect(draft.leftOut).toEqual([
+    { operation: 'GetUser', reason: expect.stringContaining('no argument may choose the host') },
+    { operation: 'ListUsers', reason: expect.stringContaining('not signed with Signature Version 4') },
+    { operation: 'Read', reason: expect.stringContaining('body of any length') },
+  ]);
 });
 
-test('a draft asks for the list of entries that failed, and for the field of an error, if the answer has one', () => {
+test('the name of each tool fits into 64 characters with the name of the server, and none is taken twice', () => {
+  const long = 'DescribeEngineDefaultParametersOfOrderableClusterSnapshots';
+  const names = [long, `${long}Again`, `${long}AgaiN`, 'ListUsers'];
+  const large = smallModel(Object.fromEntries(names.map((name) => [name, {}])), {}, 'awsJson1_0');
+  const named = { ...large, service: { ...large.service, name: 'the-name-of-a-service-in-many-words' } };
+  const { model: _, ...settings } = JSON.parse(draftOf(named).json);
+  const { operations } = makeOperations(named, readSettings(settings), toolListSchema);
+  const toolNames = operations.map(({ name }) => name);
+  expect(toolNames.at(-1)).toMatch(/^\w{1,16}_list_users$/);
+  expect(new Set(toolNames).size).toBe(4);
+  for (const name of toolNames) expect(`mcp__cloudops__${name}`.length).toBeLessThanOrEqual(64);
+});
+
+test('a draft names the list of entries that failed, and the field of an error, if the answer has one', () => {
   const structure = (...names: readonly string[]) => ({
     type: 'structure',
     members: Object.fromEntries(names.map((name) => [name, { target: 'smithy.api#String' }])),
   });
-  const list = (target: string) => ({ type: 'list', member: { target } });
-  const map = (target: string) => ({ type: 'map', key: { target: 'smithy.api#String' }, value: { target } });
-  const listOf = {
-    Names: 'small#Names',
-    Results: 'small#Results',
-    FailedIds: 'small#Names',
-    UnprocessedItems: 'small#Unprocessed',
-    ErrorTexts: 'small#Texts',
-    FunctionError: 'String',
-    Error: 'small#User',
-  };
   const batch = smallModel(
     {
-      DeleteUsers: { output: listOf, traits: http('POST', '/delete') },
+      DeleteUsers: {
+        output: { Names: 'small#Names', FailedIds: 'small#Names', FunctionError: 'String', Error: 'small#User' },
+        traits: http('POST', '/delete'),
+      },
       DeleteUser: { output: { Names: 'small#Names', Users: 'small#Users' }, traits: http('DELETE', '/user') },
     },
     {
-      'small#Names': list('smithy.api#String'),
-      'small#Unprocessed': map('small#Users'),
-      'small#Texts': map('smithy.api#String'),
-      'small#Results': list('small#Result'),
-      'small#Result': structure('Id', 'ErrorCode'),
-      'small#Users': list('small#User'),
+      'small#Names': { type: 'list', member: { target: 'smithy.api#String' } },
+      'small#Users': { type: 'list', member: { target: 'small#User' } },
       'small#User': structure('Name'),
     },
   );
-  const { operations } = JSON.parse(draftJson({ model: batch, path: './m.json', operations: batch.names }));
-  expect(operations.DeleteUsers.failures).toBe(
-    'decide: Results or FailedIds or UnprocessedItems, if it lists the entries that failed; else leave it out',
-  );
-  expect(operations.DeleteUsers.errorField).toBe(
-    'decide: FunctionError, if only the answer to a change that failed has it; else leave it out',
-  );
-  expect(operations.DeleteUser).not.toHaveProperty('failures');
-  expect(operations.DeleteUser).not.toHaveProperty('errorField');
+  expect(operationsIn(draftOf(batch))).toEqual({
+    DeleteUsers: { effect: 'delete', costsMoney: false, failures: 'FailedIds', errorField: 'FunctionError' },
+    DeleteUser: { effect: 'delete', costsMoney: false },
+  });
 });
 
 describe('the read that shows a change', () => {
@@ -191,6 +200,7 @@ describe('the read that shows a change', () => {
       ),
       GetInstance: {
         input: name,
+        output: { Instance: 'small#Instance' },
         traits: waits({
           InstanceExists: { acceptors: [{ state: 'success', matcher: { success: true } }] },
           InstanceActiveV2: waiter('Instance.State', 'RUNNING'),
@@ -200,6 +210,7 @@ describe('the read that shows a change', () => {
       },
       ListInstances: {
         input: { InstanceName: 'String' },
+        output: { Instances: 'small#Instances' },
         traits: waits({ InstanceRunning: waiter('Instances[].State', 'RUNNING', 'allStringEquals') }),
       },
       GetDisk: {
@@ -208,7 +219,13 @@ describe('the read that shows a change', () => {
       },
       GetGroup: { input: name, traits: waits({ GroupReady: 'soon' }) },
     },
-    {},
+    {
+      'small#Instances': { type: 'list', member: { target: 'small#Instance' } },
+      'small#Instance': {
+        type: 'structure',
+        members: { State: { target: 'smithy.api#String' }, Update: { target: 'smithy.api#String' } },
+      },
+    },
     'awsJson1_0',
   );
   const follow = (read: string, done: object) => ({
@@ -229,11 +246,8 @@ describe('the read that shows a change', () => {
     ['CreateDisk', [], undefined],
     ['CreateGroup', [], undefined],
   ])('%s beside %j comes from a waiter', (operation, others, expected) => {
-    const { operations } = JSON.parse(
-      draftJson({ model: server, path: './m.json', operations: [operation, ...others] }),
-    );
+    const operations = operationsIn(draftOf(server, [operation, ...others]));
     expect(operations[operation].follow).toEqual(expected);
-    expect('continues' in operations[operation]).toBe(expected === undefined);
     // The draft has that read, which trait and name agree on.
     if (expected !== undefined) expect(operations[Object(expected).read]).toEqual({ effect: 'read' });
   });

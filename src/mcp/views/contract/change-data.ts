@@ -8,7 +8,7 @@ export type TimedText = string | readonly (string | number)[];
 export const changeKey = 'cloudops/change.2';
 
 /** The risks that a view highlights. */
-export const riskNames = ['costs money', 'no way back'] as const;
+export const riskNames = ['costs money', 'may cost money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
 
 /** The name and value of a setting, in words. */
