@@ -352,9 +352,9 @@ function nextMarker(record: PageRecord, start: number): number | undefined {
   return isTruncated === true && highest > start ? highest : undefined;
 }
 
-/** Takes the key from the call if the service could not write it in XML. */
+/** Takes the key from the call if the service did not or could not write it in XML. */
 const withReadableKey = (record: PageRecord, object: string): PageRecord =>
-  hasReplacement(record.object) ? { ...record, object } : record;
+  record.object === undefined || hasReplacement(record.object) ? { ...record, object } : record;
 
 /** What a list of uploads says about an upload. Nothing, if the list is missing or incomplete. */
 function listedIn(list: Readonly<Record<string, unknown>> = { mayHaveMore: true }) {
