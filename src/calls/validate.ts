@@ -241,19 +241,12 @@ function pathsOfArgument(schema: z.core.$ZodType, name: string, path = ''): stri
 
 /** True for the path of a secret, of a value that contains a secret, or of a value inside a secret. */
 function isSecret(path: string, secrets: readonly string[]): boolean {
-  const steps = stepsWithin(path);
-  return secrets.some((secret) => {
-    const secretSteps = stepsWithin(secret);
-    return steps.slice(0, secretSteps.length).every((step, index) => step === secretSteps[index]);
-  });
+  const place = stepsText(path);
+  return secrets.map(stepsText).some((secret) => secret.startsWith(place) || place.startsWith(secret));
 }
 
-/** The steps of a path. `[]` stands for any element of a list. */
-const stepsWithin = (path: string) =>
-  path
-    .replace(/\[\d+\]/g, '[]')
-    .split(/\.|(?=\[\])/)
-    .filter((step) => step !== '');
+/** A path with a dot after each step. `[]` stands for any element of a list. */
+const stepsText = (path: string) => (path === '' ? '' : `${path.replace(/\[\d*\]/g, '.[]')}.`);
 
 const notShown = words('the value given (not shown)');
 

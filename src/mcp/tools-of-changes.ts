@@ -14,50 +14,42 @@ import { quoted, say } from '../util/safe-text.js';
 /** This file has the tools that take the ID of a change: to read it, to withdraw it, and to confirm its plan. */
 
 const changeId = { type: 'string' as const, description: 'From the plan.' };
+const thing = { type: 'string' as const, description: 'The name that "next" gives.' };
+const fields = { type: 'array' as const, items: { type: 'string' as const }, description: fieldsDescription };
+
+const schemaOf = (properties: Readonly<Record<string, typeof thing | typeof fields>>, required: string[]) => ({
+  type: 'object' as const,
+  properties,
+  required,
+  additionalProperties: false,
+});
+const hints = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 const getChange = {
   name: 'get_change',
   title: 'Read a change',
   description: 'Returns the outcome of a change, or who has to decide on it. Waits up to 25 s for its end.',
-  inputSchema: {
-    type: 'object' as const,
-    properties: {
-      changeId,
-      fields: { type: 'array' as const, items: { type: 'string' as const }, description: fieldsDescription },
-    },
-    required: ['changeId'],
-    additionalProperties: false,
-  },
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  inputSchema: schemaOf({ changeId, fields }, ['changeId']),
+  annotations: { ...hints, readOnlyHint: true },
 };
 
 const withdrawChange = {
   name: 'withdraw_change',
   title: 'Withdraw a change',
   description: 'Takes a waiting plan back, if the user no longer wants it.',
-  inputSchema: {
-    type: 'object' as const,
-    properties: { changeId },
-    required: ['changeId'],
-    additionalProperties: false,
-  },
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  inputSchema: schemaOf({ changeId }, ['changeId']),
+  annotations: hints,
 };
 
 const confirmChange = {
   name: 'confirm_change',
   title: 'Confirm a change',
   description: 'Carries a plan out, only after the user has seen it and said yes, and if its "next" names this tool.',
-  inputSchema: {
-    type: 'object' as const,
-    properties: { changeId, thing: { type: 'string' as const, description: 'The name that "next" gives.' } },
-    required: ['changeId', 'thing'],
-    additionalProperties: false,
-  },
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  inputSchema: schemaOf({ changeId, thing }, ['changeId', 'thing']),
+  annotations: { ...hints, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 };
 
-type ChangeTool = typeof getChange | typeof withdrawChange | typeof confirmChange;
+type ChangeTool = typeof getChange;
 
 /** All tools of this file. */
 export const changeTools: readonly ChangeTool[] = [getChange, withdrawChange, confirmChange];

@@ -8,7 +8,7 @@ import { callAgain, next as nextStep } from './next.js';
 import { pickArgument } from './schema/answer-paths.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
-import { shownAs, unlisted } from './schema/outputs.js';
+import { unlisted } from './schema/outputs.js';
 import { storeTime } from './upload/clocks.js';
 import { firstThatFit } from './upload/first-that-fit.js';
 import { doubtAbout, isLastPage, type PageFacts } from './upload/list-end.js';
@@ -18,23 +18,16 @@ import { beginningSentences, pageSentences, summarySentences, uploadIdsElsewhere
 import { summarise, summariseBeginning, summaryFields } from './upload/summary.js';
 import { decodedKey, hasReplacement, longestKey, withPlainEtag, xmlRecord } from './upload/xml-record.js';
 
-const person = () =>
-  shownAs(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
-
-const upload = () => ({
-  bucket: z.string(),
-  object: z.string(),
-  uploadId: z.string(),
-  initiator: unlisted(person().optional()),
-  owner: unlisted(person().optional()),
-  storageClass: unlisted(z.string().optional()),
-  encodingType: unlisted(z.string().optional()),
-});
-
 /** One page of parts, as the service answers (docs/API.md: Part list). Only the list of tools lacks the `unlisted` fields. */
 const page = () =>
   z.object({
-    ...upload(),
+    bucket: z.string(),
+    object: z.string(),
+    uploadId: z.string(),
+    initiator: unlisted(z.looseObject({}).optional()),
+    owner: unlisted(z.looseObject({}).optional()),
+    storageClass: unlisted(z.string().optional()),
+    encodingType: unlisted(z.string().optional()),
     partNumberMarker: unlisted(z.int().optional()),
     maxParts: unlisted(z.int().optional()),
     isTruncated: z.boolean(),
