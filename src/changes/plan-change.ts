@@ -142,11 +142,8 @@ async function findDuplicate(
 }
 
 /** Which earlier change a call may repeat: see `NewChange.repeats`. */
-function allowedRepetition({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean {
-  if (operation.repeatable === true) return true;
-  if (!control.allowRepeat) return false;
-  return duplicate?.id ?? noEarlierChange;
-}
+const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean =>
+  operation.repeatable === true || (control.allowRepeat && (duplicate?.id ?? noEarlierChange));
 
 /** The caller's own unknown change that the same idempotency token settles, because the cloud carries out one change for each token. */
 function settledBy(
@@ -174,11 +171,7 @@ async function openChanges(
 }
 
 /** The question about a plan, if the client can ask and the plan fits. A terminal shows the whole plan above the question. */
-function questionFor(
-  plan: Plan,
-  call: ResolvedChange,
-  { elicitor, questionLimits, now }: ChangeRun,
-): SafeText | undefined {
+function questionFor(plan: Plan, call: ResolvedChange, { elicitor, questionLimits, now }: ChangeRun) {
   if (elicitor === undefined) return undefined;
   const text = elicitor.isDirect ? shortQuestion : questionText;
   return text(plan, call, questionLimits, now());

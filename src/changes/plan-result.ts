@@ -90,7 +90,7 @@ function announce(
 
 /** The answer with the plan: `success` for the agent, and `view` for the change view, in which the user sees the plan and may click. */
 function planOutcome(planned: OpenPlan, issuedAt: number): EndedOutcome {
-  const { row, options, pageUrl, stored } = planned;
+  const { row, options, pageUrl, stored, replaceable } = planned;
   const { tool, plan, accept, typedName } = row;
   const { byConfirmation, byClick, onPage } = options;
   // A decision in the client counts for ten minutes, and on the page often longer.
@@ -99,6 +99,10 @@ function planOutcome(planned: OpenPlan, issuedAt: number): EndedOutcome {
   const planExpires = new Date(expiresAt).toISOString();
   // If nobody can agree to the plan, its text has no deadline.
   const deadlineText = stored === undefined ? undefined : `${planExpires.slice(0, 16).replace('T', ' ')} UTC`;
+  const stepsToReplace = replaceable.map(
+    ({ id }) =>
+      say`If this plan replaces the other one, call ${own(tool)} with the same arguments and replaces: ${exact(id)}.`,
+  );
   return {
     kind: 'succeeded',
     success: {
@@ -112,7 +116,7 @@ function planOutcome(planned: OpenPlan, issuedAt: number): EndedOutcome {
       // The whole plan is for the change view. In the agent's result, only the request of the plan stays (`plainResult`).
       plan,
       ...(pageUrl !== undefined && { decideAt: pageUrl }),
-      next: next('user', 'decide', join([...stepsToReplace(planned), nextSteps(planned)], ' ')),
+      next: next('user', 'decide', join([...stepsToReplace, nextSteps(planned)], ' ')),
       warnings: [],
       requestIds: {},
     },
@@ -155,13 +159,6 @@ function nextSteps(planned: OpenPlan): SafeText {
   if (byConfirmation) return confirmAfterYes(start, row);
   return say`${start}, call ${own(row.tool)} with the same arguments, without planOnly.`;
 }
-
-/** A sentence for each of the waiting changes of the same thing, which says how to withdraw it in favour of this one. */
-const stepsToReplace = ({ replaceable, row }: OpenPlan): readonly SafeText[] =>
-  replaceable.map(
-    ({ id }) =>
-      say`If this plan replaces the other one, call ${own(row.tool)} with the same arguments and replaces: ${exact(id)}.`,
-  );
 
 /** Sentences about the ways in which people decide without the agent, by a click or on the page. Empty if there is no such way. */
 function sentencesAboutPeople({ row, options: { byClick, onPage }, pageUrl }: OpenPlan): readonly SafeText[] {

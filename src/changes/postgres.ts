@@ -52,24 +52,6 @@ export function createPostgres(url: string, now: () => Date, options: DatabaseOp
 /** Writes the values of a statement as PostgreSQL does: `$1` in place of the first `?`. */
 const numbered = (sql: string): string => sql.split('?').reduce((text, part, index) => `${text}$${index}${part}`);
 
-/** Missing rights on tables. */
-const lackingOn = (...names: readonly string[]) => `array(
-  select name || ' ' || privilege from unnest(array['${names.join("', '")}']) name,
-    unnest(array['select', 'insert', 'update', 'delete']) privilege
-  where not has_table_privilege(name, privilege))`;
-
-/** True if a standby copies this database. If the standby is not connected, this database may still have a replication slot for it. */
-const hasStandby = `(exists (select from pg_stat_replication) or
-  exists (select from pg_replication_slots where slot_type = 'physical'))`;
-
-/** @param rights names of tables, each with a privilege, such as `cloudops_changes select` */
-const rightsOf = (rights: readonly string[]): SafeText =>
-  // Word by word, because `own` shows single words as they are, and quotes any other text.
-  join(
-    rights.map((right) => join(right.split(' ').map(own), ' ')),
-    ', ',
-  );
-
 /**
  * Checks a database, as `Changes.healthCheck` describes.
  * @throws if changes would be refused because of the role's rights, a standby or the clocks
@@ -78,23 +60,29 @@ async function checkHealth(transaction: DatabaseTransaction): Promise<readonly S
   const { client, offsetMs } = transaction;
   const { rows } = await client.query<{
     isReadOnly: boolean;
-    /** True if a standby could take over without changes that were confirmed. */
+    /** True if a standby could take over without changes that were confirmed. A standby that is away may still have a replication slot. */
     losesChanges: boolean;
+    /** Missing rights on tables, such as `cloudops_changes select`. */
     lacking: string[];
     /** Null if this role can build indexes itself. */
     otherOwner: string | null;
   }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
-       current_setting('synchronous_standby_names') = '' and ${hasStandby} as "losesChanges",
-       ${lackingOn('cloudops_changes', 'cloudops_processes')} as "lacking",
+       current_setting('synchronous_standby_names') = '' and (exists (select from pg_stat_replication) or
+         exists (select from pg_replication_slots where slot_type = 'physical')) as "losesChanges",
+       array(select name || ' ' || privilege from unnest(array['cloudops_changes', 'cloudops_processes']) name,
+         unnest(array['select', 'insert', 'update', 'delete']) privilege
+         where not has_table_privilege(name, privilege)) as "lacking",
        ${otherOwner} as "otherOwner"`,
   );
   const [state] = rows;
 
   if (state?.isReadOnly !== false)
     throw new JournalFault('standby', words('the database is read-only, as a standby is'));
-  if (state.lacking.length > 0)
-    throw new JournalFault('rights', say`the role of this server lacks rights: ${rightsOf(state.lacking)}`);
+  // Word by word, because `own` shows single words as they are, and quotes any other text.
+  const lacking = state.lacking.map((right) => join(right.split(' ').map(own), ' '));
+  if (lacking.length > 0)
+    throw new JournalFault('rights', say`the role of this server lacks rights: ${join(lacking, ', ')}`);
   requireSameTime(offsetMs);
 
   const { indexes } = await missingParts(client);

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { lazy } from '../util/objects.js';
 import type { JournalEntry, ReadOptions } from './change.js';
 import { callerCondition, entryColumns, entryOf } from './rows.js';
-import type { Engine, Value } from './sql.js';
+import type { Engine } from './sql.js';
 
 /** Rows per query. */
 const pageSize = 500;
@@ -17,9 +17,11 @@ const positionSchema = lazy(() => z.object({ id: z.string(), state: z.string(), 
 type Position = z.output<ReturnType<typeof positionSchema>>;
 
 /** Streams the journal, as `Changes.read` describes, in the order of the last writes. Leaves out rows that cannot be read. */
-export async function* readEntries(scan: Engine['scan'], options: ReadOptions): AsyncGenerator<JournalEntry> {
-  const { since, until, follow } = options;
-  const [condition, values] = conditionOf(options, since, until);
+export async function* readEntries(
+  scan: Engine['scan'],
+  { since = 0, until = Number.MAX_SAFE_INTEGER, follow, ...of }: ReadOptions,
+): AsyncGenerator<JournalEntry> {
+  const [ofCaller, callers] = callerCondition(of);
   /** The rows of the last `overlapMs` with their states, oldest first. */
   const recent = new Map<string, Position>();
   let newest = 0;
@@ -30,9 +32,9 @@ export async function* readEntries(scan: Engine['scan'], options: ReadOptions): 
         now: transaction.now,
         rows: await transaction.all(
           `select ${entryColumns} from cloudops_changes
-           where (changed > ? or changed = ? and id > ?) and state <> 'waiting'${condition}
+           where (changed > ? or changed = ? and id > ?) and state <> 'waiting' and at >= ? and at < ?${ofCaller}
            order by changed, id limit ${pageSize}`,
-          ...[position.changed, position.changed, position.id, ...values],
+          ...[position.changed, position.changed, position.id, since, until, ...callers],
         ),
       }));
       for (const row of rows) {
@@ -63,11 +65,4 @@ function* entryIn(row: unknown, now: number): Generator<JournalEntry> {
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error;
   }
-}
-
-function conditionOf(of: ReadOptions, since?: number, until?: number): readonly [string, readonly Value[]] {
-  const [caller, callers] = callerCondition(of);
-  const from = since === undefined ? '' : ' and at >= ?';
-  const before = until === undefined ? '' : ' and at < ?';
-  return [`${caller}${from}${before}`, [...callers, ...[since, until].filter((time) => time !== undefined)]];
 }
