@@ -1,10 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Log } from '../util/log.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { clockWarnings, createClockWarning } from './clock-warnings.js';
 import { JournalFault } from './journal-fault.js';
-import { type DatabaseOptions, type DatabaseTransaction, openDatabase, requireSameTime } from './postgres-database.js';
-import { missingParts, otherOwner } from './postgres-tables.js';
-import type { Engine, Transaction, Work } from './sql.js';
+import { connectionString, followPassword, namingFile } from './postgres-address.js';
+import { createTableCheck, missingParts, otherOwner } from './postgres-tables.js';
+import { CommitPending } from './retry-writes.js';
+import type { Engine, Transaction, Value } from './sql.js';
 import { storePlace } from './store-place.js';
+
+/** Time limits in milliseconds. A database that does not answer in time counts as unreachable. */
+const defaultLimits = {
+  connectMs: 3_000,
+  statementMs: 5_000,
+  /** Longer than `statementMs`, so that the database stops a slow statement first. Its error leaves no doubt about the outcome. */
+  answerMs: 7_000,
+};
+/** A commit has practically no time limit: Node's longest timeout is 25 days. With 0, `answerMs` would be its limit. */
+const commit = { text: 'commit', query_timeout: 2 ** 31 - 1 };
+/** After this silence, a connection is checked by TCP keep-alive. */
+const keepAliveMs = 10_000;
+
+interface DatabaseTransaction extends Transaction {
+  readonly client: pg.PoolClient;
+  /** How far this server's clock is ahead, in milliseconds. 0 if the time that the answer took may explain the difference. */
+  readonly offsetMs: number;
+}
+
+/** If this server's clock and the database's differ by more than this (milliseconds), no change may begin. */
+const toleratedMs = 60_000;
+
+/** @throws JournalFault if the clocks differ by more than `toleratedMs` */
+function requireSameTime(offsetMs: number): void {
+  const [problem] = clockWarnings(offsetMs);
+  if (problem !== undefined && Math.abs(offsetMs) > toleratedMs)
+    throw new JournalFault('clocks', say`${problem}: correct it`);
+}
+
+export interface DatabaseOptions {
+  readonly log?: Log | undefined;
+  /** The file with the address. Each new connection takes the password from it. */
+  readonly addressFile?: string | undefined;
+  /** False to create no tables, and to fail if tables are missing. By default true. */
+  readonly createsTables?: boolean | undefined;
+  /** Replaces the time of the database's clock, in milliseconds. Tests set it. */
+  readonly databaseTime?: ((clockMs: number) => number) | undefined;
+  /** Replaces the time limits. Tests set shorter limits. */
+  readonly limits?: typeof defaultLimits | undefined;
+}
 
 const mostConnections = 5;
 const mostScanningConnections = 2;
@@ -19,29 +63,15 @@ export function createPostgres(url: string, now: () => Date, options: DatabaseOp
   const scanningConnections = connect(mostScanningConnections);
   const warnOfClock = createClockWarning(options.log ?? (() => undefined));
 
-  const transactionOn = ({ client, databaseNow, serverNow, offsetMs }: DatabaseTransaction): Transaction => ({
-    now: Math.floor(databaseNow),
-    wall: serverNow,
-    forUpdate: ' for update',
-    all: async (sql, ...values) => (await client.query(numbered(sql), [...values])).rows,
-    run: async (sql, ...values) => (await client.query(numbered(sql), [...values])).rowCount ?? 0,
-    lock: async (key) => {
-      await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`cloudops ${key}`]);
-    },
-    requireSameTime: () => requireSameTime(offsetMs),
-  });
-
-  const write = <Result>(work: Work<Result>, beforeCommit?: () => void): Promise<Result> =>
-    connections.run((transaction) => {
-      warnOfClock(transaction.offsetMs);
-      return work(transactionOn(transaction));
-    }, beforeCommit);
-
   return {
     name: storePlace(url).name,
-    write,
-    read: (work) => connections.run((transaction) => work(transactionOn(transaction))),
-    scan: (work) => scanningConnections.run((transaction) => work(transactionOn(transaction))),
+    write: (work, beforeCommit) =>
+      connections.run((transaction) => {
+        warnOfClock(transaction.offsetMs);
+        return work(transaction);
+      }, beforeCommit),
+    read: connections.run,
+    scan: scanningConnections.run,
     healthCheck: () => connections.run(checkHealth),
     close: async () => {
       await Promise.all([connections.close(), scanningConnections.close()]);
@@ -51,6 +81,175 @@ export function createPostgres(url: string, now: () => Date, options: DatabaseOp
 
 /** Writes the values of a statement as PostgreSQL does: `$1` in place of the first `?`. */
 const numbered = (sql: string): string => sql.split('?').reduce((text, part, index) => `${text}$${index}${part}`);
+
+/**
+ * Returns a function that makes pools of connections to a database. Its tables are checked before the first work, and created if they are missing.
+ * @param url may hold a password, which no error contains
+ */
+function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
+  const { log = () => undefined, createsTables = true, limits = defaultLimits } = options;
+  const { databaseTime = (clockMs) => clockMs } = options;
+  const currentUrl = followPassword(url, options.addressFile);
+  const tables = createTableCheck(currentUrl, log, createsTables);
+
+  /**
+   * Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed. Closing rolls back the
+   * transaction, unless the step was a commit that the database has carried out. The next connection may lead to another database, so its
+   * tables are checked again.
+   */
+  const closeAndRecheckOnError = async <Result>(client: pg.PoolClient, step: () => Promise<Result>) => {
+    try {
+      return await step();
+    } catch (error) {
+      client.release(true);
+      tables.recheck();
+      return failWithCode(error);
+    }
+  };
+
+  return (mostConnections: number) => {
+    const pool = createPool(currentUrl, mostConnections, limits);
+    /** Number of connections whose commit the database has not confirmed in time. */
+    let unconfirmed = 0;
+    return {
+      /**
+       * Runs work in a transaction, which is flushed to disk even if the database does not flush by default. Waits at most `answerMs` for the
+       * commit. The commit itself is not given up.
+       * @param beforeCommit called just before the commit is sent. If `run` fails before this call, nothing was committed
+       * @throws CommitPending if the database does not confirm the commit in time, or the database's error
+       */
+      run: async <Result>(
+        work: (transaction: DatabaseTransaction) => Promise<Result>,
+        beforeCommit = () => {},
+      ): Promise<Result> => {
+        if (unconfirmed >= mostConnections)
+          throw new Error('the database does not confirm what was written on any connection');
+
+        const client = await connectTo(pool);
+        const result = await closeAndRecheckOnError(client, async () => {
+          await tables.ensure(client);
+          return work(await begin(client, now, limits, databaseTime));
+        });
+
+        beforeCommit();
+        // The commit may wait for a standby. It is never cancelled, because the database would then commit without the standby. Nor is its
+        // connection closed, because the database would go on waiting.
+        const committed = closeAndRecheckOnError(client, async () => {
+          await client.query(commit);
+          client.release();
+        });
+        // False if the commit still waits after `answerMs`. Throws if it fails before.
+        const isConfirmed = await isConfirmedInTime(committed, limits.answerMs);
+        if (isConfirmed) return result;
+
+        // The commit goes on, and releases its connection only when it is confirmed or fails.
+        unconfirmed += 1;
+        const settle = () => {
+          unconfirmed -= 1;
+        };
+        committed.then(settle, settle);
+        throw new CommitPending(committed);
+      },
+      close: async () => {
+        const ended = pool.end();
+        // Does not wait for an unconfirmed commit, which may wait for a standby for days.
+        if (unconfirmed === 0) await ended;
+      },
+    };
+  };
+}
+
+function createPool(currentUrl: () => string, mostConnections: number, limits: typeof defaultLimits): pg.Pool {
+  const pool = new pg.Pool({
+    // The pool makes a client for each new connection, so each connection uses the address with the present password.
+    Client: class extends pg.Client {
+      constructor(config: pg.ClientConfig = {}) {
+        super({ ...config, connectionString: connectionString(currentUrl()) });
+      }
+    },
+    max: mostConnections,
+    connectionTimeoutMillis: limits.connectMs,
+    query_timeout: limits.answerMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    application_name: 'cloudops-mcp',
+    allowExitOnIdle: true,
+  });
+  // Without listeners, these errors would end the process. They can be ignored, because a query on a broken connection fails anyway, and
+  // the pool replaces idle connections.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/** @throws the error of the connection, with the name of a file that could not be read */
+async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    return failWithCode(namingFile(error));
+  }
+}
+
+/** Begins a transaction, and compares this server's clock, `now`, with the database's. */
+async function begin(
+  client: pg.PoolClient,
+  now: () => Date,
+  { statementMs }: typeof defaultLimits,
+  databaseTime: (clockMs: number) => number,
+): Promise<DatabaseTransaction> {
+  const sentAt = now().getTime();
+  const results: unknown = await client.query(
+    // With `synchronous_commit`, a confirmed commit survives a crash.
+    `begin isolation level read committed; set local synchronous_commit = on; set local statement_timeout = ${statementMs};
+     set local idle_in_transaction_session_timeout = ${statementMs};
+     select extract(epoch from clock_timestamp())::float8 * 1000 as clock_ms`,
+  );
+
+  // For several statements, `pg` returns a list of results. Without a number in the last, `databaseNow` is NaN, and the next query that uses
+  // it as a time fails.
+  const clockMs: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.clock_ms : undefined;
+  const databaseNow = databaseTime(Number(clockMs));
+  const serverNow = now().getTime();
+  // The database read its clock between `sentAt` and `serverNow`, so only a time outside them shows a difference.
+  const nearest = Math.min(Math.max(databaseNow, sentAt), serverNow);
+  const offsetMs = nearest - databaseNow;
+  const query = (sql: string, values: readonly Value[]) => client.query(numbered(sql), [...values]);
+  return {
+    client,
+    offsetMs,
+    now: Math.floor(databaseNow),
+    wall: serverNow,
+    forUpdate: ' for update',
+    all: async (sql, ...values) => (await query(sql, values)).rows,
+    run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
+    lock: async (key) => {
+      await query('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`cloudops ${key}`]);
+    },
+    requireSameTime: () => requireSameTime(offsetMs),
+  };
+}
+
+/**
+ * Resolves with true when the commit is confirmed, or with false after `answerMs`.
+ * @throws the error of the commit
+ */
+async function isConfirmedInTime(committed: Promise<void>, answerMs: number): Promise<boolean> {
+  const waiting = new AbortController();
+  const late = delay(answerMs, false, { signal: waiting.signal, ref: false }).catch(() => false);
+  return Promise.race([committed.then(() => true), late]).finally(() => waiting.abort());
+}
+
+/**
+ * Passes on an error, but replaces a database error without an SQL code, because its text may be anything and, without encryption, its
+ * sender anybody.
+ * @throws the error, or an error that says that it has no code
+ */
+function failWithCode(error: unknown): never {
+  if (error instanceof pg.DatabaseError && !/^[0-9A-Z]{5}$/.test(error.code ?? ''))
+    throw new Error('the database answers with an error that has no code');
+  throw error;
+}
 
 /**
  * Checks a database, as `Changes.healthCheck` describes.

@@ -1,10 +1,10 @@
-import type { CallOutcome } from '../calls/outcome.js';
+import type { CallOutcome, EndedOutcome, Failure } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { waitForPerson } from '../calls/waiting.js';
 import { callAgain, next } from '../tools/next.js';
 import { reasonOf, shownReason } from '../util/log.js';
-import { forReader, say } from '../util/safe-text.js';
+import { forReader, join, own, say, time } from '../util/safe-text.js';
 import { addChange, noOptions } from './add-change.js';
 import { type Asked, askUser, readResponse } from './ask-user.js';
 import { carryOut } from './carry-out.js';
@@ -17,7 +17,6 @@ import { findByProof, findChange } from './find-change.js';
 import { ofCaller } from './may-see.js';
 import { type PlannedChange, planChange } from './plan-change.js';
 import { answerWithPlan } from './plan-result.js';
-import { runPreflight } from './preflight.js';
 import { type ConsentRequest, type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
 import { takeVisit } from './visit-page.js';
 
@@ -80,6 +79,42 @@ async function planAndAnswer(
       return await answerWithPlan(step, planned, run);
   }
 }
+
+/**
+ * Makes the read that precedes a change, if the operation has such a read, and returns the call with a sentence about the answer. If the read
+ * fails with an error after which the change would fail too, returns that failure. After any other error, the change goes on.
+ */
+async function runPreflight(
+  call: ResolvedChange,
+  run: ChangeRun,
+): Promise<ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }> | Refusal> {
+  const { operation, input, accountName: account } = call;
+  const { preflight } = operation;
+  if (preflight === undefined) return call;
+
+  const readArguments = preflight.input(input);
+  const args = account === undefined ? readArguments : { ...readArguments, account };
+  // The read reports no progress and draws no view, because these belong to the change.
+  const { onPage: _, hasView: __, ...contextOfRead } = run;
+  const outcome = await run.callRead(preflight.operation, args, contextOfRead);
+  if (outcome.kind === 'succeeded') {
+    const { summary, answer = {} } = outcome.success;
+    const found = say`As of ${time(run.now().toISOString())}: ${summary}`;
+    return { ...call, found, alert: preflight.alert?.(answer) };
+  }
+
+  const { failure } = outcome;
+  if (failure.code === 'Stopping') return new Refusal('Stopping');
+  if (codesOf(failure).some((code) => preflight.decisiveErrors?.includes(code))) {
+    const summary = say`${own(operation.name)} was not sent. ${failure.summary}`;
+    return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } };
+  }
+  const reason = join([failure.summary, ...failure.problems], ' ');
+  return { ...call, found: say`What is there now is not known. ${reason}` };
+}
+
+/** The codes of a failure: this server's own, the cloud's, and that of the status, such as `Http404`. */
+const codesOf = ({ code, serviceSays, status }: Failure) => [code, serviceSays?.code ?? code, `Http${status}`];
 
 async function carryOutAtOnce(
   planned: PlannedChange,

@@ -166,7 +166,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/OPERATE.md', `tokens at ${constant('src/http/issuer.ts', 'clockToleranceSeconds')} s`],
   [
     'docs/OPERATE.md',
-    `a server that is more than ${seconds(constant('src/changes/clock-warnings.ts', 'warnAboveMs'))} off says so in its log, and one that is more than ${inMinutes(constant('src/changes/postgres-database.ts', 'toleratedMs'))} off refuses changes`,
+    `a server that is more than ${seconds(constant('src/changes/clock-warnings.ts', 'warnAboveMs'))} off says so in its log, and one that is more than ${inMinutes(constant('src/changes/postgres.ts', 'toleratedMs'))} off refuses changes`,
   ],
   ['docs/OPERATE.md', `a change that is older than ${duplicates} may count as a repetition`],
   ['docs/OPERATE.md', `Let ${duplicates} pass before anybody repeats a change`],
