@@ -29,12 +29,13 @@ const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
 
 /** Finds the failed entries in the record of an answer, such as objects that were not deleted. Returns undefined if there are none. */
 export function failedEntries(
-  { failures: path }: Operation,
+  { failures: path, failureField }: Operation,
   input: Readonly<Record<string, unknown>>,
   record: unknown,
 ): FailedEntries | undefined {
   const value = path === undefined ? undefined : valueAt(record, path);
-  const entries = entriesIn(value);
+  const hasFailed = (entry: unknown) => failureField === undefined || valueAt(entry, failureField) !== undefined;
+  const entries = entriesIn(value).filter(hasFailed);
   if (entries.length === 0) return undefined;
 
   const codes = entries.map((entry) => firstText(entry, codeFields)).filter((code) => code !== undefined);

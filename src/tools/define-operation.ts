@@ -142,6 +142,8 @@ export interface Operation<
   readonly follow?: Follow;
   /** Path of the list of failed entries in the record, if a change may succeed for some entries and fail for others. */
   readonly failures?: string;
+  /** Name of the field that only the failed entries of this list have. Absent if all of its entries failed. */
+  readonly failureField?: string;
   /** For a read whose answer comes in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
   /** Another read, made after the pages if they leave a question open. The call succeeds without it, too. */

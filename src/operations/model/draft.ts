@@ -94,29 +94,11 @@ const effectIn = ({ service }: Model, { name, http, traits }: ModelOperation) =>
 
 /** Returns the settings that only a change has. What costs money and what follows from the change, only a person can add. */
 function changeSettings(model: Model, operation: ModelOperation, effect: string) {
-  const [failures] = failureLists(model, operation);
   const [errorField] = errorFields(model, operation);
   return {
     ...(effect === 'delete' && { costsMoney: false }),
-    ...(failures !== undefined && { failures }),
     ...(errorField !== undefined && { errorField }),
   };
-}
-
-/** Returns the names of the lists and maps in an answer whose entries may have failed although the cloud accepted the change. */
-function failureLists({ shape }: Model, { output }: ModelOperation): readonly string[] {
-  const isOfErrors = (entry: Shape) =>
-    entry.kind === 'structure' && entry.members.some(({ name }) => namesErrorOfEntry.test(name));
-  return output.members
-    .filter(({ name, target }) => {
-      const value = shape(target);
-      if (value.kind !== 'list' && value.kind !== 'map') return false;
-      const entry = shape(value.kind === 'list' ? value.member.target : value.value.target);
-      // The values of a map are entries, or lists of entries. Other maps, such as a map of messages, are not counted.
-      const mayHoldEntries = value.kind === 'list' || ['list', 'structure'].includes(entry.kind);
-      return mayHoldEntries && (isOfErrors(entry) || namesFailures.test(name));
-    })
-    .map(({ name }) => name);
 }
 
 /** Returns the names of the texts in an answer that may be the error of a change that failed although the cloud answered with a success. */
@@ -126,9 +108,5 @@ const errorFields = ({ shape }: Model, { output }: ModelOperation): readonly str
     .map(({ name }) => name);
 const isText = (value: Shape) => value.kind === 'enum' || (value.kind === 'simple' && value.type === 'string');
 
-/** Matches the names of lists and maps of failed entries, such as `Errors`, `FailedEntries` and `UnprocessedItems`. */
-const namesFailures = /error|fail|unprocessed|unsuccessful|rejected/i;
 /** Matches the names of fields with the error of a whole change, such as `FunctionError` of a function that ran and failed. */
 const namesErrorOfChange = /^(?:function)?error(?:code)?$/i;
-/** Matches the names of fields that hold the code or the message of one failed entry, such as `ErrorCode`. */
-const namesErrorOfEntry = /^(?:error)?code$|^error(?:message|type)?$/i;

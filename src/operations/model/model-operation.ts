@@ -35,6 +35,7 @@ import {
   shapeName,
   textTrait,
 } from './model.js';
+import { failuresOf } from './model-failures.js';
 import type { ModelPages } from './model-pages.js';
 import type { ProtocolAnswer } from './protocol.js';
 import { holdPrivate, secretPaths } from './secret-members.js';
@@ -266,7 +267,8 @@ function changeFields(
       withoutShown: (record) => answerRecord(getAnswerFields(), record, isShownSecret, shownOnce),
     }),
     ...(repeatable !== undefined && { repeatable }),
-    ...(failures !== undefined && {
+    ...(failures === undefined && failuresOf(context.model, operation)),
+    ...(typeof failures === 'string' && {
       failures: translateAnswerPath({ path: failures, leadsTo: 'entries', setting: 'failures' }, getAnswerFields()),
     }),
     ...(follow !== undefined && { follow: translateFollow(context, follow, toolArguments, getAnswerFields()) }),

@@ -31,7 +31,7 @@ const operationSettings = onlyFields(
     notSecret: names.default([]),
     show: names.default([]),
     errors: z.record(z.string(), errorAdvice).optional(),
-    failures: limitedText(200).optional(),
+    failures: z.union([limitedText(200), z.literal(false)], 'must be the path of a list, or false').optional(),
     errorField: limitedText(200).optional(),
     follow: followSchema.optional(),
     example: z.record(z.string(), z.unknown()).optional(),

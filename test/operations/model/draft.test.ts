@@ -149,29 +149,11 @@ test('the name of each tool fits into 64 characters with the name of the server,
   for (const name of toolNames) expect(`mcp__cloudops__${name}`.length).toBeLessThanOrEqual(64);
 });
 
-test('a draft names the list of entries that failed, and the field of an error, if the answer has one', () => {
-  const structure = (...names: readonly string[]) => ({
-    type: 'structure',
-    members: Object.fromEntries(names.map((name) => [name, { target: 'smithy.api#String' }])),
-  });
-  const batch = smallModel(
-    {
-      DeleteUsers: {
-        output: { Names: 'small#Names', FailedIds: 'small#Names', FunctionError: 'String', Error: 'small#User' },
-        traits: http('POST', '/delete'),
-      },
-      DeleteUser: { output: { Names: 'small#Names', Users: 'small#Users' }, traits: http('DELETE', '/user') },
-    },
-    {
-      'small#Names': { type: 'list', member: { target: 'smithy.api#String' } },
-      'small#Users': { type: 'list', member: { target: 'small#User' } },
-      'small#User': structure('Name'),
-    },
-  );
-  expect(operationsIn(draftOf(batch))).toEqual({
-    DeleteUsers: { effect: 'delete', costsMoney: false, failures: 'FailedIds', errorField: 'FunctionError' },
-    DeleteUser: { effect: 'delete', costsMoney: false },
-  });
+test('a draft names the field of an error, if the answer has one', () => {
+  const output = { FunctionError: 'String', Error: 'small#User' };
+  const shapes = { 'small#User': { type: 'structure', members: { Name: { target: 'smithy.api#String' } } } };
+  const users = smallModel({ UpdateUser: { output, traits: http('POST', '/user') } }, shapes);
+  expect(operationsIn(draftOf(users))).toEqual({ UpdateUser: { effect: 'alter', errorField: 'FunctionError' } });
 });
 
 describe('the read that shows a change', () => {

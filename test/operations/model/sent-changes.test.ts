@@ -110,15 +110,24 @@ describe('the answer to a change may say with status 200 that it failed', () => 
   };
   const strings = { target: 'smithy.api#String' };
   const model: SmallModel = [
-    { Write: { input: { Items: member('small#Items', { required: {} }) }, output, traits: http('POST', '/items') } },
     {
+      Write: { input: { Items: member('small#Items', { required: {} }) }, output, traits: http('POST', '/items') },
+      PutRecords: {
+        input: { Items: member('small#Items', { required: {} }) },
+        output: { Records: 'small#Records' },
+        traits: http('POST', '/records'),
+      },
+    },
+    {
+      'small#Records': { type: 'list', member: { target: 'small#Record' } },
+      'small#Record': { type: 'structure', members: { Id: strings, ErrorCode: strings } },
       'small#Failure': { type: 'structure', members: { Code: strings, Message: strings } },
       'small#Items': { type: 'list', member: strings },
       'small#Tables': { type: 'map', key: strings, value: { target: 'small#Items' } },
     },
   ];
-  const outcomeOf = async (settings: object, body: object, headers = {}) => {
-    const [operation] = await changesWith(settings, ['Write'], ...model);
+  const outcomeOf = async (settings: object, body: object, headers = {}, name = 'Write') => {
+    const [operation] = await changesWith(settings, [name], ...model);
     if (operation === undefined) throw new Error('there is none');
     const store = memoryStore();
     const { call, close } = caller({ store });
@@ -151,10 +160,25 @@ describe('the answer to a change may say with status 200 that it failed', () => 
     }
   });
 
-  test('by a map with lists of entries', async () => {
-    const { told, change } = await outcomeOf({ failures: 'Unprocessed' }, { Unprocessed: { orders: ['b'] } });
+  const Unprocessed = { orders: ['b'] };
+  const Records = [{ Id: 'a' }, { ErrorCode: 'Throttled' }];
+  test.each<[what: string, settings: object, name: string, body: object]>([
+    ['a map with lists of entries', { failures: 'Unprocessed' }, 'Write', { Unprocessed }],
+    ['a collection that is named like failures', {}, 'Write', { Unprocessed }],
+    ['the entries of a list that have an error', {}, 'PutRecords', { Records }],
+  ])('by %s', async (_what, settings, name, body) => {
+    const { told, change } = await outcomeOf(settings, body, {}, name);
     expect(told).toMatchObject({ structured: { outcome: 'partly', failed: { count: 1 } } });
     expect(change).toMatchObject({ state: 'partly', ending: { failed: { count: 1 } } });
+  });
+
+  test.each<[what: string, settings: object, name: string, body: object]>([
+    ['no entry has an error', {}, 'PutRecords', { Records: [{ Id: 'a' }, { Id: 'b' }] }],
+    ['the list is empty', {}, 'Write', { Unprocessed: {} }],
+    ['the file says that the list has no failures', { failures: false }, 'Write', { Unprocessed }],
+  ])('but not if %s', async (_what, settings, name, body) => {
+    const { change } = await outcomeOf(settings, body, {}, name);
+    expect(change).toMatchObject({ state: 'accepted' });
   });
 });
 
