@@ -4,12 +4,13 @@ import {
   type HttpMethod,
   isBuiltInService,
   type Operation,
+  type PageStart,
   type Signing,
 } from '../../tools/define-operation.js';
 import { callAgain, type Next, next } from '../../tools/next.js';
 import { OperationFault } from '../../tools/operation-fault.js';
 import { errorName } from '../../util/log.js';
-import { lazy, textAt, valueAt } from '../../util/objects.js';
+import { lazy, parseJson, textAt, valueAt } from '../../util/objects.js';
 import { shownOnce } from '../../util/placeholder.js';
 import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
@@ -88,14 +89,19 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
 
 /** Returns the function that makes the request of a call, or the request for a further page. */
 function requestOf(
-  { codec }: ModelContext,
+  { model, codec }: ModelContext,
   { operation, texts, toolArguments, pages }: ChosenOperation,
 ): Operation['request'] {
   const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
+  // The settings may leave out the arguments with tokens, which further pages need.
+  const getTokenArguments = lazy(() => argumentsOf(model, operation.input, ({ name }) => !tokenMembers.includes(name)));
   return async (args, pageStart, idempotencyToken) => {
     const given = memberValues(toolArguments, args);
     // The tokens of a further page, which `pageStart` has by member, replace the tokens with which the call began.
-    const values = pageStart === undefined ? given : { ...without(given, tokenMembers), ...pageStart };
+    const values =
+      pageStart === undefined
+        ? given
+        : { ...without(given, tokenMembers), ...tokenValues(getTokenArguments(), pageStart) };
     try {
       return await codec.encode(operation, values, idempotencyToken);
     } catch (error) {
@@ -106,6 +112,16 @@ function requestOf(
     }
   };
 }
+
+/** Converts the tokens of a page to the values that the protocols take. A token that is a map is JSON text. */
+const tokenValues = (tokenArguments: readonly Argument[], pageStart: PageStart): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    tokenArguments.flatMap((argument) => {
+      const token = pageStart[argument.memberName];
+      const value = argument.rules.kind === 'map' && token !== undefined ? parseJson(token) : token;
+      return Object.entries(memberValues([argument], { [argument.name]: value }));
+    }),
+  );
 
 /** Returns the fields of an operation that describe, read and summarize its answer. */
 function fieldsAboutAnswer(
@@ -229,7 +245,7 @@ function stepToReadOn(
     // Undefined if the settings leave out the argument.
     const argument = toolArguments.find(({ memberName }) => memberName === member);
     // If all pages were read, the record has no token.
-    const hasToken = textAt(record, path) !== undefined;
+    const hasToken = valueAt(record, path) !== undefined;
     return argument !== undefined && hasToken ? [say`${own(argument.name)} as ${own(path)}`] : [];
   });
   if (tokensToGive.length > 0)

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Page, PageStart, PageStep } from '../../tools/define-operation.js';
-import { isObject, textAt, valueAt, withValueAt } from '../../util/objects.js';
+import { isObject, parseJson, valueAt, withValueAt } from '../../util/objects.js';
 import { say } from '../../util/safe-text.js';
-import { type Model, type ModelOperation, readTrait, type Shape } from './model.js';
+import { type Model, type ModelOperation, readTrait, type Shape, type StructureShape } from './model.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -12,6 +12,8 @@ interface PageToken {
   readonly member: string;
   /** The path of the token of the next page in the output. */
   readonly path: string;
+  /** True for a map, such as `LastEvaluatedKey` of DynamoDB. Between two pages it is JSON text. */
+  readonly isMap: boolean;
 }
 
 /** The pages of an operation. Fields of records have the names of members in the model. */
@@ -37,23 +39,54 @@ const pagesTrait = z.object({
   moreResults: z.string().optional(),
 });
 
+/** Names, in lower case, of the members of input and output that have tokens, if a model does not describe pages. The first pair that fits counts. */
+const usualTokens: readonly (readonly [inputToken: string, outputToken: string])[] = [
+  ['nexttoken', 'nexttoken'],
+  ['marker', 'nextmarker'],
+  ['marker', 'nextpagemarker'],
+  ['marker', 'marker'],
+  ['nextmarker', 'nextmarker'],
+  ['pagetoken', 'nextpagetoken'],
+  ['pagetoken', 'pagetoken'],
+  ['nextpagetoken', 'nextpagetoken'],
+  ['startingtoken', 'nexttoken'],
+  ['continuationtoken', 'nextcontinuationtoken'],
+  ['continuationtoken', 'continuationtoken'],
+  ['paginationtoken', 'paginationtoken'],
+  ['exclusivestartkey', 'lastevaluatedkey'],
+];
+
+/** Returns the pages of an operation that the model does not describe, by the names of its tokens. */
+function usualPages({ input, output }: ModelOperation): z.output<typeof pagesTrait> | undefined {
+  const memberOf = ({ members }: StructureShape, lowerCase: string) =>
+    members.find(({ name }) => name.toLowerCase() === lowerCase)?.name;
+  for (const [inputName, outputName] of usualTokens) {
+    const [inputToken, outputToken] = [memberOf(input, inputName), memberOf(output, outputName)];
+    if (inputToken !== undefined && outputToken !== undefined)
+      return { inputToken: [inputToken], outputToken: [outputToken] };
+  }
+  return undefined;
+}
+
 /**
  * Returns how the pages of an operation are read. The answer with a page has a token, which the request for the next page sends. Undefined if
- * the model describes no pages, or describes them in a way that is not supported. A caller then sets the token by an argument.
+ * the operation has no pages, or describes them in a way that is not supported. A caller then sets the token by an argument.
  * @throws ModelError if the trait is invalid
  */
-export function pagesOf({ service, shape }: Model, { id, traits, input }: ModelOperation): ModelPages | undefined {
-  const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id);
+export function pagesOf({ service, shape }: Model, operation: ModelOperation): ModelPages | undefined {
+  const { id, traits, input } = operation;
+  const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id) ?? usualPages(operation);
   if (ofOperation === undefined) return undefined;
   const ofService = readTrait(service.traits, 'smithy.api#paginated', pagesTrait, service.id);
   const trait = { ...ofService, ...ofOperation };
 
   // Usually, an operation has one token. If it has several, the first member takes the text at the first path, and so on.
   const { inputToken: tokenMembers = [], outputToken: tokenPaths = [], items } = trait;
-  const textMembers = input.members.filter(({ target }) => isText(shape(target))).map(({ name }) => name);
+  const kinds = new Map(input.members.map(({ name, target }) => [name, kindOfToken(shape(target))]));
   const tokens = tokenMembers.flatMap((member, index) => {
     const path = tokenPaths[index] ?? '';
-    return textMembers.includes(member) && plainPath.test(path) ? [{ member, path }] : [];
+    const kind = kinds.get(member);
+    return kind !== undefined && plainPath.test(path) ? [{ member, path, isMap: kind === 'map' }] : [];
   });
   const areAllSupported = tokens.length === tokenMembers.length && tokens.length === tokenPaths.length;
   if (tokens.length === 0 || !areAllSupported) return undefined;
@@ -82,25 +115,36 @@ const createReducer = (
   },
   // The tokens of pages that were read are removed. If a limit stopped the reading, the tokens of the first unread page take their place.
   result: (state, unread) =>
-    tokens.reduce<Values>((record, { member, path }) => withField(record, path, unread?.[member]), state),
+    tokens.reduce<Values>((record, { member, path, isMap }) => {
+      const token = unread?.[member];
+      return withField(record, path, isMap && token !== undefined ? parseJson(token) : token);
+    }, state),
   count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
 });
 
-const isText = (shape: Shape): boolean => shape.kind === 'simple' && shape.type === 'string';
+/** Undefined for a shape that is no token. */
+const kindOfToken = (shape: Shape): 'map' | 'text' | undefined => {
+  if (shape.kind === 'map') return 'map';
+  return shape.kind === 'simple' && shape.type === 'string' ? 'text' : undefined;
+};
 
 /** A path of member names with dots between them. Smithy also allows expressions there. */
 const plainPath = /^\w+(?:\.\w+)*$/;
 
 /** Returns the tokens of the next page by member of the input. Undefined for the last page, which has no token. */
 function tokensAfter(record: Values, tokens: readonly PageToken[]): PageStart | undefined {
-  const entries = tokens.map(({ member, path }) => [member, textAt(record, path) ?? ''] as const);
+  const entries = tokens.map(({ member, path, isMap }) => {
+    const token = valueAt(record, path);
+    const text = isMap ? JSON.stringify(token ?? {}) : token;
+    return [member, typeof text === 'string' && text !== '{}' ? text : ''] as const;
+  });
   // An empty token counts as none, because some APIs send one with the last page.
   const present = entries.filter(([, token]) => token !== '');
   return present.length === 0 ? undefined : Object.fromEntries(present);
 }
 
 /** Returns the record with another value at a path, or without the field if the value is undefined. */
-const withField = (record: Values, path: string, value: string | undefined): Values => {
+const withField = (record: Values, path: string, value: unknown): Values => {
   const changed = withValueAt(record, path, () => value);
   return isObject(changed) ? changed : record;
 };

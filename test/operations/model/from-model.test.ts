@@ -1016,16 +1016,16 @@ describe('pages', () => {
   });
 
   test('that the model does not describe are read on by a caller, who learns the fields and the size', async () => {
-    const input = { NextToken: 'String', MaxResults: 'Integer' };
-    const output = { Names: 'small#Names', NextToken: 'String', IsTruncated: 'Boolean' };
+    const input = { Since: 'String', MaxResults: 'Integer' };
+    const output = { Names: 'small#Names', NextKey: 'String', IsTruncated: 'Boolean' };
     const shapes = { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } };
     const unpaged = smallModelJson({ ListUsers: { input, output, traits: http('POST', '/users') } }, shapes);
     writeFileSync(join(folder, 'unpaged.json'), JSON.stringify(unpaged));
     const answerWith = async (Names: readonly string[]) =>
-      called([() => ({ Names, NextToken: 'second', IsTruncated: true })], {}, {}, './unpaged.json');
+      called([() => ({ Names, NextKey: 'second', IsTruncated: true })], {}, {}, './unpaged.json');
     const { text } = await answerWith(['a', 'b']);
     expect(text).toMatch(/^ListUsers found 2 in Names: "a", "b"\. More follow\.\n/);
-    expect(text).toContain('next: To read on, see NextToken in the answer.');
+    expect(text).toContain('next: To read on, see NextKey in the answer.');
 
     const { text: cutText } = await answerWith(Array.from({ length: 50 }, () => 'n'.repeat(1900)));
     expect(cutText).toMatch(/^left out: 4\d entries of Names$/m);
@@ -1033,8 +1033,43 @@ describe('pages', () => {
       'To get it, call with fields such as ["Names"], with a small MaxResults, with arguments that select less,',
     );
     expect(cutText).toContain('More follow.');
-    expect(cutText).not.toContain('NextToken in the answer');
+    expect(cutText).not.toContain('NextKey in the answer');
   });
+
+  test.each([
+    ['NextToken', 'NextToken', 'String', 'second', 'second'],
+    ['Marker', 'NextMarker', 'String', 'second', 'second'],
+    ['ExclusiveStartKey', 'LastEvaluatedKey', 'small#Key', { Id: { B: 'aGk=' } }, { Id: { B: 'aGk=' } }],
+  ])(
+    'that the model does not describe are joined by %s and %s',
+    async (inputToken, outputToken, target, token, sent) => {
+      const shapes = {
+        'small#Names': { type: 'list', member: { target: 'smithy.api#String' } },
+        'small#Key': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'small#Value' } },
+        'small#Value': { type: 'union', members: { B: { target: 'smithy.api#Blob' } } },
+      };
+      const scan = { input: { [inputToken]: target }, output: { Names: 'small#Names', [outputToken]: target } };
+      writeFileSync(
+        join(folder, 'scan.json'),
+        JSON.stringify(smallModelJson({ ListUsers: scan }, shapes, 'awsJson1_0')),
+      );
+      const bodies: unknown[] = [];
+      const answers = [{ Names: ['a'], [outputToken]: token }, { Names: ['b'] }];
+      const server = await startServer(({ body }, response) => {
+        bodies.push(JSON.parse(body));
+        response.end(JSON.stringify(answers[bodies.length - 1]));
+      });
+      const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
+      const operation = await listUsers({}, './scan.json');
+      const result = await call(operation, {}, { signal: never });
+      expect(result).toMatchObject({ structured: { answer: { Names: ['a', 'b'] } } });
+      // The token of an answer is an argument of the next call.
+      await call(operation, { [inputToken]: token }, { signal: never });
+      await close();
+      await server.close();
+      expect(bodies.slice(0, 3)).toEqual([{}, { [inputToken]: sent }, { [inputToken]: sent }]);
+    },
+  );
 
   describe('have tokens', () => {
     const tokenModel = (traits: object) =>

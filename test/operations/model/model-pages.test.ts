@@ -70,7 +70,7 @@ describe('the start of a page is an argument', () => {
 
   test.each([
     ['without the trait', undefined],
-    ['if the start is no text', { ...books, inputToken: 'Key' }],
+    ['if the start is neither a text nor a map', { ...books, inputToken: 'Limit' }],
     ['if the start is no member', { ...books, inputToken: 'Other' }],
     ['if the start has to be computed', { ...books, outputToken: 'NextMarker || Books[-1].Id' }],
     ['if a start is missing', { ...books, outputToken: ['NextMarker', 'NextId'] }],
@@ -89,6 +89,21 @@ describe('pages are joined', () => {
     expect(result).toEqual({
       record: { Books: ['a', 'b', 'c'], Shelf: 's' },
       starts: [{ Marker: 'm1' }, { Marker: 'm2' }],
+    });
+  });
+
+  test('by starts that are maps, as the keys of DynamoDB', () => {
+    const keys = { inputToken: 'Key', outputToken: 'LastKey', items: 'Books' };
+    const next = { Id: { S: 'a' } };
+    const { starts } = joined(keys, [
+      { Books: ['a'], LastKey: next },
+      { Books: ['b'], LastKey: {} },
+    ]);
+    expect(starts).toEqual([{ Key: JSON.stringify(next) }]);
+    const unread = { Key: '{"Id":{"S":"b"}}' };
+    expect(pagesWith(keys)?.reducer.result({ Books: ['a'], LastKey: next }, unread)).toEqual({
+      Books: ['a'],
+      LastKey: { Id: { S: 'b' } },
     });
   });
 
