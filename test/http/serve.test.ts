@@ -459,7 +459,7 @@ test('requests at the same time are limited in total, also those that do not wai
   expect(verifying).toBe(2);
   const refused = server.logged.filter((line) => line.includes('"refused"'));
   expect(refused.map((line) => JSON.parse(line))).toEqual(
-    Array(5).fill({ level: 'warn', event: 'refused', address: '127.0.0.1', reason: 'busy', status: 503 }),
+    Array(8).fill({ level: 'warn', event: 'refused', address: '127.0.0.1', reason: 'busy', status: 503 }),
   );
   verify();
   socket.destroy();
