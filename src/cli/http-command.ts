@@ -49,6 +49,7 @@ export const httpCommand: Command = {
     const { host, port } = { ...defaultAddress, ...invocation.options };
     const given = validConfig(invocation);
     const address = { host, port: portOf(port) };
+    // The settings are checked here, so that a wrong setting is reported before the runtime starts.
     const access = await accessOf(host, given, terminal.now);
     const config = withOwnPage(given, address, access);
     // Without authentication, the only person is at this machine.
@@ -74,17 +75,19 @@ export function withOwnPage(
   return { ...config, publicUrl: originOf({ host, port }) };
 }
 
-/** The settings of the server. They have been checked, so that a wrong setting is reported before the runtime starts. */
-interface HttpSetup {
-  readonly config: Config;
-  readonly terminal: Terminal;
-  readonly address: Address;
-  readonly access: Access;
-}
-
 /** Serves until `stop` aborts, and then shuts down in order. Resolves with the exit code. */
-async function serve(setup: HttpSetup, runtime: Runtime, log: Log, stop: AbortSignal): Promise<number> {
-  const { config, terminal, address, access } = setup;
+async function serve(
+  {
+    config,
+    terminal: { now, stderr },
+    address,
+    access,
+  }: { readonly config: Config; readonly terminal: Terminal; readonly address: Address; readonly access: Access },
+  runtime: Runtime,
+  log: Log,
+  stop: AbortSignal,
+): Promise<number> {
+  const { server, store } = runtime;
   // Only this machine can reach a server without authentication. Such a server has no replicas, and its user knows of a restart.
   const mayHaveReplicas = access.openIdentity !== undefined;
   // Without a state key, other replicas and a restarted server refuse plans.
@@ -94,82 +97,47 @@ async function serve(setup: HttpSetup, runtime: Runtime, log: Log, stop: AbortSi
   // A change goes on if the connection of its client is lost, so that its outcome is known and recorded.
   runtime.inFlight.detach();
 
-  const parts = await openParts(setup, runtime, log);
-  // If `serveHttp` fails, for example because the port is in use, the process ends, so nothing that is open has to be closed here.
-  const httpServer = await serveHttp(httpOptions(setup, runtime, parts, log, stop));
-
-  const { port, metricsPort } = httpServer;
-  const decideAt = parts.decisions && `${parts.decisions.publicUrl}/decisions`;
-  log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
-  if (terminal.stderr.isTTY) printAddresses(terminal.stderr, { host: address.host, port }, decideAt);
-
-  if (!stop.aborted) await once(stop, 'abort');
-  await shutDown(httpServer, parts, runtime.store, terminal.now);
-  return 0;
-}
-
-type HttpParts = Awaited<ReturnType<typeof openParts>>;
-
-/** Opens the parts that the HTTP server needs besides the runtime. */
-async function openParts({ config, access }: HttpSetup, runtime: Runtime, log: Log) {
-  const { server, store } = runtime;
   // Only changes are recorded in the journal, so a server whose accounts allow none is ready without the journal.
-  const anyAccountAllowsChanges = allowChanges(server.accounts, server.operations);
-  const journalWatch = anyAccountAllowsChanges ? watchStore(store, log) : undefined;
+  const journalWatch = allowChanges(server.accounts, server.operations) ? watchStore(store, log) : undefined;
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config.publicUrl, runtime, identity, log);
-  return { journalWatch, identity, decisions };
-}
-
-function httpOptions(
-  { config, terminal, address, access }: HttpSetup,
-  { server, interruptedChanges, questions, store, place, stateKeys }: Runtime,
-  { journalWatch, identity, decisions }: HttpParts,
-  log: Log,
-  stop: AbortSignal,
-): HttpOptions {
-  return {
+  // If `serveHttp` fails, for example because the port is in use, the process ends, so nothing that is open has to be closed here.
+  const httpServer = await serveHttp({
     listen: address,
     metricsAt: config.http.metrics,
     hosts: access.hosts,
     resource: access.resource,
     authenticate: identity?.authenticate,
-
     server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
-    stateKeys,
+    stateKeys: runtime.stateKeys,
     decisions,
     checkJournal: journalWatch?.checkNow,
     rate: config.http.rate,
     limits: defaultHttpLimits,
     timeoutMs: config.timeoutMs,
-
-    missingPart() {
-      if (journalWatch?.isReady() === false) return 'the journal';
-      return identity?.missingPart();
-    },
-    journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), place)),
+    missingPart: () => (journalWatch?.isReady() === false ? 'the journal' : identity?.missingPart()),
+    journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), runtime.place)),
     // Functions that return the state of this process, for its metrics.
     state: {
       journalReachable: journalWatch?.lastCheckSucceeded,
       unwrittenOutcomes: store.unwritten,
-      interruptedChanges,
+      interruptedChanges: runtime.interruptedChanges,
       issuerReachable: identity?.reachable,
       authenticationReady: identity && (() => identity.missingPart() === undefined),
       // Each caller is asked one question at a time, so the number of callers is the number of questions.
-      waitingQuestions: questions.callers,
+      waitingQuestions: runtime.questions.callers,
       waitingPlans: decisions && store.countWaiting,
     },
     log,
-    now: terminal.now,
-  };
-}
+    now,
+  });
 
-async function shutDown(
-  httpServer: Awaited<ReturnType<typeof serveHttp>>,
-  { journalWatch, identity }: HttpParts,
-  store: Runtime['store'],
-  now: () => Date,
-): Promise<void> {
+  const { port, metricsPort } = httpServer;
+  const decideAt = decisions && `${decisions.publicUrl}/decisions`;
+  log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
+  if (stderr.isTTY) printAddresses(stderr, { host: address.host, port }, decideAt);
+  if (!stop.aborted) await once(stop, 'abort');
+
   // The HTTP server stops first, because its last calls still use the journal and the authentication.
   const stoppedAt = now().getTime();
   await httpServer.stop(graceMs);
@@ -177,6 +145,7 @@ async function shutDown(
   await awaitOutcomes(store, graceMs - Math.max(0, now().getTime() - stoppedAt));
   journalWatch?.stop();
   await identity?.close?.();
+  return 0;
 }
 
 type JournalCheck = ReturnType<ReturnType<typeof watchStore>['lastCheck']>;
