@@ -9,6 +9,7 @@ import { type Finding, ok, problem, warning } from './finding.js';
 import { journalRemedy } from './journal-remedy.js';
 
 const check = 'journal';
+const listThem = 'List them with cloudops-mcp journal, and check in the console whether they happened.';
 
 /** Reports whether the journal can be used, its own warnings, and changes without a known outcome. */
 export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
@@ -18,8 +19,10 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
     const place = openStore(config.journal, now, { createsTables: false });
     store = await place.openChanges();
     const warnings = await store.healthCheck();
+    const { changes, unresolved } = await store.count();
+    const counts = say`${place.name}: ${counted(changes, 'change')}, ${unresolved} without a known outcome`;
     return [
-      outcomesFinding(place.name, await store.count()),
+      unresolved === 0 ? ok(check, counts) : warning(check, counts, listThem),
       ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.')),
     ];
   } catch (error) {
@@ -32,10 +35,4 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
   } finally {
     await store?.close();
   }
-}
-
-function outcomesFinding(name: string, { changes, unresolved }: Awaited<ReturnType<Changes['count']>>): Finding {
-  const detail = say`${name}: ${counted(changes, 'change')}, ${unresolved} without a known outcome`;
-  if (unresolved === 0) return ok(check, detail);
-  return warning(check, detail, 'List them with cloudops-mcp journal, and check in the console whether they happened.');
 }

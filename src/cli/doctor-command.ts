@@ -2,7 +2,7 @@ import { devNull } from 'node:os';
 import type { Config } from '../config/load-config.js';
 import { startRuntime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
-import { exact, type SafeText, say } from '../util/safe-text.js';
+import { exact, say } from '../util/safe-text.js';
 import { checkAccounts } from './check-accounts.js';
 import { checkJournal } from './check-journal.js';
 import {
@@ -28,7 +28,7 @@ export const doctorCommand: Command = {
     terminal.abortOnSignal(() => process.exit(interruptedCode));
     const { findings, hasNoApi } = config.ok
       ? await examine(config.config, options.bucket, terminal)
-      : { findings: config.problems.map(configurationProblem), hasNoApi: false };
+      : { findings: config.problems.map((text) => problem('configuration', text, unsetIt)), hasNoApi: false };
     const { stdout } = terminal;
     if (options.json === undefined) stdout.write(doctorReport(findings, hasNoApi, columnsOf(stdout)));
     else stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
@@ -37,8 +37,7 @@ export const doctorCommand: Command = {
   },
 };
 
-const configurationProblem = (text: SafeText): Finding =>
-  problem('configuration', text, 'Change or unset it, then run doctor again for the other checks.');
+const unsetIt = 'Change or unset it, then run doctor again for the other checks.';
 
 /** The exit code after Ctrl-C that shells use. */
 const interruptedCode = 130;
@@ -46,17 +45,11 @@ const interruptedCode = 130;
 /** The exit code if no API is set up, so that no API was checked. */
 const noApiCheckedCode = 3;
 
-interface Examined {
-  readonly findings: readonly Finding[];
-  /** True if the configuration is valid, but no API is set up, so that none was checked. */
-  readonly hasNoApi: boolean;
-}
-
 /** Time in which an endpoint has to answer a check (milliseconds). A call waits longer. */
 const longestWaitMs = 10_000;
 
-/** Runs all checks of a valid configuration. */
-async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Examined> {
+/** Runs all checks of a valid configuration. In the result, `hasNoApi` is true if no API is set up, so that none was checked. */
+async function examine(config: Config, bucket: string | undefined, terminal: Terminal) {
   const { now, env, version, platform } = terminal;
 
   // The runtime gets no journal. With one, it would report unfinished changes here, and then no server would report them again. The journal

@@ -1,4 +1,3 @@
-import type { Row } from '../config/setting-row.js';
 import { helpOf, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import { exampleOf, type Operation } from '../tools/define-operation.js';
@@ -81,7 +80,12 @@ function settingsLines(width: number): readonly string[] {
     ...Object.entries(sections).flatMap(([title, rows]) => [
       '',
       `  ${title}`,
-      ...Object.entries(rows).flatMap(([name, row]) => settingLines(name, row, width)),
+      ...Object.entries(rows).flatMap(([name, row]) =>
+        // In a file or pipe, which has an infinite width, each setting is one line, for programs such as grep.
+        Number.isFinite(width)
+          ? [`    ${variableName(name)}`, ...wrapped(say`${defined(helpOf(row))}`, width, { indent: 8 })]
+          : [`    ${variableName(name).padEnd(32)}${helpOf(row)}`],
+      ),
     ]),
   ];
 }
@@ -107,13 +111,6 @@ function usageOf(name: string, { usage, about, details }: Command, width: number
   ];
 }
 
-/** The help of a setting: its variable and its meaning. */
-function settingLines(name: string, row: Row, width: number): string[] {
-  // In a file or pipe, which has an infinite width, each setting is one line, for programs such as grep.
-  if (!Number.isFinite(width)) return [`    ${variableName(name).padEnd(32)}${helpOf(row)}`];
-  return [`    ${variableName(name)}`, ...wrapped(say`${defined(helpOf(row))}`, width, { indent: 8 })];
-}
-
 /** The help of a tool for the command `call`: its purpose, its arguments with their rules, and an example. */
 function toolLines(commandName: string, command: Command, operation: Operation, width: number): readonly string[] {
   const usage = command.usage.replace('<tool>', operation.name);
@@ -125,23 +122,18 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   lines.push('', heading);
   for (const row of rows) lines.push(...argumentLines(row, width));
 
-  lines.push(...valueListLines(rows, width));
+  // Several arguments may refer to the same list of values by its letter.
+  const lists = new Map(rows.flatMap(({ list }) => (list === undefined ? [] : [[list.name, list.values] as const])));
+  for (const [letter, values] of lists) {
+    const start = say`  List ${own(letter)}: `;
+    lines.push('', ...wrapped(say`${defined(plain(values))}.`, width, { start, indent: 4 }));
+  }
 
   // The last line is an example of a call. As a whole command line, it needs no heading.
   const example = exampleOf(operation);
   if (example === undefined) return [...lines, '  The operation has no example.'];
   const json = exact(JSON.stringify(example));
   return [...lines, say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${json}'`.text];
-}
-
-/** The lists of values to which arguments refer by a letter. Each is printed once, even if several arguments refer to it. */
-function valueListLines(rows: readonly ArgumentRow[], width: number): string[] {
-  const lists = rows.map(({ list }) => list).filter((list) => list !== undefined);
-  const valuesTextByLetter = new Map(lists.map(({ name: letter, values }) => [letter, values]));
-  return [...valuesTextByLetter].flatMap(([letter, valuesText]) => [
-    '',
-    ...wrapped(say`${defined(plain(valuesText))}.`, width, { start: say`  List ${own(letter)}: `, indent: 4 }),
-  ]);
 }
 
 function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, width: number): string[] {

@@ -2,7 +2,6 @@ import { once, setMaxListeners } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { allowChanges } from '../calls/account.js';
-import type { Store } from '../changes/open-store.js';
 import { awaitOutcomes, watchStore } from '../changes/watch-store.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
@@ -116,7 +115,12 @@ async function serve(
     limits: defaultHttpLimits,
     timeoutMs: config.timeoutMs,
     missingPart: () => (journalWatch?.isReady() === false ? 'the journal' : identity?.missingPart()),
-    journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), runtime.place)),
+    journalNotes() {
+      const { problem, warnings = [] } = journalWatch?.lastCheck() ?? {};
+      // Anybody can read them. Warnings about a database are left out, because they name its roles.
+      const shownWarnings = runtime.place.path === undefined ? [] : warnings;
+      return problem === undefined ? shownWarnings : [problem, ...shownWarnings];
+    },
     // Functions that return the state of this process, for its metrics.
     state: {
       journalReachable: journalWatch?.lastCheckSucceeded,
@@ -135,7 +139,11 @@ async function serve(
   const { port, metricsPort } = httpServer;
   const decideAt = decisions && `${decisions.publicUrl}/decisions`;
   log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
-  if (stderr.isTTY) printAddresses(stderr, { host: address.host, port }, decideAt);
+  if (stderr.isTTY) {
+    printLine(stderr, say`Clients connect to ${exact(originOf({ ...address, port }))}/mcp`);
+    if (decideAt !== undefined) printLine(stderr, say`People decide on changes at ${exact(decideAt)}`);
+    printLine(stderr, 'Ctrl-C ends it.');
+  }
   if (!stop.aborted) await once(stop, 'abort');
 
   // The HTTP server stops first, because its last calls still use the journal and the authentication.
@@ -148,23 +156,7 @@ async function serve(
   return 0;
 }
 
-type JournalCheck = ReturnType<ReturnType<typeof watchStore>['lastCheck']>;
-
-/** The notes about the journal for `/readyz`, which anybody can read. Warnings about a database are left out, because they name its roles. */
-function notesForReadyz({ problem, warnings }: JournalCheck, { path }: Store): readonly SafeText[] {
-  const shownWarnings = path === undefined ? [] : warnings;
-  return problem === undefined ? shownWarnings : [problem, ...shownWarnings];
-}
-
 const originOf = ({ host, port }: Address) => `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-
-/** Prints the addresses for clients and for people who decide, for the person who started the server at a terminal. */
-function printAddresses(stderr: Terminal['stderr'], { host, port }: Address, decideAt: string | undefined) {
-  const url = `${originOf({ host, port })}/mcp`;
-  printLine(stderr, say`Clients connect to ${exact(url)}`);
-  if (decideAt !== undefined) printLine(stderr, say`People decide on changes at ${exact(decideAt)}`);
-  printLine(stderr, 'Ctrl-C ends it.');
-}
 
 const noStateKey = words(
   'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the sessions of this process, and its plans with secrets.',
