@@ -19,12 +19,6 @@ export interface WrittenAccount {
   readonly endpoints: Readonly<Record<string, string>>;
 }
 
-interface WrittenAccounts {
-  readonly accounts: readonly WrittenAccount[];
-  /** Name of the default account. */
-  readonly defaultName: string | undefined;
-}
-
 const mostAccounts = 32;
 const maximumCharacters = 1024 * 1024;
 
@@ -87,7 +81,7 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
 const helpInJson = (help: string) => help.replace(/^comma-separated /, '');
 
 /** Parses the accounts file, and reports every problem of its structure. Undefined if the problems leave no accounts to check. */
-export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
+export function parseAccountsFile(content: string, report: Report) {
   const reportFile = (problem: SafeText) => report(say`The accounts file: ${problem}.`);
   // Characters are counted in place of bytes, because almost all characters of such a file are one byte.
   if (content.length > maximumCharacters) {

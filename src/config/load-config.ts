@@ -18,15 +18,7 @@ import { asksForTraces, defaultJournal, readProxies, withHome } from './environm
 import { isKeySetting } from './key-settings.js';
 import { addedServices, allOperations, noOwnOperations } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
-import {
-  endpointSettings,
-  isSetting,
-  prefix,
-  type Setting,
-  safeVariableName,
-  settingNames,
-  valueOfText,
-} from './settings.js';
+import { endpointSettings, isSetting, prefix, safeVariableName, settingNames, valueOfText } from './settings.js';
 import { type ConfigSources, type GatheredSettings, gatherSettings, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
@@ -63,7 +55,8 @@ function parseEnvironment(
   for (const problem of ownOperations.problems) report(problem);
   const operations = allOperations(builtIn, ownOperations);
 
-  const explicit = parseSettings(uncheckedValues(texts), safeVariableName, report);
+  const unchecked = Object.fromEntries(settingNames.map((setting) => [setting, valueOfText(setting, texts[setting])]));
+  const explicit = parseSettings(unchecked, safeVariableName, report);
   const values = withDefaults(explicit);
 
   // The endpoints of services that operation files add, such as CLOUDOPS_ENDPOINT_BILLING_URL. Those of built-in services are in `values`.
@@ -80,16 +73,6 @@ function parseEnvironment(
   );
   reportKeySources((setting) => explicit[setting] !== undefined, keyVariables, report);
   return { explicit, values, files, endpoints, operations };
-}
-
-/** Converts the texts of settings to the values that the schemas check. */
-function uncheckedValues(texts: GatheredSettings['texts']): Partial<Record<Setting, unknown>> {
-  const values: Partial<Record<Setting, unknown>> = {};
-  for (const setting of settingNames) {
-    const text = texts[setting];
-    if (text !== undefined) values[setting] = valueOfText(setting, text);
-  }
-  return values;
 }
 
 /** Makes the configuration of the program from the values of settings, the accounts and some other environment variables. */

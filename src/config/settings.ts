@@ -165,8 +165,9 @@ export const isSetting = (name: string): name is Setting => Object.hasOwn(table,
 export const settingNames = Object.keys(table).filter(isSetting);
 
 /** Converts the text of a list or command to an array, and of a switch to a boolean. Other text stays, and the schema may refuse it. */
-export function valueOfText(setting: Setting, text: string): unknown {
+export function valueOfText(setting: Setting, text: string | undefined): unknown {
   const { kind } = settings[setting];
+  if (text === undefined) return undefined;
   if (kind === 'list') return text.split(',');
   if (kind === 'command') return parseJson(text) ?? text;
   if (kind !== 'switch') return text;

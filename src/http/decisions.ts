@@ -4,6 +4,7 @@ import { csrf } from 'hono/csrf';
 import type { Change } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { reasonOf } from '../util/log.js';
+import { parseJson } from '../util/objects.js';
 import { words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import {
@@ -64,7 +65,7 @@ interface DecisionsEnv extends PageEnv {
  * @param noteRefusal called with each `HttpError` that is answered here and not thrown
  */
 export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefusal) {
-  const { publicUrl, stateKeys, now } = options;
+  const { publicUrl, stateKeys, accounts, now } = options;
   const sessionCookie = createSessionCookie(stateKeys, now);
   const readForm = createFormReader();
 
@@ -87,7 +88,11 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
     sessionCookie.clear(context);
     return context.redirect('/decisions', 303);
   });
-  addListRoute(pages, options);
+  pages.on('GET', ['/decisions', '/decisions/'], setVisibleChanges(options), (context) => {
+    const { session, visibleChanges: changes } = context.var;
+    const filter = filterIn((name) => context.req.query(name));
+    return context.html(listPage(session, { changes, accountsAreNamed: accounts.areNamed, filter, now: now() }));
+  });
   // Hono's `/*` also matches the path without a slash at its end, which `addChangeRoutes` redirects.
   pages.use(`${changePath}/*`, requireChange(options));
   addChangeRoutes(pages, options);
@@ -208,15 +213,6 @@ function addSignInRoutes(
   );
 }
 
-function addListRoute(pages: Pages, options: DecisionsOptions): void {
-  const { accounts, now } = options;
-  pages.on('GET', ['/decisions', '/decisions/'], setVisibleChanges(options), (context) => {
-    const { session, visibleChanges: changes } = context.var;
-    const filter = filterIn((name) => context.req.query(name));
-    return context.html(listPage(session, { changes, accountsAreNamed: accounts.areNamed, filter, now: now() }));
-  });
-}
-
 /**
  * Adds the page of a change, the link to the next waiting change (`/next`), and the requests of the page: for the change (`/call`), and for a
  * click (`/tool`). All need the change that `requireChange` sets.
@@ -262,7 +258,7 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   // The view may only send a click on this change. `answerClick` refuses a person who may not decide.
   pages.post(`${changePath}/tool`, async (context) => {
     const { session, change } = context.var;
-    const click = readClick(parsedJson(await readBody(context.env.incoming)));
+    const click = readClick(parseJson(String(await readBody(context.env.incoming))));
     if (click?.ticket !== change.id) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
     return context.json(await answerClick(change, click, session, options));
   });
@@ -293,15 +289,6 @@ const withSession = (html: string, session: DecisionSession, { id }: Change): st
   html
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${session.csrf}"><meta name="viewport"`)
     .replace('<body>', () => `<body>${pageTop(session, changeLinks(id))}`);
-
-/** Returns undefined if the text is not valid JSON. */
-function parsedJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * Size limit of a form, in bytes. It is lower than `maximumBody`, because people who are not signed in can send forms.

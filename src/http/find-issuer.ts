@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { httpFailureText } from '../calls/remedies.js';
 import type { HttpClient, HttpFailure } from '../transport/http-client.js';
 import { ShownError } from '../util/log.js';
+import { parseJson } from '../util/objects.js';
 import { exact, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** Time limit for fetching one document (milliseconds). */
@@ -100,11 +101,8 @@ async function fetchJson(url: string, httpClient: HttpClient): Promise<{ json?: 
   if (response.kind === 'failure') throw noAnswer(response, origin);
   if (response.bodyFailure !== undefined) throw noAnswer(response.bodyFailure, origin);
   if (response.status !== 200) return { problem: say`answers with HTTP status ${response.status}` };
-  try {
-    return { json: JSON.parse(response.body) };
-  } catch {
-    return { problem: words('answers with something that is not JSON') };
-  }
+  const json = parseJson(response.body);
+  return json === undefined ? { problem: words('answers with something that is not JSON') } : { json };
 }
 
 const noAnswer = (failure: HttpFailure, origin: string) =>

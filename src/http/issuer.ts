@@ -63,32 +63,26 @@ export function authenticateByIssuer({ issuer, audience, keys, now, log, ...clai
   };
 }
 
-/** Verifies a token. If the token does not name its key, several keys may match, and each key is tried. */
+/**
+ * Verifies a token. If the token does not name its key, several keys may match, and the first key that fits counts.
+ * @throws JOSEError if no key fits, or if the token is invalid
+ */
 async function verify(token: string, { keyOf }: IssuerKeys, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
   try {
     return await jwtVerify(token, keyOf, options);
-  } catch (error) {
-    if (error instanceof errors.JWKSMultipleMatchingKeys) return verifyByAnyOf(error, token, options);
-    throw error;
-  }
-}
-
-/** Verifies a token with the first key that fits. @throws JOSEError if no key fits, or if the token is invalid */
-async function verifyByAnyOf(
-  keys: errors.JWKSMultipleMatchingKeys,
-  token: string,
-  options: JWTVerifyOptions,
-): Promise<JWTVerifyResult> {
-  for await (const key of keys) {
-    try {
-      return await jwtVerify(token, key, options);
-    } catch (error) {
-      // jose throws a TypeError for a key that cannot verify any token, such as a key that is too short.
-      const isKeyWrong = error instanceof errors.JWSSignatureVerificationFailed || error instanceof TypeError;
-      if (!isKeyWrong) throw error;
+  } catch (multiple) {
+    if (!(multiple instanceof errors.JWKSMultipleMatchingKeys)) throw multiple;
+    for await (const key of multiple) {
+      try {
+        return await jwtVerify(token, key, options);
+      } catch (error) {
+        // jose throws a TypeError for a key that cannot verify any token, such as a key that is too short.
+        const isKeyWrong = error instanceof errors.JWSSignatureVerificationFailed || error instanceof TypeError;
+        if (!isKeyWrong) throw error;
+      }
     }
+    throw new errors.JWSSignatureVerificationFailed();
   }
-  throw new errors.JWSSignatureVerificationFailed();
 }
 
 type Claims = Pick<IssuerOptions, 'scopeClaim' | 'scopePrefix' | 'personClaim'>;

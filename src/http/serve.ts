@@ -51,9 +51,16 @@ const flushMs = 1000;
  * @throws NodeJS.ErrnoException if an address cannot be listened on
  */
 export async function serveHttp(options: HttpOptions) {
-  const { limits, log, hosts } = options;
+  const { limits, log, hosts, stateKeys, now } = options;
+  const { accounts, operations } = options.server;
   const concurrency = createConcurrencyLimiter(limits);
-  const metrics = metricsOf(options, concurrency.running);
+  const accountNames = accounts.areNamed ? accounts.all.map(({ name }) => name) : [];
+  const namesOfChanges = operations.filter(({ effect }) => effect !== 'read').map(({ name }) => name);
+  const metrics = createMetrics(
+    { ...options.state, concurrentCalls: concurrency.running },
+    accountNames,
+    namesOfChanges,
+  );
   let isStopping = false;
   const readiness = (): Readiness => {
     if (isStopping) return 'stopping';
@@ -66,8 +73,6 @@ export async function serveHttp(options: HttpOptions) {
   const noteRefusal = createRefusalNotes(metrics, options);
   // Clicks are reported like the calls of `/mcp`.
   const { changes } = reportCalls(options.server, metrics, options);
-  const { stateKeys, now } = options;
-  const { accounts, operations } = options.server;
   const serveDecisions =
     options.decisions &&
     createDecisions({ ...options.decisions, changes, accounts, operations, stateKeys, now }, noteRefusal);
@@ -103,12 +108,6 @@ export async function serveHttp(options: HttpOptions) {
     await closeAll();
     throw error;
   }
-}
-
-function metricsOf({ state, server: { accounts, operations } }: HttpOptions, concurrentCalls: () => number): Metrics {
-  const accountNames = accounts.areNamed ? accounts.all.map(({ name }) => name) : [];
-  const changes = operations.filter(({ effect }) => effect !== 'read').map(({ name }) => name);
-  return createMetrics({ ...state, concurrentCalls }, accountNames, changes);
 }
 
 /** Creates Node's server with its limits on time and connections. It does not listen yet. */

@@ -125,18 +125,6 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
 
 const tooMany = words('Too many people sign in now. Try again in a few seconds.');
 
-/** Returns a function that remembers states, and returns true if a state comes for the first time. */
-function createFirstUseCheck(): (state: string) => boolean {
-  const used = new Set<string>();
-  return (state) => {
-    if (used.has(state)) return false;
-    used.add(state);
-    const [oldest] = used;
-    if (used.size > mostUsedStates && oldest !== undefined) used.delete(oldest);
-    return true;
-  };
-}
-
 /**
  * Creates the two steps of a sign-in, before and after the person signs in on the issuer's page. Both steps reject if the issuer does not answer
  * or refuses, and `finish` also rejects if this server refuses the sign-in. The message of the error is the reason for the log.
@@ -144,7 +132,7 @@ function createFirstUseCheck(): (state: string) => boolean {
 function createIssuerClient(options: IssuerSignInOptions) {
   const { audience, publicUrl, scopePrefix = '' } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
-  const isFirstUse = createFirstUseCheck();
+  const usedStates = new Set<string>();
 
   return {
     /** Returns the URL at which the person signs in, and the values that `finish` needs. */
@@ -164,7 +152,10 @@ function createIssuerClient(options: IssuerSignInOptions) {
     /** Exchanges the code in the callback's query, `search`, for an access token, and makes the person's session. */
     async finish({ state, verifier }: Pending, search: string): Promise<NewSession> {
       // A client that keeps its cookie must not be able to repeat this step, which sends requests to the issuer.
-      if (!isFirstUse(state)) throw new Error('used');
+      if (usedStates.has(state)) throw new Error('used');
+      usedStates.add(state);
+      const [oldest] = usedStates;
+      if (usedStates.size > mostUsedStates && oldest !== undefined) usedStates.delete(oldest);
 
       const callback = new URL(`${redirectUri}${search}`);
       const checks = { expectedState: state, pkceCodeVerifier: verifier };

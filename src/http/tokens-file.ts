@@ -90,17 +90,6 @@ interface TokensFileOptions {
 
 const rereadAfterMs = 1000;
 
-/** Authenticates callers by the present tokens file. */
-type AuthenticateByFile = Authenticate & {
-  /** Finds a caller by name, without a token. */
-  readonly callerNamed: (name: string) => Promise<Authentication>;
-  /**
-   * Returns true if the last read of the file succeeded. Also begins the next read if it is due, because a server that is not ready gets no
-   * requests that would do so.
-   */
-  readonly isReadable: () => boolean;
-};
-
 interface Contents {
   /** Undefined if the file could not be read. Then no token is accepted. */
   readonly text: string | undefined;
@@ -115,7 +104,7 @@ interface Contents {
  * file with a mistake can revoke tokens and scopes, but add none. While the file cannot be read, no caller is authenticated.
  * @param text the text of the file at the start, which has no mistakes
  */
-export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
+export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions) {
   const { tokens: firstTokens } = parseTokens(text);
   let contents: Contents = { text, tokens: firstTokens, lastGood: firstTokens };
   let readAt = now().getTime();
@@ -171,6 +160,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return { kind: 'authenticated', principal: { name, personId, scopes } };
   };
 
+  /** Finds a caller by name, without a token. */
   const callerNamed = (wantedName: string) =>
     ownerOf((tokens) => tokens.find(({ personId }) => personId === personIdOf(wantedName)), 'unknown caller');
 
@@ -181,8 +171,8 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
       tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest))[0];
     return ownerOf(withDigest, 'unknown token');
   };
+  /** True if the last read succeeded. Also begins the next read if it is due, because a server that is not ready gets no requests that would. */
   const isReadable = () => {
-    // Begins a read if it is due. Its result counts only at the next call.
     void currentContents();
     return contents.text !== undefined;
   };
