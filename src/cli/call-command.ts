@@ -69,8 +69,11 @@ function printSuccess(
   { options, terminal }: Invocation,
 ): number {
   const { stdout, stderr } = terminal;
-  const lacksConsent = outcomesWithoutConsent.includes(success.outcome) && !isPlanOnly;
-  const code = lacksConsent ? noConsentCode : successCode(success.outcome);
+  const { outcome } = success;
+  // With `planned`, nobody was asked. With `waiting`, a person can still decide.
+  const lacksConsent = (outcome === 'planned' || outcome === 'waiting') && !isPlanOnly;
+  const doneCode = outcome === 'partly' ? 6 : 0;
+  const code = lacksConsent ? noConsentCode : doneCode;
   if (options.json !== undefined) {
     // A change that waits for consent, or was done in part, is a success, but its exit code is not 0, and so `ok` is false.
     // Programs rely on the name `answer` for the whole success. The cloud's own answer is in the field `answer` of the success.
@@ -79,37 +82,27 @@ function printSuccess(
   }
   stdout.write(`${resultText(success)}\n`);
   // The change was wanted, so a note says why it was not sent. A plan with the outcome `waiting` needs no note: its text says where to decide.
-  if (lacksConsent && success.outcome === 'planned')
+  if (lacksConsent && outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
   return code;
 }
 
 /** The exit code of a change without consent. */
 const noConsentCode = 3;
-/** Outcomes of a change without consent. With `planned`, nobody was asked. With `waiting`, a person can still decide. */
-const outcomesWithoutConsent: readonly (string | undefined)[] = ['planned', 'waiting'];
-
-/** The exit code of a call that neither failed nor lacks consent: 6 for a change that was done in part, and otherwise 0. */
-const successCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
 
 function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
   // With an HTTP status, the code is the service's, which may have the same name as a code of this server.
-  if (status !== undefined) return 1;
-  if (['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].includes(code)) return 2;
-  return consentCodes.includes(code) ? noConsentCode : 1;
+  return status === undefined ? (exitCodes.get(code) ?? 1) : 1;
 }
 
-/** This server's codes for changes without consent. */
-const consentCodes = [
-  'Declined',
-  'NobodyAsked',
-  'WrongName',
-  'TooManyRefusals',
-  'TooLargeToShow',
-  'NeedsHuman',
-  'PlanRefused',
-];
+/** Exit codes of failures that are not 1, by this server's codes. */
+const exitCodes: ReadonlyMap<string, number> = new Map([
+  ...['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].map((code) => [code, 2] as const),
+  ...['Declined', 'NobodyAsked', 'WrongName', 'TooManyRefusals', 'TooLargeToShow', 'NeedsHuman', 'PlanRefused'].map(
+    (code) => [code, noConsentCode] as const,
+  ),
+]);
 
 interface Call {
   /** Undefined for a tool of changes, such as `get_change`. */

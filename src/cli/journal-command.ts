@@ -30,8 +30,10 @@ export const journalCommand: Command = {
     const config = validConfig(invocation);
     try {
       return await (action === undefined ? print : actions[action])(config, invocation);
-    } catch (error) {
-      if (error instanceof UsageError) throw error;
+    } catch (thrown) {
+      if (thrown instanceof UsageError) throw thrown;
+      const lacksRight = action !== undefined && textAt(thrown, 'code') === insufficientPrivilege;
+      const error = lacksRight ? new JournalFault('tables', words('this role may not')) : thrown;
       const done = words(action === undefined ? 'read' : `${action}d`);
       const remedy = journalRemedy(error, storePlace(config.journal).path === undefined);
       printLine(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}). ${remedy}`);
@@ -98,13 +100,7 @@ const insufficientPrivilege = '42501';
 
 /** Brings the tables of a database up to date. A file needs no migration. */
 async function migrate({ journal }: Config, { terminal: { stdout, now } }: Invocation): Promise<number> {
-  try {
-    await openStore(journal, now).migrate();
-  } catch (error) {
-    throw textAt(error, 'code') === insufficientPrivilege
-      ? new JournalFault('tables', words('this role may not'))
-      : error;
-  }
+  await openStore(journal, now).migrate();
   printLine(stdout, 'The journal is up to date.');
   return 0;
 }
@@ -119,10 +115,6 @@ async function prune({ journal, journalFile }: Config, { options, terminal }: In
     const count = await store.prune(before);
     printLine(stdout, say`${counted(count, 'change')} erased.`);
     return 0;
-  } catch (error) {
-    throw textAt(error, 'code') === insufficientPrivilege
-      ? new JournalFault('tables', words('this role may not erase what ended'))
-      : error;
   } finally {
     await store.close();
   }
