@@ -229,8 +229,8 @@ async function requestPage(
   const request =
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   const reply = await client.send(request);
-  // A body that is malformed, or has too many values for a page, was not parsed.
-  const isParsed = reply.kind === 'answered' && reply.body.kind !== 'malformed';
+  // Any other body, such as text, or one with too many values for a page, is not parsed.
+  const isParsed = reply.kind === 'answered' && ['json', 'xml'].includes(reply.body.kind);
   const values = isParsed ? Number(await reply.readText((text) => countValues(text))) : 0;
   readCount.admit(0, values);
   if (readCount.exceeded !== undefined) return { kind: 'stopped', limit: readCount.exceeded };

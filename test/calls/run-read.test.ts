@@ -265,6 +265,19 @@ test('an answer with too many values is refused before an operation of a model r
   expect(extract).not.toHaveBeenCalled();
 });
 
+test('a text is read however many commas it has', async () => {
+  const csv = 'a,'.repeat(500_000);
+  const { openClient } = scriptedClient(async () => ({
+    ...answeredBy(200, parseBody(csv)),
+    readText: async (read) => read(csv),
+  }));
+  const { call } = testCaller('http://127.0.0.1:1', { openClient });
+  const { pages: _, followUpRead: _followUp, ...rest } = listParts;
+  const extract = (text: unknown) => ({ partCount: String(text).length });
+  const operation = { ...rest, answer: 'text', extract, summarize: () => say`Read.` } as Operation;
+  expect(successOf(await call(operation, args, { signal: never })).answer).toEqual({ partCount: csv.length });
+});
+
 test('an operation without pages is read with one request', async () => {
   const { pages: _, followUpRead: _followUp, ...rest } = listParts;
   const single = { ...rest, extract: () => ({ partCount: 3 }), summarize: () => say`Read.` } as Operation;
