@@ -22,6 +22,8 @@ export interface RemedyFacts {
 
 type Advice = Next | ((facts: RemedyFacts) => Next);
 
+const askUser = <const Text extends string>(text: Wording<Text>) => next('user', 'ask', text);
+
 const checkWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
 const operatorHasTo = forReader({
   agent: 'the person who runs this server has to check',
@@ -31,9 +33,7 @@ const operatorHasTo = forReader({
 const itsMachine = forReader({ agent: 'its machine', person: 'its machine', operator: 'this machine' });
 
 const noPermission = ({ api, account }: RemedyFacts) =>
-  next(
-    'user',
-    'ask',
+  askUser(
     say`${forReader({ agent: 'Tell the user that account', person: 'Account' })} ${own(account)} may not do ${own(api)} here. Whoever administers the account can grant it${forAgent('; calling again before that will not help')}.`,
   );
 
@@ -51,9 +51,7 @@ const callLater = ({ retryAfterSeconds = 60 }: RemedyFacts) =>
     say`${callAgainFirst} in about ${Math.min(Math.max(Math.ceil(retryAfterSeconds), 1), 3600)} s.`,
   );
 
-const otherArguments = next(
-  'user',
-  'ask',
+const otherArguments = askUser(
   forReader({
     agent:
       'If what the cloud says names an argument, ask the user which value is meant, and call again with it. Otherwise tell the user what the cloud says.',
@@ -84,9 +82,7 @@ function redirected({ takesRegion, error: { region, host } }: RemedyFacts): Next
 function redirectedToRegion(facts: RemedyFacts): Next {
   const { region, host } = facts.error;
   if (!facts.takesRegion || region !== undefined || host !== undefined) return redirected(facts);
-  return next(
-    'user',
-    'ask',
+  return askUser(
     say`The cloud names no region. ${forReader({ agent: 'Ask the user for', person: 'Find out' })} the bucket's region, and ${callAgain} with it.`,
   );
 }
@@ -109,9 +105,7 @@ const bucketInHost = ({ endpoint }: RemedyFacts): Next =>
 
 /** Advice on a refusal without a known reason. */
 const refused = ({ account }: RemedyFacts): Next =>
-  next(
-    'user',
-    'ask',
+  askUser(
     say`${forReader({ agent: 'Tell the user what the cloud says.', person: 'See what the cloud says.' })} If that names no reason, these can be checked: the keys and the rights of account ${own(account)}, the endpoint (CLOUDOPS_…_URL), and whether a proxy or a firewall answered.`,
   );
 
@@ -122,19 +116,13 @@ const refused = ({ account }: RemedyFacts): Next =>
 const byCode: Readonly<Record<string, Advice>> = {
   NoSuchBucket: ({ takesRegion }) =>
     takesRegion
-      ? next(
-          'user',
-          'ask',
+      ? askUser(
           say`${checkWhether} the bucket name is right, and which region the bucket is in; then ${callAgain} with them.`,
         )
-      : next(
-          'user',
-          'ask',
+      : askUser(
           say`${checkWhether} the bucket name is right. If it is, ${operatorHasTo} the region (CLOUDOPS_REGION) and the endpoint (CLOUDOPS_…_URL).`,
         ),
-  InvalidBucketName: next(
-    'user',
-    'ask',
+  InvalidBucketName: askUser(
     say`${forReader({ agent: 'Ask the user for', person: 'Find out' })} the right name of the bucket, and ${callAgain} with it.`,
   ),
   SignatureDoesNotMatch: next(
@@ -167,9 +155,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   'Client.InvalidParameter': otherArguments,
   'Client.AuthFailurePermission': noPermission,
   'Client.AuthFailure': keys,
-  'Client.URLNotFound': next(
-    'user',
-    'ask',
+  'Client.URLNotFound': askUser(
     say`${checkWhether} the names in the arguments are right. If they are, ${operatorHasTo} the endpoint (CLOUDOPS_…_URL).`,
   ),
 };
@@ -204,9 +190,7 @@ const byStatus: Readonly<Record<number, Advice>> = {
   400: otherArguments,
   401: keys,
   403: refused,
-  404: next(
-    'user',
-    'ask',
+  404: askUser(
     say`${checkWhether} the names in the arguments and the region are right. If they are, ${operatorHasTo} the endpoint (CLOUDOPS_…_URL).`,
   ),
   405: notOffered,
@@ -231,7 +215,7 @@ export function remedyFor(
   const { error } = facts;
   const [ownStart, ownAdvice] =
     Object.entries(operationErrors ?? {}).find(([start]) => error.code?.startsWith(start)) ?? [];
-  if (ownAdvice !== undefined) return { code: ownStart, next: next('user', 'ask', errorAdviceText(ownAdvice)) };
+  if (ownAdvice !== undefined) return { code: ownStart, next: askUser(errorAdviceText(ownAdvice)) };
 
   const nameInS3 = commonCode(error) ?? '';
   const [code, adviceOfCode] = Object.entries(byCode).find(([known]) => isKnownAs(nameInS3, known)) ?? [];
