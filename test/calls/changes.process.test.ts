@@ -211,7 +211,7 @@ test('the journal is readable for people and machines, and as a resource', async
   server.child.stdin.end();
   await server.ended;
   const text = await runServer(['journal', '--since', '5m'], { env: settings() });
-  expect(text.stdout).toMatch(/^\S+ \S+ \S+ {2}accepted +"[^"]+ \\"first\\".*" {2}"restore_instance" {2}/);
+  expect(text.stdout).toMatch(/^\S+ \S+ \S+ {2}accepted +"restore_instance": "[^"]+ \\"first\\".*" {2}"POST /);
   expect((await runServer(['journal', '--since=2030-01-01'], { env: settings() })).stdout).toMatch(
     /^No changes since 20(?:29-12-31|30-01-01) \d\d:\d\d:\d\d \S+\.\n$/,
   );
