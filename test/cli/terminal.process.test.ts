@@ -38,7 +38,7 @@ describe.each([80, 120])('at %i columns', (columns) => {
     ['doctor', ['doctor'], 0, /not checked: 2/],
     ['the journal', ['journal'], 0, /\S/],
     ['the tools', ['operations', `CLOUDOPS_OPERATIONS=${longNames}`], 0, /long_name_\s+\(long-service-/],
-    ['the operations of a model', ['operations', 'draft', model], 0, /^DeleteObjects/m],
+    ['the draft of a file of operations', ['operations', 'draft', model], 0, /"DeleteObjects": {/],
   ])('%s fits, and is written for people', async (_what, args, code, said) => {
     const shown = await onTerminal(args, columns, { env: sandbox });
     const text = shown.lines.join('\n');
