@@ -9,6 +9,7 @@ import { parseJson, textsAt } from '../util/objects.js';
 import {
   argument,
   defined,
+  detail,
   fitted,
   inFull,
   join,
@@ -92,9 +93,7 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
 /** Describes the destination of a change. The name of an account comes before the region. A key ID in place of the name comes last. */
 function whereOf(call: PlanInput): readonly SafeText[] {
   const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
-  const places = destinationsOf(call).map(({ name, source }) =>
-    source === undefined ? name : say`${name} (${source})`,
-  );
+  const places = destinationsOf(call);
   const before = call.endpoint.isSandbox === true ? 1 : 0;
   return call.accountName === undefined ? [...places, account] : places.toSpliced(before, 0, account);
 }
@@ -133,49 +132,40 @@ function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: PlanI
   });
 }
 
-/** The sandbox, the region or the zone that a change goes to: `region jp-east-1`. */
-interface Destination {
-  readonly name: SafeText;
-  /** The source of the region or zone, such as `given` (by an argument of the call) or `configured`. */
-  readonly source?: SafeText;
-}
-
-/** The sandbox, the regions and the zones that a change goes to, the most important first. The account is not among them. */
-export const destinationsOf = (call: PlanInput): readonly Destination[] => [
-  ...(call.endpoint.isSandbox === true ? [{ name: say`the built-in sandbox` }] : []),
+/** The sandbox, the regions and the zones that a change goes to, the most important first, each with its source as a detail: `region jp-east-1 (given)`. */
+export const destinationsOf = (call: PlanInput): readonly SafeText[] => [
+  ...(call.endpoint.isSandbox === true ? [say`the built-in sandbox`] : []),
   ...regionsOf(call),
   ...zonesOf(call),
 ];
 
+const given = detail(words(' (given)'));
 const regionSources = {
-  given: words('given'),
-  configured: words('configured'),
-  default: words("this server's default"),
+  given,
+  configured: detail(words(' (configured)')),
+  default: detail(words(" (this server's default)")),
 } as const;
 
 /** The region in the arguments, and the region whose endpoint gets the request. There is one region if both are the same. */
-function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlanInput): readonly Destination[] {
+function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlanInput): readonly SafeText[] {
   const regionInArguments = firstText(input.region ?? input.regions);
   const source = regionSources[regionSource];
-  if (regionInArguments === region) return [{ name: say`region ${place(region)}`, source: regionSources.given }];
+  if (regionInArguments === region) return [say`region ${place(region)}${given}`];
   if (regionInArguments !== undefined)
-    return [
-      { name: say`region ${place(regionInArguments)}`, source: regionSources.given },
-      { name: say`request sent to ${place(region)}`, source },
-    ];
+    return [say`region ${place(regionInArguments)}${given}`, say`request sent to ${place(region)}${source}`];
 
   // If the operation has no argument `region`, the region only says which endpoint gets the request.
   const kind = words('region' in operation.input().shape ? 'region' : 'request sent to');
-  return [{ name: say`${kind} ${place(region)}`, source }];
+  return [say`${kind} ${place(region)}${source}`];
 }
 
 /** The zone in the arguments, or the documented default zone of the cloud, if there is one. */
-function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonly Destination[] {
+function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonly SafeText[] {
   const zoneInArguments = firstText(input.availabilityZone ?? input.availabilityZones);
-  if (zoneInArguments !== undefined) return [{ name: say`zone ${place(zoneInArguments)}`, source: words('given') }];
+  if (zoneInArguments !== undefined) return [say`zone ${place(zoneInArguments)}${given}`];
   return knownDefaults(operation, input, region)
     .filter(({ path }) => path === 'availabilityZone')
-    .map(({ value }) => ({ name: say`zone ${defined(value)}`, source: words("the cloud's default") }));
+    .map(({ value }) => say`zone ${defined(value)}${detail(words(" (the cloud's default)"))}`);
 }
 
 /** Returns a text itself, or the first text of a list; undefined for any other value. */

@@ -12,6 +12,7 @@ import {
   sentence,
   shortNames,
   type Wording,
+  withoutDetails,
   withTimes,
   words,
 } from '../util/safe-text.js';
@@ -107,7 +108,7 @@ const shortHeadline = ({ change, input, endpoint }: ResolvedChange, { lineLength
 /** The destination without the sources of its values: `Region jp-east-1, zone east-11, account default.` A long line leaves out zones first. */
 function whereLine(call: ResolvedChange, { lineLength }: QuestionLimits): SafeText {
   const account = cut(accountText(call), longestAccount);
-  const destinations = destinationsOf(call).map(({ name }) => shortNames(name, longestLabelName));
+  const destinations = destinationsOf(call).map((place) => shortNames(withoutDetails(place), longestLabelName));
   const charactersLeft = lineLength - account.text.length - ', .'.length;
 
   // The most important destination comes first, so the last is dropped.
