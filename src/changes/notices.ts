@@ -39,7 +39,9 @@ export function createNotices(changes: Pick<Changes, 'recover'>, log: Log) {
     endedByTool,
     /** Returns the notices for a caller, and forgets them. */
     take: async (caller: string | undefined): Promise<readonly SafeText[]> => {
-      await recover();
+      // Usually, no recovery is under way. The next one is for the next call, so that no call waits for a database that hangs.
+      await running;
+      void recover();
       // If callers are not authenticated, `caller` is undefined, and every call gets the notices of all changes.
       const changesOfCaller = unreported.filter((change) => caller === undefined || change.caller === caller);
       unreported = unreported.filter((change) => !changesOfCaller.includes(change));
