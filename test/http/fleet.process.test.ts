@@ -115,8 +115,8 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     fleet.replicas[0]?.child.kill('SIGKILL');
     expect(await lost).toBe('no answer');
     release();
-    expect(JSON.stringify(await restore(third, 'before'))).toMatch(/ended without a known outcome/);
-    expect(JSON.stringify(await restore(third, 'after'))).not.toMatch(/ended without a known outcome/);
+    await restore(third, 'before');
+    expect(JSON.stringify(await restore(third, 'after'))).toMatch(/ended without a known outcome/);
     const begun = (await journal()).filter(({ state }) => state !== 'not sent');
     const states = begun.map(({ what, state }) => [/server "([^"]*)"/.exec(what)?.[1], state] as const);
     expect(states).toHaveLength(6);
