@@ -90,7 +90,7 @@ child = spawn(process.execPath, [`--max-old-space-size=${options.heap}`, main, '
     XDG_STATE_HOME: folder,
     CLOUDOPS_OPERATIONS: join(folder, 'load.operations.json'),
     CLOUDOPS_ENDPOINT_LOAD_URL: `http://127.0.0.1:${store.address().port}`,
-    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+    CLOUDOPS_ACCESS_KEY_ID: 'load',
     CLOUDOPS_SECRET_ACCESS_KEY: 'load',
     CLOUDOPS_HTTP_TOKENS_FILE: join(folder, 'tokens'),
     CLOUDOPS_HTTP_RATE: '100000',
