@@ -4,7 +4,7 @@ import { secretsIn } from '../calls/resolve-call.js';
 import { forAgent, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { sentences } from '../util/human.js';
-import { type SafeText, say, upTo, words } from '../util/safe-text.js';
+import { linesOf, type SafeText, say, words } from '../util/safe-text.js';
 import { planInClientMs } from './add-change.js';
 import { shortestReadMs } from './ask-user.js';
 import { carryOut, resolveStored } from './carry-out.js';
@@ -83,7 +83,7 @@ export function refusalOf(
   { kind, way, reason, answeredAfterMs = 0, isDismissed = false, replacedBy }: Decision,
 ): Refusal {
   const more = { changeId: id, outcome: kind === 'declined' ? 'declined' : 'withdrawn' } as const;
-  const asked = sentences(question !== undefined && say`the question was: ${upTo(question, '\n') ?? question}`);
+  const asked = sentences(question !== undefined && say`the question was: ${linesOf(question)[0] ?? question}`);
   if (way === 'program')
     return new Refusal('NobodyAsked', [say`the client answered it after ${answeredAfterMs} ms`, ...asked], more);
   // The name was typed wrongly too often.

@@ -257,9 +257,6 @@ const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part
     return [{ kind: 'readers', readers }];
   });
 
-export const withoutDetails = (text: SafeText): SafeText =>
-  new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
-
 /** A shortened text, and the whole text of everything that it omits: the details that were dropped, and the names that were cut. */
 interface Shortened {
   readonly line: SafeText;
@@ -279,9 +276,11 @@ const shortestName = 2;
  */
 export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLimit = longestName): Shortened {
   const details = text.parts.filter((part) => part.kind === 'detail');
+  const without = (dropped: typeof details) =>
+    new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
   /** Shortens the text by leaving out `dropped`, and cutting names to `longest` characters. Undefined if the result is still too long. */
   const attempt = (dropped: typeof details, longest: number): Shortened | undefined => {
-    const remaining = new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
+    const remaining = without(dropped);
     const line = shortNames(remaining, longest);
     if (line.text.length > limit) return undefined;
     return { line, omitted: [...longNames(remaining, longest), ...dropped.map(detailText)] };
@@ -296,7 +295,7 @@ export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLim
     if (shortened !== undefined) return shortened;
   }
   // A cut text may end anywhere, so all of it counts as omitted.
-  return { line: cut(shortNames(withoutDetails(text), shortestName), limit), omitted: [text] };
+  return { line: cut(shortNames(without(details), shortestName), limit), omitted: [text] };
 }
 
 /** Returns the names of a text, in full, that `shortNames` would cut to `longest` characters. */
@@ -336,14 +335,6 @@ function trimmedAtEnd(parts: readonly Part[]): SafeText {
   if (last?.kind !== 'words') return new SafeText(parts);
   const text = last.text.trimEnd();
   return text === '' ? trimmedAtEnd(parts.slice(0, -1)) : new SafeText([...parts.slice(0, -1), wordsPart(text)]);
-}
-
-/** The text before the first `mark`, or undefined if there is none. Marks inside values do not count. */
-export function upTo(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | undefined {
-  const index = text.parts.findIndex((part) => part.kind === 'words' && part.text.includes(mark));
-  const part = text.parts[index];
-  if (part?.kind !== 'words') return undefined;
-  return new SafeText([...text.parts.slice(0, index), wordsPart(part.text.slice(0, part.text.indexOf(mark)))]);
 }
 
 /** The text with its times written by `write`, which gets milliseconds since 1970. */

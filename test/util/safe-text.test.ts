@@ -22,7 +22,6 @@ import {
   shortNames,
   textFor,
   time,
-  upTo,
   withArgumentNames,
   withTimes,
   words,
@@ -104,11 +103,6 @@ describe('a text that has to be short', () => {
   ])('of at most %i characters drops its last detail first, then cuts names: %s', (limit, line, omitted) => {
     const short = fitted(text, limit);
     expect([short.line.text, short.omitted.map(({ text }) => text)]).toEqual([line, omitted]);
-  });
-
-  test('ends before a mark of our own, not of a name', () => {
-    expect(upTo(say`It is ${'a. b'}. Then more.`, '. ')?.text).toBe('It is "a. b"');
-    expect(upTo(say`It is ${'a. b'}`, '. ')).toBeUndefined();
   });
 
   test('keeps names whole across its lines', () => {
