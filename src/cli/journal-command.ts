@@ -9,7 +9,7 @@ import type { Config } from '../config/load-config.js';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { counted, own, type SafeText, say, withTimes, words } from '../util/safe-text.js';
+import { counted, own, say, withTimes, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { columnsOf, localTime, printLine, wrapped } from './layout.js';
@@ -79,15 +79,9 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   } finally {
     await store.close();
   }
-  if (isEmpty && options.json === undefined) printLine(stdout, nothingIn(since, until, terminal));
+  if (isEmpty && options.json === undefined)
+    printLine(stdout, since === undefined && until === undefined ? nothingYet : 'No changes in this time.');
   return 0;
-}
-
-function nothingIn(since: number | undefined, until: number | undefined, { timeZone }: Terminal): SafeText {
-  const [start, end] = [since, until].map((time) => (time === undefined ? undefined : localTime(time, timeZone)));
-  if (start !== undefined && end !== undefined) return say`No changes from ${start} to ${end}.`;
-  if (start !== undefined) return say`No changes since ${start}.`;
-  return end === undefined ? words(nothingYet) : say`No changes before ${end}.`;
 }
 
 const pollMs = 1_000;

@@ -1,15 +1,14 @@
 import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { requestLines } from '../calls/request-lines.js';
-import { partsToShow } from '../calls/resolve-call.js';
-import { makePlan, planText } from '../changes/plan.js';
 import { withDefaults } from '../config/setting-values.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { effectDoubt } from '../operations/model/guess-effect.js';
 import { fixedKeys } from '../signing/keys.js';
-import { type ExampleInput, exampleOf, type Operation, type Service } from '../tools/define-operation.js';
+import { type ExampleInput, exampleOf, type Operation } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
-import { counted, defined, linesOf, own, quoted, type SafeText, say } from '../util/safe-text.js';
+import { parseJson } from '../util/objects.js';
+import { counted, defined, own, quoted, type SafeText, say } from '../util/safe-text.js';
 import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
 import { loadOperationFiles } from './load-operation-files.js';
@@ -73,104 +72,57 @@ function toolLines(
   ];
 }
 
-/** Checks a file, or all files of a folder. Prints problems, and the plan and the request of each operation's example. */
+/** Checks a file, or all files of a folder. Prints problems, and the notes on each operation and the request of its example. */
 async function check(path: string, { stdout }: Terminal): Promise<number> {
   const { operations, follows = {}, problems } = await loadOperationFiles(path);
-  printLines(
-    stdout,
-    problems.map((problem) => say`problem  ${problem}`),
-  );
-  for (const operation of operations) await printChecked(operation, stdout);
-  const extended = Object.entries(follows).map(
-    ([change, { read }]) => say`${own(change)}: leads to ${quoted(read, 100)}`,
-  );
-  printLines(stdout, [
-    ...extended,
-    say``,
-    say`operations: ${operations.length + extended.length}, problems: ${problems.length}`,
-  ]);
+  for (const problem of problems) printLine(stdout, say`problem  ${problem}`);
+  for (const operation of operations) for (const line of await checkedLines(operation)) printLine(stdout, line);
+  const extended = Object.entries(follows);
+  for (const [change, { read }] of extended) printLine(stdout, say`${own(change)}: leads to ${quoted(read, 100)}`);
+  const count = operations.length + extended.length;
+  printLine(stdout, say`\noperations: ${count}, problems: ${problems.length}`);
   return problems.length === 0 ? 0 : 1;
 }
 
-/** Prints the notes on an operation, and its example. */
-async function printChecked(operation: Operation, stdout: Terminal['stdout']): Promise<void> {
+/** The facts about an operation that its author should know although they are no problems, and the request of its example. */
+async function checkedLines(operation: Operation): Promise<SafeText[]> {
+  const doubt = effectDoubt(operation);
   const example = exampleOf(operation);
-  const notes = [...notesOn(operation), ...(example === undefined ? [noExample] : [])];
-  const lines = example === undefined ? [] : await exampleLines(operation, example);
-  printLines(stdout, [
+  const notes = [...(doubt === undefined ? [] : [doubt.text]), ...operation.limitations];
+  if (example === undefined) notes.push(noExample);
+  const request = example === undefined ? [] : await exampleRequest(operation, example);
+  return [
     say`${own(operation.name)}: ${defined(operation.title)}`,
     ...notes.map((note) => say`note  ${defined(note)}`),
     say``,
-    ...lines.map((line) => (line.text === '' ? line : say`  ${line}`)),
-    ...(lines.length > 0 ? [say``] : []),
-  ]);
+    ...request.flatMap((line) => (line.text === '' ? line : say`  ${line}`)),
+    ...(request.length > 0 ? [say``] : []),
+  ];
 }
 
-const noExample =
-  'No example could be made up that keeps to the rules of the arguments, so neither plan nor request is shown.';
+const noExample = 'No example could be made up that keeps to the rules of the arguments, so no request is shown.';
 
-/** Facts about an operation that its author should know although they are no problems. */
-const notesOn = (operation: Operation): readonly string[] => {
-  const doubt = effectDoubt(operation);
-  return [...(doubt === undefined ? [] : [doubt.text]), ...operation.limitations];
-};
-
-function printLines(stdout: Terminal['stdout'], lines: readonly SafeText[]): void {
-  for (const line of lines) printLine(stdout, line);
-}
-
-/** Arguments that tell this server what to do with a call. They are no part of the request to the cloud. */
-const controlArguments = ['planOnly', 'allowRepeat', 'replaces'];
-
-/** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
-async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
-  // An operation never gets control arguments, such as `planOnly`.
-  const input = Object.fromEntries(
-    Object.entries(operation.input().parse(example)).filter(([name]) => !controlArguments.includes(name)),
-  );
-  // Operations of models take secrets as values, which a plan hides.
-  const nameBySecretPath = {};
+/** The request of the example, with a made-up account. */
+async function exampleRequest(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
+  // An operation never gets the arguments that tell this server what to do with a call.
+  const { planOnly: _, allowRepeat: __, replaces: ___, ...input } = operation.input().parse(example);
   const apiRequest = await operation.request(input);
-  const { service, change } = operation;
-  const endpoint = resolveEndpoint(exampleCloud(service), operation, apiRequest.region);
-  const request = wireRequest(operation, apiRequest, endpoint);
-
-  if (change === undefined) {
-    const { method, headers, target, body } = request;
-    return requestLines({ method, url: endpoint.origin + target, headers, body });
-  }
-  const partsShown = await partsToShow({ operation, input, request, endpoint, nameBySecretPath });
-  const plan = makePlan({
-    operation,
-    change,
-    // The call has no control arguments, so its arguments (`args`) are the input.
-    input,
-    args: input,
-    nameBySecretPath,
-    request,
-    ...partsShown,
-    endpoint,
-    keyId: exampleKey,
-    regionSource: 'default',
-  });
-  // No call can carry out this plan, so the text names no time at which the plan expires.
-  const expiry = undefined;
-  // A plan has the method, URL, headers and body of its request, besides the texts for people.
-  return [...linesOf(planText(plan, expiry)), say``, say`Request:`, ...requestLines(plan)];
-}
-
-const exampleRegion = 'jp-east-1';
-/** The key ID and the secret key of the made-up account. */
-const exampleKey = 'EXAMPLE';
-
-function exampleCloud(service: Service): Cloud {
   const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});
-  return {
+  const cloud: Cloud = {
     account: defaultAccount,
-    region: exampleRegion,
-    keys: fixedKeys({ accessKeyId: exampleKey, secretAccessKey: exampleKey }),
-    endpoints: { [service]: `https://${service}.example.com` },
+    region: 'jp-east-1',
+    keys: fixedKeys({ accessKeyId: 'EXAMPLE', secretAccessKey: 'EXAMPLE' }),
+    endpoints: { [operation.service]: `https://${operation.service}.example.com` },
     signingServices: { storage, catalog, devops },
     storageHeaders: 'amz',
   };
+  const endpoint = resolveEndpoint(cloud, operation, apiRequest.region);
+  const { method, headers, target, body } = wireRequest(operation, apiRequest, endpoint);
+  const { service, region } = endpoint;
+  return requestLines({
+    method,
+    url: endpoint.origin + target,
+    headers: { ...headers, authorization: `signed as EXAMPLE for service ${service} in ${region}` },
+    body: body === undefined ? undefined : (parseJson(String(body)) ?? body),
+  });
 }

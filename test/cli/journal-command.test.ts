@@ -91,10 +91,10 @@ test('nothing in a change moves the cursor or looks like another line', () => {
 });
 
 test.each([
-  [['--until', '2026-11-20'], 'No changes before 2026-11-20 '],
-  [['--since', '2026-11-19', '--until', '2026-11-20'], 'No changes from 2026-11-19 '],
+  [['--until', '2026-11-20'], 'No changes in this time.'],
+  [['--since', '2026-11-19'], 'No changes in this time.'],
   [[], 'No changes yet.'],
-])('without a change, the span is named: %j', async (args, text) => {
+])('without a change, that is said: %j', async (args, text) => {
   const { terminal, printed } = fakeTerminal({ env: { CLOUDOPS_JOURNAL: path }, timeZone: 'UTC' });
   await runCommandLine(['journal', ...args], terminal);
   expect(printed.stdout).toContain(text);

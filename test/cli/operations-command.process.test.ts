@@ -50,7 +50,7 @@ test('all tools are listed, with what each costs a model', async () => {
 describe('check', () => {
   const check = (path: string, env = {}) => runServer(['operations', 'check', path], { env });
 
-  test('prints plan and request of the example', async () => {
+  test('prints the request of the example', async () => {
     const example = { id: 'a', name: 'b' };
     const { code, stdout } = await check(thingsFile(folder, 'change', changeThing({ example })));
     expect(stdout).toContain('PUT https://things.example.com/things/a');
