@@ -52,7 +52,9 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
   // Over stdio, callers have no names, so a change has no caller to find.
   const dependencies: PageDependencies = { ...options, callerOf: async () => undefined };
   const { store, now, log } = dependencies;
-  const tab = createTabWatch(now);
+  let openPolls = 0;
+  /** The tab counts as open until this time (milliseconds since 1970): for a while after a poll, and after the start of the browser. */
+  let countsAsOpenUntil = 0;
   /** The IDs of the changes of this process. Other processes may share the store, and other settings may apply to their changes. */
   const ownIds = new Set<string>();
   /** The file that redirects the browser to the page, so that no command line has the secret address. Undefined if `open` needed no file. */
@@ -94,7 +96,7 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
   const waitForOtherChange = async (params: unknown, gone: AbortSignal) => {
     // Undefined if the tab shows no change.
     const shownId = textAt(params, 'shown');
-    const endPoll = tab.startPoll();
+    openPolls += 1;
     try {
       for (let waited = 0; waited < longestPollMs && !gone.aborted; waited += pauseMs) {
         const [change] = await waitingChanges();
@@ -105,7 +107,8 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
       // The tab polls again.
       return { otherPlanWaits: false };
     } finally {
-      endPoll();
+      openPolls -= 1;
+      countsAsOpenUntil = now().getTime() + goneMs;
     }
   };
 
@@ -133,16 +136,16 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
     /** Opens a tab for the waiting changes and this one. An open tab will show it, so none is opened. Rejects if `open` rejects. */
     async show(id: string): Promise<void> {
       ownIds.add(id);
-      if (tab.isOpen()) return;
+      if (openPolls > 0 || now().getTime() < countsAsOpenUntil) return;
       // Before anything is awaited, because two changes at the same time must not open two tabs. The tab cannot poll before the browser has started.
-      tab.countAsOpenFor(startMs + goneMs);
+      countsAsOpenUntil = now().getTime() + startMs + goneMs;
       try {
         // If an earlier tab never loaded, its file is still there.
         await redirectFile?.remove();
         redirectFile = await open(`http://127.0.0.1:${port}${path}/`);
       } catch (error) {
         // No tab will open, so the next change tries again.
-        tab.countAsClosed();
+        countsAsOpenUntil = 0;
         throw error;
       }
     },
@@ -168,30 +171,4 @@ function createLoopbackServer(pages: Hono<PageEnv>): Server {
   });
   server.maxConnections = mostConnections;
   return server;
-}
-
-/** Creates a record of whether the tab is open: during each poll, for a time after a poll, and for a time after the start of the browser. */
-function createTabWatch(now: () => Date) {
-  let openPolls = 0;
-  /** Milliseconds since 1970. */
-  let countsAsOpenUntil = 0;
-  const countAsOpenFor = (milliseconds: number): void => {
-    countsAsOpenUntil = now().getTime() + milliseconds;
-  };
-  return {
-    isOpen: () => openPolls > 0 || now().getTime() < countsAsOpenUntil,
-    countAsOpenFor,
-    countAsClosed: () => {
-      countsAsOpenUntil = 0;
-    },
-    /** Returns the function to call when the poll is answered. */
-    startPoll: () => {
-      openPolls += 1;
-      return () => {
-        openPolls -= 1;
-        // Bridges the time until the tab's next poll.
-        countAsOpenFor(goneMs);
-      };
-    },
-  };
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorAnswer } from '../mcp/read-message.js';
 import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
-import { errorName, type Log } from '../util/log.js';
+import { errorName } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
@@ -81,7 +81,19 @@ export async function serveHttp(options: HttpOptions) {
     return isDecisionsPath(path) ? serveDecisions : undefined;
   };
   const route = createRouter(options, handlerOf, handleProbe, () => isStopping);
-  const answerError = createErrorAnswer(noteRefusal, log);
+  /** Answers a failed request. A refusal is noted, and any other error goes to the log. */
+  const answerError = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
+    if (error instanceof HttpError) {
+      noteRefusal(request, error);
+      refuse(request, response, error);
+      return;
+    }
+    const isConnectionLost = request.socket.destroyed;
+    // The log has only the name of the error, because its message may quote secrets of the request.
+    if (!isConnectionLost) log('error', 'http', { error: errorName(error) });
+    if (response.headersSent || isConnectionLost) response.destroy();
+    else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
+  };
 
   const runningRequests = new Set<Promise<void>>();
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
@@ -161,23 +173,6 @@ function createRouter(
     await serve(request, response).finally(leave);
   };
 }
-
-/** Creates the function that answers a failed request. A refusal is noted, and any other error goes to the log. */
-const createErrorAnswer =
-  (noteRefusal: NoteRefusal, log: Log) =>
-  (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
-    if (error instanceof HttpError) {
-      noteRefusal(request, error);
-      refuse(request, response, error);
-      return;
-    }
-
-    const isConnectionLost = request.socket.destroyed;
-    // The log has only the name of the error, because its message may quote secrets of the request.
-    if (!isConnectionLost) log('error', 'http', { error: errorName(error) });
-    if (response.headersSent || isConnectionLost) response.destroy();
-    else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
-  };
 
 /** Seconds between two warnings of a refused Host header. */
 const hostWarningSeconds = 600;
