@@ -42,85 +42,69 @@ interface GivenSetting {
 /** Collects a problem, which is one sentence and shows no value of a secret. */
 export type Report = <const Text extends string>(problem: Wording<Text>) => void;
 
-/** A text that the environment gives for a setting. */
-interface GivenInput {
+/** The name under which a user may give a setting. `setting` is undefined for the endpoint of an API that operation files add. */
+interface Input {
   readonly name: string;
-  /** Undefined for the endpoint of an API that operation files add. */
   readonly setting: Setting | undefined;
   readonly isFile: boolean;
   readonly isSecret: boolean;
-  readonly text: string;
-}
-
-/** Collects the texts of all settings from the environment, and from the files that it names. */
-export function gatherSettings(sources: ConfigSources, report: Report): GatheredSettings {
-  const given = givenInputs(sources, report);
-  const files = given.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
-  const endpoints = given.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
-  return {
-    texts: textsOf(given, sources.readFile, report),
-    files: Object.fromEntries(files),
-    endpoints: Object.fromEntries(endpoints),
-    origins: given.map(originOf),
-  };
 }
 
 /**
- * Finds the inputs that the user has given in the environment, and reports their problems. For example, the variable `CLOUDOPS_STATE_KEY_FILE` is the
- * input `STATE_KEY_FILE`: the path of a file with the text of the setting `STATE_KEY`.
+ * Collects the texts of all settings from the environment, and from the files that it names. For example, the variable
+ * `CLOUDOPS_STATE_KEY_FILE` is the input `STATE_KEY_FILE`: the path of a file with the text of the setting `STATE_KEY`.
  */
-function givenInputs({ env, ownOperations = noOwnOperations }: ConfigSources, report: Report): GivenInput[] {
-  // An API that the user's operations add has an input for its endpoint, such as `ENDPOINT_BILLING_URL`, which belongs to no setting.
-  const addedNames = addedSettings(ownOperations);
-  const addedInputs = addedNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
-  const allInputs = [...inputs, ...addedInputs];
-
+export function gatherSettings(
+  { env, readFile, ownOperations = noOwnOperations }: ConfigSources,
+  report: Report,
+): GatheredSettings {
+  const added = addedSettings(ownOperations).map((name) => ({
+    name,
+    setting: undefined,
+    isFile: false,
+    isSecret: false,
+  }));
+  const allInputs: readonly Input[] = [...inputs, ...added];
   // If operations could not be loaded, their endpoints are not known, so no variable of an endpoint is reported as unknown. The values are not
   // needed, because the configuration is refused until the operations can be loaded.
   const areAllLoaded = ownOperations.problems.length === 0;
-  const environment = areAllLoaded ? env : withoutAddedEndpoints(env);
+  const variables = Object.entries(env).filter(([name]) => areAllLoaded || !addedEndpoint.test(name));
   const knownVariables = allInputs.map(({ name }) => variableName(name));
-  const textsInEnvironment = readVariables(environment, knownVariables, report);
+  const given = readVariables(variables, knownVariables, report);
 
-  return allInputs.flatMap((input) => {
-    const text = textsInEnvironment[input.name];
-    return text === undefined ? [] : [{ ...input, text }];
-  });
-}
-
-/** Leaves out the endpoints of APIs that are not built in. */
-const withoutAddedEndpoints = (env: Environment): Environment =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !addedEndpoint.test(name)));
-
-/** Returns the text of each setting. If the user gave the path of a file, the text is read from the file. */
-function textsOf(
-  given: readonly GivenInput[],
-  readFile: ConfigSources['readFile'],
-  report: Report,
-): GatheredSettings['texts'] {
   const texts: Partial<Record<Setting, string>> = {};
-  for (const { name, setting, isFile, text } of given) {
-    if (setting === undefined) continue;
+  const files: Partial<Record<Setting, string>> = {};
+  const endpoints: Record<string, string> = {};
+  const origins: GivenSetting[] = [];
+  for (const input of allInputs) {
+    const { name, setting, isFile } = input;
+    const text = given[name];
+    if (text === undefined) continue;
+    origins.push(originOf(input, text));
+    if (setting === undefined) {
+      endpoints[name] = text;
+      continue;
+    }
     if (texts[setting] !== undefined)
       report(say`${safeVariableName(setting)} and ${safeVariableName(name)} are both set; set one.`);
+    if (isFile) files[setting] = text;
     const content = isFile ? readSettingFile(setting, text, readFile, report) : text;
     if (content !== undefined) texts[setting] = content;
   }
-  return texts;
+  return { texts, files, endpoints, origins };
 }
 
-function originOf(input: GivenInput): GivenSetting {
-  const { name, setting, isFile, isSecret, text } = input;
-  const isAddress = isDatabase(input);
+function originOf({ name, setting, isFile, isSecret }: Input, text: string): GivenSetting {
+  const isAddress = name === 'JOURNAL' && storePlace(text).path === undefined;
   const shownText = isSecret ? hiddenValue : text;
   const value = isAddress ? storePlace(text).name : shownText;
-  const isCommand = setting !== undefined && settings[setting].kind === 'command';
+  const kind = setting && settings[setting].kind;
   return {
     name: variableName(name),
     value,
-    shown: isCommand ? programIn(text) : value,
+    shown: kind === 'command' ? programIn(text) : value,
     secret: isAddress || isSecret,
-    isPath: isFile || (setting !== undefined && settings[setting].kind === 'path' && !isAddress),
+    isPath: isFile || (kind === 'path' && !isAddress),
   };
 }
 
@@ -133,8 +117,6 @@ function programIn(text: string): string {
   return typeof program === 'string' ? program : hiddenValue;
 }
 
-const isDatabase = ({ name, text }: GivenInput): boolean => name === 'JOURNAL' && storePlace(text).path === undefined;
-
 /** Matches `${NAME}` and `$NAME`, which the MCP client should have replaced by a value. */
 const placeholder = /^(\$\{[^{}]*\}|\$[A-Z_]+)$/;
 
@@ -142,9 +124,13 @@ const placeholder = /^(\$\{[^{}]*\}|\$[A-Z_]+)$/;
  * Returns the values of variables with the prefix `CLOUDOPS_`, by their names without the prefix. Reports unknown variables, and values that
  * the MCP client left encrypted or unreplaced.
  */
-function readVariables(env: Environment, known: readonly string[], report: Report): Readonly<Record<string, string>> {
+function readVariables(
+  env: readonly (readonly [string, string | undefined])[],
+  known: readonly string[],
+  report: Report,
+): Readonly<Record<string, string>> {
   const values: Record<string, string> = {};
-  for (const [variable, value = ''] of Object.entries(env)) {
+  for (const [variable, value = ''] of env) {
     if (!variable.startsWith(prefix)) continue;
     const name = own(variable);
     const text = value.trim();
