@@ -171,14 +171,16 @@ async function decisionsOf(
 ): Promise<HttpOptions['decisions']> {
   if (publicUrl === undefined || identity === undefined) return undefined;
   const signIn = await identity.signIn(publicUrl);
-  /** Finds the caller of a change. If a person accepts the change, it is made in the name and with the scopes of this caller. */
-  const callerOf: NonNullable<HttpOptions['decisions']>['callerOf'] = async ({ caller, scopes = [] }) => {
-    // A change without a caller is from a server that shares the database and authenticates no callers, such as one on stdio. It is made without a
-    // caller, and no scopes limit it.
-    if (caller === undefined) return undefined;
-    return identity.callerNamed(caller, scopes);
+  return {
+    publicUrl,
+    signIn,
+    store,
+    // If a person accepts the change, it is made in the name and with the scopes of this caller. A change without a caller is from a server that
+    // shares the database and authenticates no callers, such as one on stdio. It is made without a caller, and no scopes limit it.
+    callerOf: async ({ caller, scopes = [] }) =>
+      caller === undefined ? undefined : identity.callerNamed(caller, scopes),
+    log,
   };
-  return { publicUrl, signIn, store, callerOf, log };
 }
 
 /** Who can reach the server, and how it authenticates them. */
@@ -301,14 +303,10 @@ function openIssuer(
   };
 }
 
-interface Reach {
-  /** The host names that the server accepts. */
-  readonly hosts: readonly string[];
-  /** The hosts by which other machines may reach the server. Empty if only this machine can reach it. */
-  readonly exposedHosts: readonly string[];
-}
+type Reach = ReturnType<typeof reachOf>;
 
-function reachOf(listenHost: string, { http: { allowedHosts, audience }, publicUrl }: Config): Reach {
+/** The host names that the server accepts, and the hosts by which other machines may reach it, which are none if only this machine can. */
+function reachOf(listenHost: string, { http: { allowedHosts, audience }, publicUrl }: Config) {
   // By default, clients use the host of the audience, which is usually the URL of this server.
   const clientHosts = allowedHosts.length > 0 ? allowedHosts : [hostOf(audience)];
   // Without the host of the public URL, the page for decisions would be refused at its own address.

@@ -62,8 +62,7 @@ export function listPage(
   // If all changes go to the sandbox, the page has one banner in place of a mark at each change.
   const isAllSandbox = filtered.length > 0 && filtered.every(({ change }) => change.plan.sandbox === true);
   const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
-  const itemOf = (listed: ListedChange) =>
-    listItem(listed, { related: relatedMarks(listed.change, changes), marksSandbox: !isAllSandbox, now });
+  const itemOf = (listed: ListedChange) => listItem(listed, relatedMarks(listed.change, changes), !isAllSandbox, now);
 
   const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
   const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, itemOf)}${decidedList(decided, itemOf)}`;
@@ -157,16 +156,17 @@ const stateMarks: Readonly<Record<Exclude<State, 'waiting'>, Mark>> = {
   withdrawn: ['', 'Withdrawn'],
 };
 
-interface ItemOptions {
-  /** The marks that warn of other changes of the same thing. */
-  readonly related: readonly Mark[];
-  /** True if a change in the sandbox gets a mark of its own. */
-  readonly marksSandbox: boolean;
-  readonly now: Date;
-}
-
-/** The list item of a change: its plan as a link, its marks, and its facts. */
-function listItem({ change, caller, account }: ListedChange, { related, marksSandbox, now }: ItemOptions): Html {
+/**
+ * The list item of a change: its plan as a link, its marks, and its facts.
+ * @param related the marks that warn of other changes of the same thing
+ * @param marksSandbox true if a change in the sandbox gets a mark of its own
+ */
+function listItem(
+  { change, caller, account }: ListedChange,
+  related: readonly Mark[],
+  marksSandbox: boolean,
+  now: Date,
+): Html {
   const { id, plan, decision, madeAt, expiresAt, decidedAt, state } = change;
   const isWaiting = state === 'waiting';
 

@@ -65,22 +65,14 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
       throw new HttpError(415, 'content type', 'The content type must be application/json.');
   };
 
-  const serve = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    principal: Principal | undefined,
-  ): Promise<void> => {
-    checkHead(request, principal);
-    const endReceiving = concurrency.receive(principal?.name);
-    const body = await readBody(request).finally(endReceiving);
-    await serveCall({ request, response, principal, body });
-  };
-
   /** @throws HttpError if the request is refused */
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
     try {
-      await serve(request, response, principal);
+      checkHead(request, principal);
+      const endReceiving = concurrency.receive(principal?.name);
+      const body = await readBody(request).finally(endReceiving);
+      await serveCall({ request, response, principal, body });
     } catch (error) {
       if (error instanceof HttpError) error.caller = principal?.name;
       throw error;
