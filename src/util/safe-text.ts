@@ -270,17 +270,18 @@ export const inFull = ({ omitted }: Shortened): SafeText[] =>
 /** Length of the shortest cut name, which is one character and an ellipsis. */
 const shortestName = 2;
 
+export const withoutDetails = (text: SafeText): SafeText =>
+  new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
+
 /**
  * Shortens a text to `limit` characters. Always cuts names to `nameLimit` characters. If the text is still too long, drops details (the last
  * first), then cuts names further, and at last cuts the text.
  */
 export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLimit = longestName): Shortened {
   const details = text.parts.filter((part) => part.kind === 'detail');
-  const without = (dropped: typeof details) =>
-    new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
   /** Shortens the text by leaving out `dropped`, and cutting names to `longest` characters. Undefined if the result is still too long. */
   const attempt = (dropped: typeof details, longest: number): Shortened | undefined => {
-    const remaining = without(dropped);
+    const remaining = new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
     const line = shortNames(remaining, longest);
     if (line.text.length > limit) return undefined;
     return { line, omitted: [...longNames(remaining, longest), ...dropped.map(detailText)] };
@@ -295,7 +296,7 @@ export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLim
     if (shortened !== undefined) return shortened;
   }
   // A cut text may end anywhere, so all of it counts as omitted.
-  return { line: cut(shortNames(without(details), shortestName), limit), omitted: [text] };
+  return { line: cut(shortNames(withoutDetails(text), shortestName), limit), omitted: [text] };
 }
 
 /** Returns the names of a text, in full, that `shortNames` would cut to `longest` characters. */
