@@ -33,6 +33,20 @@ describe('two calls that come to the same bytes for the same account', () => {
     await close();
   });
 
+  test.each([
+    [true, 'not refused', true, 2],
+    [false, 'refused', undefined, 1],
+    [false, 'not refused if the call allows it', true, 2],
+  ])('of an operation whose repeatable is %s, the second is %s', async (repeatable, _what, allowRepeat, sent) => {
+    const { call, close } = testCaller(cloud.origin);
+    const operation: Operation = { ...restoreInstance, repeatable };
+    const again = { ...args, ...(!repeatable && allowRepeat && { allowRepeat }) };
+    await call(operation, args, { signal: never });
+    expect((await call(operation, again, { signal: never })).ok).toBe(sent === 2);
+    expect(cloud.requests).toHaveLength(sent);
+    await close();
+  });
+
   test.each<readonly [string, object]>([
     ['another name', { instanceId: 'other' }],
     ['a field more', { description: 'x' }],
