@@ -193,6 +193,7 @@ test.each([
       'changes/other-arguments.ts',
       'changes/plan-tables.ts',
       'changes/plan.ts',
+      'cli/draft-operations.ts',
       'cli/help.ts',
       'cli/operations-command.ts',
       'cli/run.ts',
