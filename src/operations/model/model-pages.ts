@@ -39,27 +39,27 @@ const pagesTrait = z.object({
   moreResults: z.string().optional(),
 });
 
-/** Names, in lower case, of the members of input and output that have tokens, if a model does not describe pages. The first pair that fits counts. */
+/** Names, in any case, of the members of input and output that have tokens, if a model does not describe pages. The first pair that fits counts. */
 const usualTokens: readonly (readonly [inputToken: string, outputToken: string])[] = [
-  ['nexttoken', 'nexttoken'],
-  ['marker', 'nextmarker'],
-  ['marker', 'nextpagemarker'],
-  ['marker', 'marker'],
-  ['nextmarker', 'nextmarker'],
-  ['pagetoken', 'nextpagetoken'],
-  ['pagetoken', 'pagetoken'],
-  ['nextpagetoken', 'nextpagetoken'],
-  ['startingtoken', 'nexttoken'],
-  ['continuationtoken', 'nextcontinuationtoken'],
-  ['continuationtoken', 'continuationtoken'],
-  ['paginationtoken', 'paginationtoken'],
-  ['exclusivestartkey', 'lastevaluatedkey'],
+  ['NextToken', 'NextToken'],
+  ['Marker', 'NextMarker'],
+  ['Marker', 'NextPageMarker'],
+  ['Marker', 'Marker'],
+  ['NextMarker', 'NextMarker'],
+  ['PageToken', 'NextPageToken'],
+  ['PageToken', 'PageToken'],
+  ['NextPageToken', 'NextPageToken'],
+  ['StartingToken', 'NextToken'],
+  ['ContinuationToken', 'NextContinuationToken'],
+  ['ContinuationToken', 'ContinuationToken'],
+  ['PaginationToken', 'PaginationToken'],
+  ['ExclusiveStartKey', 'LastEvaluatedKey'],
 ];
 
 /** Returns the pages of an operation that the model does not describe, by the names of its tokens. */
 function usualPages({ input, output }: ModelOperation): z.output<typeof pagesTrait> | undefined {
-  const memberOf = ({ members }: StructureShape, lowerCase: string) =>
-    members.find(({ name }) => name.toLowerCase() === lowerCase)?.name;
+  const memberOf = ({ members }: StructureShape, wanted: string) =>
+    members.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())?.name;
   for (const [inputName, outputName] of usualTokens) {
     const [inputToken, outputToken] = [memberOf(input, inputName), memberOf(output, outputName)];
     if (inputToken !== undefined && outputToken !== undefined)
