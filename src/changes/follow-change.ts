@@ -1,8 +1,9 @@
 import type { ResolvedChange } from '../calls/resolved-call.js';
+import type { Follow } from '../tools/define-operation.js';
 import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
 import { place } from '../tools/schema/zones.js';
 import { sentences } from '../util/human.js';
-import { valueAt } from '../util/objects.js';
+import { textsAt, valueAt } from '../util/objects.js';
 import { defined, forReader, join, listed, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 
 /** The parts of a call that determine how the progress of its change can be followed. */
@@ -22,7 +23,11 @@ export function stepAfterAccepted(call: FollowedCall, tellOutcome: SafeText, rec
     const callRead = forReader({ agent: 'Call', person: 'Its progress shows in' });
     const toSeeProgress = forAgent(' to see its progress, not the change again');
     const lookSentence = say`${callRead} ${read}${toSeeProgress}.`;
-    return next('agent', 'call', join(sentences(tellOutcome, lookSentence, doneSentence(call), notFoundYet), ' '));
+    return next(
+      'agent',
+      'call',
+      join(sentences(tellOutcome, lookSentence, doneSentence(call), notFoundYet(call)), ' '),
+    );
   }
   if (!call.change.continues) return next('nobody', 'none', tellOutcome);
   const notAgain = forAgent(': do not call this tool again to check');
@@ -70,17 +75,26 @@ export function stepToVerify(
  */
 function stepToVerifyByRead(call: FollowedCall, read: SafeText, repeatIfWanted: SafeText): Next {
   const look = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${call.verificationHint}.`;
-  const isAlteration = call.operation.effect === 'alter';
-  const proof = isAlteration ? [compareValues] : sentences(doneSentence(call), notFoundYet);
-  const condition = words(isAlteration ? 'they still differ after ten minutes' : 'it is still not there after that');
+  const { effect } = call.operation;
+  const proof = effect === 'alter' ? [compareValues] : sentences(doneSentence(call), notFoundYet(call));
+  const condition = words(conditions[effect]);
   return next('agent', 'call', join([look, ...proof, say`Only if ${condition} ${repeatIfWanted}`], ' '));
 }
 
 /** Only the changed values prove an alteration, because the thing was there before, and its state (`follow.done`) was probably the same. */
 const compareValues = say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`;
 
-/** A cloud may list a new thing only minutes after it accepted the change. */
-const notFoundYet = say`"Not found" proves nothing for ten minutes.`;
+/** The end of "only if", after which a change may be repeated. */
+const conditions = {
+  read: 'it is still not there after that',
+  create: 'it is still not there after that',
+  alter: 'they still differ after ten minutes',
+  delete: 'it is still there after ten minutes',
+} as const;
+
+/** A cloud may list a new thing only minutes after it accepted the change. A thing that was deleted is not found at the end. */
+const notFoundYet = ({ operation }: FollowedCall): SafeText | false =>
+  operation.effect !== 'delete' && say`"Not found" proves nothing for ten minutes.`;
 
 /**
  * Describes the call of the read that shows the progress of a change: `get_instance with InstanceId "wiki"`. Returns undefined if the change
@@ -94,7 +108,7 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
   const sources = { input: call.shownInput, answer: record };
   const argumentTexts: SafeText[] = [];
   for (const [name, path] of Object.entries(operation.follow.arguments)) {
-    const value = valueAt(sources, path);
+    const value = valueAtSource(sources, path);
     if (value === undefined) return undefined;
     // A value must not pass for our words, so texts are in quotation marks: `quoted` adds them, and JSON does for texts inside other values.
     const valueText = typeof value === 'string' ? quoted(value, 200) : defined(JSON.stringify(value));
@@ -102,6 +116,16 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
   }
   const withArguments = argumentTexts.length === 0 ? words('') : say` with ${join(argumentTexts, ', ')}`;
   return say`${own(followTool)}${withArguments}`;
+}
+
+function valueAtSource(sources: object, source: Follow['arguments'][string]): unknown {
+  if (typeof source !== 'string') {
+    const value = valueAt(sources, source[0]);
+    return value === undefined ? undefined : [value];
+  }
+  if (!source.includes('[]')) return valueAt(sources, source);
+  const values = textsAt(sources, source);
+  return values.length === 0 ? undefined : values;
 }
 
 /**
@@ -113,5 +137,15 @@ function doneSentence({ operation: { follow, effect } }: FollowedCall): SafeText
   const fields = Object.entries(follow?.done ?? {}).map(
     ([path, value]) => say`${own(path)} is${again} ${quoted(value, 100)}`,
   );
-  return fields.length > 0 && say`It is finished when ${listed(fields)}${forAgent(' in its answer')}.`;
+  const ends = [
+    ...(fields.length === 0 ? [] : [say`${listed(fields)}${forAgent(' in its answer')}`]),
+    ...(follow?.gone === true ? [words('the thing is not found')] : []),
+  ];
+  const failures = Object.entries(follow?.failed ?? {}).map(([path, values]) => {
+    const quotedValues = values.map((value) => quoted(value, 100));
+    return say`${own(path)} is ${listed(quotedValues, 'or')}`;
+  });
+  const failed = failures.length > 0 && say`It has failed if ${listed(failures, 'or')}.`;
+  const texts = sentences(ends.length > 0 && say`It is finished when ${listed(ends, 'or')}.`, failed);
+  return texts.length > 0 && join(texts, ' ');
 }

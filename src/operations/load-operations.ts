@@ -260,10 +260,10 @@ function followProblems(change: Operation, follow: Follow, all: readonly Operati
     const names = reads.flatMap(({ name, api }) => [name, api]);
     return [`follow.read: ${unknownName(follow.read, 'a read', names)}`];
   }
-  return Object.entries(follow.arguments).flatMap(([argumentPath, sourcePath]) => {
+  return Object.entries(follow.arguments).flatMap(([argumentPath, source]) => {
     const [readArgument] = stepsOf(argumentPath);
     // `sourcePath` is `input.clusterId` or `answer.id`, for example. Fields of an answer are not checked, because an answer may have any fields.
-    const [start, changeArgument] = stepsOf(sourcePath);
+    const [start, changeArgument] = stepsOf([source].flat()[0] ?? '');
     return [
       ...problemIfUnknown(readArgument, read),
       ...(start === 'input' ? problemIfUnknown(changeArgument, change) : []),

@@ -20,14 +20,18 @@ export const limitedText = (limit: number) =>
 
 export const matching = (rule: RegExp, expected: string) => z.string('must be text').regex(rule, `must be ${expected}`);
 
+const sourcePath = matching(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId');
+
 /** The schema of `follow`: the read that shows the progress of a change. */
 export const followSchema = onlyFields({
   read: limitedText(100),
   arguments: z.record(
     limitedText(100),
-    matching(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId'),
+    z.union([sourcePath, z.tuple([sourcePath])], 'must be a path such as input.instanceId, or a list of one such path'),
   ),
   done: z.record(z.string(), limitedText(500)).optional(),
+  failed: z.record(z.string(), z.array(limitedText(500)).max(50)).optional(),
+  gone: z.boolean('must be true or false').optional(),
 }) satisfies z.ZodType<Follow>;
 
 /** Returns the problem in an issue of a schema. The text begins with the path of a field, unless the issue is about the whole value. */

@@ -33,10 +33,17 @@ export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export interface Follow {
   /** Tool name of the read, or the name of its operation in the API. */
   readonly read: string;
-  /** For each argument of the read, a path in the change's arguments or in its answer: `{ group: 'input.group', id: 'answer.task.id' }`. */
-  readonly arguments: Readonly<Record<string, string>>;
+  /**
+   * For each argument of the read, a path in the change's arguments or in its answer: `{ group: 'input.group', id: 'answer.task.id' }`. A path
+   * in a list, such as `['input.id']`, gives a list of this value, and a path with `[]` the list of all values: `answer.disks[].id`.
+   */
+  readonly arguments: Readonly<Record<string, string | readonly [string]>>;
   /** Fields of the read's answer that show that the change is finished: `{ 'instance.state': 'RUNNING' }`. */
   readonly done?: Readonly<Record<string, string>> | undefined;
+  /** Values of fields of the read's answer that show that the change has failed: `{ 'instance.state': ['BROKEN'] }`. */
+  readonly failed?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** True if the change is finished when the read does not find the thing. */
+  readonly gone?: boolean | undefined;
 }
 
 /** The effect of an operation on the account. An operation that replaces something has the effect `alter`. */

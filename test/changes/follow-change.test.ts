@@ -66,6 +66,30 @@ test.each([
   expect(String(step.text)).toMatch(more);
 });
 
+test('the step fills lists, and says which values mean a failure', async () => {
+  const list = { ...follow, arguments: { InstanceId: ['input.instanceId'], Ids: 'answer.disks[].id' } } as const;
+  const failed = { 'Instance.State': ['BROKEN', 'GONE'] };
+  const step = await nextOf({ ...restore, follow: { ...list, failed } }, 200);
+  // The answer has no disks.
+  expect(String(step.text)).toContain('console');
+  const { Ids: _, ...listed } = list.arguments;
+  const { text: nextText } = await nextOf({ ...restore, follow: { ...list, arguments: listed, failed } }, 200);
+  const text = String(nextText);
+  expect(text).toContain('devops_get_instance with InstanceId ["wiki"] to see');
+  expect(text).toContain('It has failed if Instance.State is "BROKEN" or "GONE".');
+});
+
+test.each([
+  ['accepted', 200, /It is finished when the thing is not found\./],
+  ['unknown', 500, /It is finished when the thing is not found\. Only if it is still there after ten minutes/],
+])('after an %s deletion, not finding the thing is the end', async (_outcome, answered, expected) => {
+  const gone = { read: 'GetInstance', arguments: follow.arguments, gone: true };
+  const { text: nextText } = await nextOf({ ...restore, effect: 'delete', follow: gone }, answered);
+  const text = String(nextText);
+  expect(text).toMatch(expected);
+  expect(text).not.toContain('proves nothing');
+});
+
 test.each([
   ['accepted', 200],
   ['unknown', 500],

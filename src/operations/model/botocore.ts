@@ -220,10 +220,12 @@ function waitersTrait(operationName: string, all: BotocoreWaiters): unknown {
   );
 }
 
-/** An acceptor that matches an error or a status has no path, and `followFromWaiters` skips it. */
 const convertAcceptor = ({ state, matcher, argument, expected }: BotocoreWaiters[string]['acceptors'][number]) => ({
   state,
-  matcher: { output: { path: argument, expected, comparator: comparators[matcher] } },
+  matcher:
+    matcher === 'error' || (matcher === 'status' && expected === 404)
+      ? { errorType: String(expected) }
+      : { output: { path: argument, expected, comparator: comparators[matcher] } },
 });
 
 /**

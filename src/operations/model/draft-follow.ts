@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Follow } from '../../tools/define-operation.js';
-import { nameInWords } from '../../util/field-names.js';
-import { hasTrait, type Member, type Model, type ModelOperation } from './model.js';
+import { hasTrait, type Member, type Model, type ModelOperation, type Shape } from './model.js';
+import { wordsOf } from './short-tool-names.js';
 
 /** The trait of a read that describes how to wait until a change is finished. */
 export const waitersTrait = 'smithy.waiters#waitable';
@@ -13,80 +13,177 @@ const waiters = z
     z.object({ acceptors: z.array(z.object({ state: z.string(), matcher: z.record(z.string(), z.unknown()) })) }),
   )
   .catch({});
-/** A matcher that expects a text in the answer. Others count entries or wait for an error, which does not prove that the change is done. */
+/** A matcher that expects a text in the answer. */
 const textMatcher = z.object({
   path: z.string().regex(/^\w+(?:\[\]|\.\w+)*$/),
   expected: z.string(),
   comparator: z.enum(['stringEquals', 'allStringEquals', 'anyStringEquals']),
 });
 
-interface Candidate {
-  readonly follow: Follow;
-  /** Words of the waiter's name in lower case: `table`, `exists`. */
-  readonly words: readonly string[];
-}
+/** How a waiter ends. */
+type Ending = Pick<Follow, 'done' | 'failed' | 'gone'>;
 
-/** Verbs of changes that end with a usable resource. Only these have a follow-up read, because waiters wait for a usable resource. */
-const readyAfter =
-  /^(?:create|restore|copy|clone|launch|register|update|modify|start|restart|reboot|resume|resize|upgrade)$/;
+/** The words after the resource in the names of waiters that fit the verb of a change: `TableExists` fits `CreateTable`. */
+const statesAfter: readonly (readonly [verb: RegExp, state: RegExp])[] = [
+  [
+    /^(?:create|restore|copy|clone|launch|run|register|import|allocate|request|provision)$/,
+    /^(?:exists|available|active|running|ready|completed?|created|create complete|in service|ok|deployed|fulfilled|imported|valid|validated|issued)$/,
+  ],
+  [/^(?:start|restart|reboot|resume|enable)$/, /^(?:running|available|active|started|ok)$/],
+  [/^(?:update|modify|resize|upgrade)$/, /^(?:updated|available|active|update complete|running)$/],
+  [
+    /^(?:delete|terminate|remove|deregister|destroy)$/,
+    /^(?:deleted|terminated|not exists|delete complete|deregistered)$/,
+  ],
+  [/^(?:stop|pause)$/, /^(?:stopped|paused)$/],
+  [/^cancel$/, /^cancel\w*ed$/],
+  [/^associate$/, /^associated$/],
+  [/^disassociate$/, /^disassociated$/],
+  [/^attach$/, /^in use$/],
+  [/^detach$/, /^available$/],
+];
 
-/**
- * Finds the read that shows the progress of a change, and the field that tells that the change is finished, among the waiters of the
- * model. The waiter must be named like the changed resource, and the change must have the arguments that the read requires.
- * @param chosen names of the operations in the draft. Their waiters are preferred
- */
-export function followFromWaiters(model: Model, change: ModelOperation, chosen: readonly string[]): Follow | undefined {
-  const [verb = '', ...resource] = wordsOf(change.name);
-  if (!readyAfter.test(verb)) return undefined;
+type FindFollow = (change: ModelOperation, chosen: readonly string[]) => Follow | undefined;
 
-  const candidates = model.names
-    .flatMap((name) => candidatesOf(model.operation(name), change))
-    .filter(({ words }) => isAbout(words, verb, resource));
-  const preferred = candidates.find(({ follow }) => chosen.includes(follow.read));
-  return (preferred ?? candidates[0])?.follow;
-}
-
-/** Returns the words of a name in lower case, without a version such as `V2` at the end. */
-const wordsOf = (name: string): readonly string[] => nameInWords(name.replace(/V\d+$/, '')).toLowerCase().split(/\W+/);
-
-/**
- * True if a waiter is about the resource of a change: `DBInstanceAvailable` for `RestoreDBInstanceFromS3`, but not for
- * `CreateDBInstanceRole`, which changes another resource.
- * The names are given in words: a waiter's name is a resource and a state, and a change's name is a verb and a resource.
- */
-function isAbout(waiterName: readonly string[], verb: string, resource: readonly string[]): boolean {
-  const state = waiterName.at(-1);
-  const waiterResource = waiterName.slice(0, -1);
-  const isSameResource = waiterResource.every((word, index) => word === resource[index]);
-  if (waiterResource.length === 0 || !isSameResource) return false;
-
-  const [nextWord, ...otherWords] = resource.slice(waiterResource.length);
-  // `FunctionUpdated` is about `UpdateFunction` and about updates of a part, such as `UpdateFunctionCode`.
-  if (state === 'updated') return verb === 'update' && otherWords.length === 0;
-  return nextWord === undefined || /^(?:from|to|in|with|by)$/.test(nextWord);
-}
-
-/** Returns the waiters of a read that wait for a text in its answer, if the change has the arguments that the read requires. */
-function candidatesOf(read: ModelOperation, change: ModelOperation): readonly Candidate[] {
-  const readArguments = argumentsFrom(change, read);
-  if (readArguments === undefined) return [];
-  return Object.entries(waiters.parse(read.traits[waitersTrait])).flatMap(([name, { acceptors }]) =>
-    acceptors.flatMap(({ state, matcher }) => {
-      const { data } = textMatcher.safeParse(matcher.output);
-      // Other states tell that the change has failed, or goes on.
-      if (state !== 'success' || data === undefined) return [];
-      const done = { [data.path]: data.expected };
-      return [{ follow: { read: read.name, arguments: readArguments, done }, words: wordsOf(name) }];
-    }),
+/** Returns the function that finds the read that shows the progress of a change. It prefers reads that the draft has already (`chosen`). */
+export function followFinder(model: Model): FindFollow {
+  // The model is searched once for all changes.
+  const operations = model.names.map((name) => model.operation(name));
+  const waitersOfReads = operations.flatMap((read) =>
+    Object.entries(waiters.parse(read.traits[waitersTrait])).map(([name, waiter]) => ({
+      read,
+      words: singularWordsOf(name),
+      ending: endingOf(waiter.acceptors),
+    })),
   );
+  const readsOfThings = operations.flatMap((read) => {
+    const [verb = '', ...thing] = singularWordsOf(read.name);
+    return /^(?:get|describe|head)$/.test(verb) ? [{ read, thing }] : [];
+  });
+
+  return (change, chosen) => {
+    const [verb = '', ...resource] = singularWordsOf(change.name);
+    const follow = (read: ModelOperation, thing: readonly string[], ending: Ending): readonly Follow[] => {
+      const readArguments = argumentsFrom(model, change, read, thing);
+      return readArguments === undefined ? [] : [{ read: read.name, arguments: readArguments, ...ending }];
+    };
+    const isDeletion = /^(?:delete|terminate|remove|destroy)$/.test(verb);
+    const follows = [
+      ...waitersOfReads.flatMap(({ read, words, ending }) =>
+        isWaiterFor(words, verb, resource) ? follow(read, words, ending) : [],
+      ),
+      ...readsOfThings.flatMap(({ read, thing }) =>
+        isSameThing(thing, resource) ? follow(read, thing, isDeletion ? { gone: true } : {}) : [],
+      ),
+    ];
+    const saysEnd = ({ done, gone }: Follow) => done !== undefined || gone === true;
+    const ranked = [...follows.filter(saysEnd), ...follows];
+    return ranked.find(({ read }) => chosen.includes(read)) ?? ranked[0];
+  };
 }
 
-/** Returns the arguments of the read that the change requires too. Undefined if there are none, or if the read requires others. */
-function argumentsFrom(change: ModelOperation, read: ModelOperation): Follow['arguments'] | undefined {
+/** Returns the words of a name in lower case, without a version such as `V2` at the end, and in the singular. */
+const singularWordsOf = (name: string): readonly string[] => wordsOf(name.replace(/V\d+$/, '')).map(singular);
+const singular = (word: string): string => (/^exists$|[us]s$/.test(word) ? word : word.replace(/s$/, ''));
+
+/** True for a waiter about the resource of a change, and a state in which the change ends: `DBInstanceAvailable` for `CreateDBInstance`. */
+function isWaiterFor(waiterName: readonly string[], verb: string, resource: readonly string[]): boolean {
+  const firstOther = waiterName.findIndex((word, index) => word !== resource[index]);
+  if (firstOther < 1) return false;
+  const state = waiterName.slice(firstOther).join(' ');
+  if (!statesAfter.some(([verbs, states]) => verbs.test(verb) && states.test(state))) return false;
+  // `FunctionUpdated` is about `UpdateFunction` and about updates of a part, such as `UpdateFunctionCode`.
+  if (state === 'updated') return resource.length <= firstOther + 1;
+  return isSameThing(waiterName.slice(0, firstOther), resource);
+}
+
+/** True if the words after a verb are about a thing: `RestoreDBInstanceFromS3` is about a DB instance, `CreateDBInstanceRole` about another thing. */
+function isSameThing(thing: readonly string[], resource: readonly string[]): boolean {
+  const [nextWord] = resource.slice(thing.length);
+  const isBeginning = thing.length > 0 && thing.every((word, index) => word === resource[index]);
+  return isBeginning && (nextWord === undefined || /^(?:from|to|in|with|by)$/.test(nextWord));
+}
+
+/** Returns how a waiter ends: texts in the answer, or the error that the thing is not found. Other matchers, which count entries, tell nothing. */
+function endingOf(acceptors: z.output<typeof waiters>[string]['acceptors']): Ending {
+  const textsOf = (state: string) =>
+    acceptors.flatMap((acceptor) => {
+      const { data } = textMatcher.safeParse(acceptor.matcher.output);
+      return acceptor.state === state && data !== undefined ? [data] : [];
+    });
+  const [success] = textsOf('success');
+  const failures = textsOf('failure');
+  const failed = Object.fromEntries(
+    failures.map(({ path }) => [path, failures.filter((other) => other.path === path).map(({ expected }) => expected)]),
+  );
+  const isGone = acceptors.some(({ state, matcher }) => state === 'success' && typeof matcher.errorType === 'string');
+  return {
+    ...(success !== undefined && { done: { [success.path]: success.expected } }),
+    ...(failures.length > 0 && { failed }),
+    ...(isGone && { gone: true }),
+  };
+}
+
+type Sources = Follow['arguments'];
+
+/**
+ * Returns the sources of the arguments of a read: those that it requires, and those that name the resource of the waiter. Undefined if the
+ * change has none of these, or lacks one that the read requires.
+ */
+function argumentsFrom(
+  model: Model,
+  change: ModelOperation,
+  read: ModelOperation,
+  resource: readonly string[],
+): Sources | undefined {
   const isRequired = ({ traits }: Member) => hasTrait(traits, 'smithy.api#required');
-  const requiredByChange = new Set(change.input.members.filter(isRequired).map(({ name }) => name));
-  const shared = read.input.members.filter(({ name }) => requiredByChange.has(name));
-  const lacksRequired = read.input.members.some((member) => isRequired(member) && !shared.includes(member));
-  if (shared.length === 0 || lacksRequired) return undefined;
-  return Object.fromEntries(shared.map(({ name }) => [name, `input.${name}`]));
+  const requiredByChange = change.input.members.filter(isRequired).map(({ name }) => name);
+  const wanted = read.input.members.filter(
+    (member) => isRequired(member) || requiredByChange.includes(member.name) || isIdentifierOf(member.name, resource),
+  );
+  const found = wanted.flatMap((member) => {
+    const source = sourceOf(model, change, member);
+    return source === undefined ? [] : [[member.name, source] as const];
+  });
+  const lacksRequired = wanted.some((member) => isRequired(member) && !found.some(([name]) => name === member.name));
+  return found.length === 0 || lacksRequired ? undefined : Object.fromEntries(found);
+}
+
+/** True for a name such as `VolumeIds` if the words of the resource begin with `volume`. */
+function isIdentifierOf(name: string, resource: readonly string[]): boolean {
+  const words = singularWordsOf(name);
+  const thing = words.slice(0, -1);
+  const isNameOrId = ['id', 'identifier', 'name', 'arn'].includes(words.at(-1) ?? '');
+  return isNameOrId && thing.length > 0 && thing.every((word, index) => word === resource[index]);
+}
+
+/** Finds the value of an argument of a read in the arguments or the answer of a change. For a list, also a single value or the names in a list. */
+function sourceOf({ shape }: Model, { input, output }: ModelOperation, wanted: Member): Sources[string] | undefined {
+  const kindOf = ({ target }: Member) => {
+    const { kind } = shape(target);
+    return kind === 'enum' || kind === 'intEnum' ? 'simple' : kind;
+  };
+  const kind = kindOf(wanted);
+  const isList = kind === 'list';
+  const wantedName = isList ? wanted.name.replace(/s$/, '') : wanted.name;
+  const has = (members: readonly Member[], name: string, expected: Shape['kind']) =>
+    members.some((member) => member.name === name && kindOf(member) === expected);
+
+  const places = [
+    ['input', input.members],
+    ['answer', output.members],
+    ...output.members.flatMap(({ name, target }) => {
+      const inner = shape(target);
+      if (inner.kind === 'structure') return [[`answer.${name}`, inner.members] as const];
+      const entry = inner.kind === 'list' ? shape(inner.member.target) : undefined;
+      // Only an argument that is a list takes the names in a list.
+      return isList && entry?.kind === 'structure' ? [[`answer.${name}[]`, entry.members] as const] : [];
+    }),
+  ] as const;
+  for (const [place, members] of places) {
+    if (has(members, wanted.name, kind)) return `${place}.${wanted.name}`;
+    if (!isList || !has(members, wantedName, 'simple')) continue;
+    return place.endsWith('[]') ? `${place}.${wantedName}` : [`${place}.${wantedName}`];
+  }
+  return undefined;
 }

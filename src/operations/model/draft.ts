@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Follow, JsonSchema } from '../../tools/define-operation.js';
-import { followFromWaiters, waitersTrait } from './draft-follow.js';
+import { followFinder, waitersTrait } from './draft-follow.js';
 import { makeOperations } from './from-model.js';
 import { draftedEffect } from './guess-effect.js';
 import { hasTrait, type Model, type ModelOperation, type Shape } from './model.js';
@@ -35,10 +35,12 @@ export function draftFile(
   { model, path, operations }: DraftSource,
   toJsonSchema: (schema: z.ZodObject) => JsonSchema,
 ): Draft {
+  const effectOf = (name: string) => effectIn(model, model.operation(name)).effect;
+  const findFollow = followFinder(model);
   const follows = new Map<string, Follow>();
   for (const name of operations) {
-    const follow = followFromWaiters(model, model.operation(name), operations);
-    if (follow !== undefined) follows.set(name, follow);
+    const follow = effectOf(name) === 'read' ? undefined : findFollow(model.operation(name), operations);
+    if (follow !== undefined && effectOf(follow.read) === 'read') follows.set(name, follow);
   }
   const names = [...new Set([...operations, ...[...follows.values()].map(({ read }) => read)])];
 

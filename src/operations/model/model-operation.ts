@@ -337,7 +337,7 @@ function translateFollow(
 ): Follow {
   // For each argument of the read, the source of its value: a path in the arguments or in the answer of the change.
   const sources = Object.entries(follow.arguments).map(
-    ([argument, source]) => [argument, translateSource(source, changeArguments, changeAnswerFields)] as const,
+    ([argument, source]) => [argument, translateSources(source, changeArguments, changeAnswerFields)] as const,
   );
   // The name of the read in the model. The file may have this name or the tool name.
   const nameInModel = Object.keys(fileSettings.operations).find(
@@ -355,14 +355,24 @@ function translateFollow(
     const naming = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
     return translatePath(path, structureOf(model, read.output).fields(), naming);
   };
+  const translateFields = <Value>(values: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> =>
+    Object.fromEntries(Object.entries(values).map(([field, value]) => [translateField(field), value]));
 
-  // Fields of the read's answer, with the values that show that the change is finished.
-  const done = Object.entries(follow.done ?? {}).map(([field, value]) => [translateField(field), value]);
+  const { done, failed, gone } = follow;
   return {
     read: toolNameOf(fileSettings, nameInModel),
     arguments: Object.fromEntries(sources.map(([argument, source]) => [translateArgument(argument), source])),
-    ...(follow.done !== undefined && { done: Object.fromEntries(done) }),
+    ...(done !== undefined && { done: translateFields(done) }),
+    ...(failed !== undefined && { failed: translateFields(failed) }),
+    ...(gone !== undefined && { gone }),
   };
+}
+
+function translateSources(
+  source: Follow['arguments'][string],
+  ...fields: readonly [changeArguments: readonly Argument[], changeAnswerFields: readonly Argument[]]
+): Follow['arguments'][string] {
+  return typeof source === 'string' ? translateSource(source, ...fields) : [translateSource(source[0], ...fields)];
 }
 
 /** Translates a path in the arguments of a change, such as `input.id`, or in its answer, such as `answer.task.id`. */

@@ -92,12 +92,13 @@ test('a draft is a file that loads, and says what a person has to decide', () =>
   const draft = draftOf(model);
   const { model: path, ...settings } = JSON.parse(draft.json);
   expect(path).toBe('./model.json');
+  const follow = { read: 'GetFunction', arguments: { FunctionName: 'input.FunctionName' } };
   expect(settings).toEqual({
     api: 'small',
     prefix: 'small',
     operations: {
-      CreateFunction: { effect: 'create' },
-      DeleteFunction: { effect: 'delete', costsMoney: false },
+      CreateFunction: { effect: 'create', follow },
+      DeleteFunction: { effect: 'delete', costsMoney: false, follow: { ...follow, gone: true } },
       GetFunction: { effect: 'read' },
       Invoke: { effect: 'alter' },
     },
@@ -157,52 +158,75 @@ test('a draft names the field of an error, if the answer has one', () => {
 });
 
 describe('the read that shows a change', () => {
-  const name = { InstanceName: member('String', { required: {} }) };
-  const waiter = (path: string, expected: string, comparator = 'stringEquals') => ({
+  const required = (target: string) => member(target, { required: {} });
+  const name = { InstanceName: required('String') };
+  const output = (path: string, expected: string, comparator = 'stringEquals') => ({
+    output: { path, expected, comparator },
+  });
+  const waiter = (...success: readonly object[]) => ({
     acceptors: [
-      { state: 'failure', matcher: { output: { path, expected: 'BROKEN', comparator } } },
-      { state: 'success', matcher: { output: { path, expected, comparator } } },
+      { state: 'failure', matcher: output('Instance.State', 'BROKEN') },
+      ...success.map((matcher) => ({ state: 'success', matcher })),
     ],
   });
   const waits = (waiters: object) => ({ ...http('POST', '/'), 'smithy.waiters#waitable': waiters });
-  const change = { input: { ...name, Size: 'String' }, traits: http('POST', '/') };
+  const change = (input: object, answer = {}) => ({
+    input: { ...input, Size: 'String' },
+    output: answer,
+    traits: http('POST', '/'),
+  });
   const server = smallModel(
     {
-      ...Object.fromEntries(
-        [
-          'CreateInstance',
-          'CreateInstanceRule',
-          'RestoreInstanceFromBackup',
-          'UpdateInstanceCode',
-          'StopInstance',
-          'DeleteInstance',
-          'CreateDisk',
-          'CreateGroup',
-        ].map((operation) => [operation, change]),
-      ),
+      CreateInstance: change(name),
+      CreateInstanceRule: change(name),
+      RestoreInstanceFromBackup: change(name),
+      UpdateInstanceCode: change(name),
+      StopInstance: change(name),
+      TagInstance: change({ InstanceName: 'String' }),
+      DeleteInstance: change(name),
       GetInstance: {
         input: name,
         output: { Instance: 'small#Instance' },
         traits: waits({
           InstanceExists: { acceptors: [{ state: 'success', matcher: { success: true } }] },
-          InstanceActiveV2: waiter('Instance.State', 'RUNNING'),
-          InstanceUpdated: waiter('Instance.Update', 'DONE'),
-          InstanceDeleted: waiter('length(Instances) == `0`', 'true', 'booleanEquals'),
+          InstanceActiveV2: waiter(output('Instance.State', 'RUNNING')),
+          InstanceUpdated: waiter(output('Instance.Update', 'DONE')),
+          InstanceStopped: waiter(output('Instance.State', 'STOPPED')),
+          InstanceDeleted: waiter({ errorType: 'NotFound' }),
         }),
       },
-      ListInstances: {
-        input: { InstanceName: 'String' },
-        output: { Instances: 'small#Instances' },
-        traits: waits({ InstanceRunning: waiter('Instances[].State', 'RUNNING', 'allStringEquals') }),
+      CreateVolume: change({ InstanceName: 'String' }, { Volume: 'small#Volume' }),
+      CopyVolumes: change({}, { Volumes: 'small#Volumes' }),
+      AttachVolume: change({ VolumeId: required('String') }),
+      DescribeVolumes: {
+        input: { VolumeIds: 'small#Ids', SnapshotIds: 'small#Ids' },
+        output: { Volumes: 'small#Volumes' },
+        traits: waits({
+          VolumeAvailable: {
+            acceptors: [{ state: 'success', matcher: output('Volumes[].State', 'available', 'allStringEquals') }],
+          },
+          VolumeInUse: {
+            acceptors: [{ state: 'success', matcher: output('Volumes[].State', 'in-use', 'allStringEquals') }],
+          },
+        }),
       },
+      CreateDisk: change(name),
       GetDisk: {
-        input: { ...name, Zone: member('String', { required: {} }) },
-        traits: waits({ DiskReady: waiter('State', 'READY') }),
+        input: { ...name, Zone: required('String') },
+        traits: waits({ DiskReady: waiter(output('State', 'READY')) }),
       },
-      GetGroup: { input: name, traits: waits({ GroupReady: 'soon' }) },
+      CreateGroup: change({ GroupName: 'String' }),
+      GetGroup: { input: { GroupName: 'String' }, traits: waits({ GroupReady: 'soon' }) },
+      PutGroupPolicy: change({ GroupName: required('String') }),
+      GetGroupPolicy: { input: { GroupName: required('String') }, output: {} },
     },
     {
-      'small#Instances': { type: 'list', member: { target: 'small#Instance' } },
+      'small#Ids': { type: 'list', member: { target: 'smithy.api#String' } },
+      'small#Volumes': { type: 'list', member: { target: 'small#Volume' } },
+      'small#Volume': {
+        type: 'structure',
+        members: { VolumeId: { target: 'smithy.api#String' }, State: { target: 'smithy.api#String' } },
+      },
       'small#Instance': {
         type: 'structure',
         members: { State: { target: 'smithy.api#String' }, Update: { target: 'smithy.api#String' } },
@@ -210,27 +234,40 @@ describe('the read that shows a change', () => {
     },
     'awsJson1_0',
   );
-  const follow = (read: string, done: object) => ({
-    read,
+  const instance = (end: object) => ({
+    read: 'GetInstance',
     arguments: { InstanceName: 'input.InstanceName' },
-    done,
+    failed: { 'Instance.State': ['BROKEN'] },
+    ...end,
+  });
+  const volume = (source: unknown, state: string) => ({
+    read: 'DescribeVolumes',
+    arguments: { VolumeIds: source },
+    done: { 'Volumes[].State': state },
   });
 
-  test.each<[operation: string, others: readonly string[], expected: object | undefined]>([
-    ['CreateInstance', [], follow('GetInstance', { 'Instance.State': 'RUNNING' })],
-    ['CreateInstance', ['ListInstances'], follow('ListInstances', { 'Instances[].State': 'RUNNING' })],
-    ['RestoreInstanceFromBackup', [], follow('GetInstance', { 'Instance.State': 'RUNNING' })],
-    ['UpdateInstanceCode', [], follow('GetInstance', { 'Instance.Update': 'DONE' })],
-    // Another thing, another state, the end of the thing, an argument that the change does not have, and no waiter.
-    ['CreateInstanceRule', [], undefined],
-    ['StopInstance', [], undefined],
-    ['DeleteInstance', [], undefined],
-    ['CreateDisk', [], undefined],
-    ['CreateGroup', [], undefined],
-  ])('%s beside %j comes from a waiter', (operation, others, expected) => {
-    const operations = operationsIn(draftOf(server, [operation, ...others]));
+  test.each<[operation: string, expected: object | undefined]>([
+    ['CreateInstance', instance({ done: { 'Instance.State': 'RUNNING' } })],
+    ['RestoreInstanceFromBackup', instance({ done: { 'Instance.State': 'RUNNING' } })],
+    ['UpdateInstanceCode', instance({ done: { 'Instance.Update': 'DONE' } })],
+    ['StopInstance', instance({ done: { 'Instance.State': 'STOPPED' } })],
+    // The error that the thing is not found.
+    ['DeleteInstance', instance({ gone: true })],
+    // No waiter, but a read of the thing.
+    ['TagInstance', { read: 'GetInstance', arguments: { InstanceName: 'input.InstanceName' } }],
+    ['PutGroupPolicy', { read: 'GetGroupPolicy', arguments: { GroupName: 'input.GroupName' } }],
+    ['CreateGroup', { read: 'GetGroup', arguments: { GroupName: 'input.GroupName' } }],
+    // Lists, and values in the answer.
+    ['AttachVolume', volume(['input.VolumeId'], 'in-use')],
+    ['CreateVolume', volume(['answer.Volume.VolumeId'], 'available')],
+    ['CopyVolumes', volume('answer.Volumes[].VolumeId', 'available')],
+    // Another thing, and an argument that the change does not have.
+    ['CreateInstanceRule', undefined],
+    ['CreateDisk', undefined],
+  ])('%s', (operation, expected) => {
+    const operations = operationsIn(draftOf(server, [operation]));
     expect(operations[operation].follow).toEqual(expected);
-    // The draft has that read, which trait and name agree on.
+    // The draft has that read.
     if (expected !== undefined) expect(operations[Object(expected).read]).toEqual({ effect: 'read' });
   });
 });

@@ -249,7 +249,7 @@ describe('a model of botocore', () => {
       BookLent: {
         acceptors: [
           { state: 'success', matcher: { output } },
-          { state: 'failure', matcher: { output: { expected: 'NoBook' } } },
+          { state: 'failure', matcher: { errorType: 'NoBook' } },
         ],
       },
     });
