@@ -7,6 +7,7 @@ import { identifyingField, nameEndings } from './answer-summary.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
 import type { Argument, ValueRules } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
+import type { ModelOperation } from './model.js';
 
 /** Number of names from a list that a headline shows. */
 const namesInHeadline = 2;
@@ -35,7 +36,7 @@ export function changeTexts(
   const title = defined(sentenceCase(nameInWords(operation.name)));
   // Secrets are left out, because the texts of a change must not show them. A list in `visible` may still have a secret field.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
-  const identifiers = [...identifyingTexts(visible, operation.http.uri), ...identifyingLists(visible, isSecret)];
+  const identifiers = [...identifyingTexts(visible, operation), ...identifyingLists(visible, isSecret)];
   // For example, `clusterId` and `nodeId` identify a node. The changed resource is the node, so `nodeId` is the resource's own identifier. For
   // a deletion, a list is preferred, because the operation deletes its entries.
   const isDeletion = settings.effect === 'delete';
@@ -115,16 +116,30 @@ const endOfName = (name: string): string => name.replace(/^(?:https?:\/\/[^/]*\/
 
 /**
  * Returns the arguments in the path of the URI, in its order, or else the required texts that are named like an ID, a name or an ARN, or
- * else the required URLs.
+ * else the required URLs, or else the texts that are named like the operation's own resource, such as `GroupName` of `DeleteGroup`, or `Channel` of `DeleteChannel`.
  */
-function identifyingTexts(toolArguments: readonly Argument[], uriPath: string): readonly Identifier[] {
+function identifyingTexts(
+  toolArguments: readonly Argument[],
+  { name: operationName, http: { uri: uriPath } }: ModelOperation,
+): readonly Identifier[] {
   const namesInPath = [...uriPath.matchAll(/\{([^{}+]+)\+?\}/g)].map(([, memberName]) => memberName);
   const inPath = namesInPath.flatMap((nameInPath) =>
     toolArguments.filter(({ location, memberName }) => location === 'path' && memberName === nameInPath),
   );
   const requiredTexts = toolArguments.filter(({ isRequired, rules }) => isRequired && rules.kind === 'text');
   const isUrl = ({ memberName }: Argument) => urlEnding.test(nameInWords(memberName));
-  const choices = [inPath, requiredTexts.filter(isNamedLikeId), requiredTexts.filter(isUrl)];
+  const operationWords = singular(nameInWords(operationName).toLowerCase());
+  const isOfResource = (argument: Argument) => {
+    const { kind } = identifierOf(argument);
+    if (argument.rules.kind !== 'text') return false;
+    return isNamedLikeId(argument) ? operationWords.endsWith(kind) : operationWords.includes(` ${kind}`);
+  };
+  const choices = [
+    inPath,
+    requiredTexts.filter(isNamedLikeId),
+    requiredTexts.filter(isUrl),
+    toolArguments.filter(isOfResource),
+  ];
   return (choices.find(({ length }) => length > 0) ?? []).map((argument) => identifierOf(argument));
 }
 

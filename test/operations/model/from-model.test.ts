@@ -555,6 +555,8 @@ describe('a plan names the changed resource, and not the one that holds it', () 
     },
     DeleteUserPolicy: { input: { UserName: required, PolicyName: required }, traits: http('POST', '/policies') },
     DetachKey: { input: { UserName: required, RoleName: required }, traits: http('POST', '/keys') },
+    DeleteChannels: { input: { Channel: required, Note: required }, traits: http('POST', '/channels') },
+    DeleteGroup: { input: { GroupName: 'String', RoleName: 'String' }, traits: http('POST', '/groups') },
   });
 
   test.each([
@@ -563,6 +565,8 @@ describe('a plan names the changed resource, and not the one that holds it', () 
     ['DeleteVersion', 'Delete version "VersionId"', ['Channel', 'VersionId']],
     ['DeleteUserPolicy', 'Delete user policy "PolicyName"', ['UserName', 'PolicyName']],
     ['DetachKey', 'Detach key "UserName"', ['RoleName', 'UserName']],
+    ['DeleteGroup', 'Delete group "GroupName"', ['GroupName']],
+    ['DeleteChannels', 'Delete channels "Channel"', ['Channel']],
   ])('%s', async (name, accept, identifies) => {
     writeFileSync(join(folder, 'nested.json'), JSON.stringify(json));
     const deletion = { effect: 'delete', costsMoney: false, consequences: ['It is gone.'] };
