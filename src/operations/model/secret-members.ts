@@ -88,13 +88,16 @@ function isNamedLikeSecret(name: string): boolean {
   // The token of a page is no secret, because it is useless without the caller's keys, and the caller needs it to read on.
   if (tokenOfPage.test(words.join(' '))) return false;
   if (describing.has(lastWord)) return false;
-  return words.some((word) => secretWord.test(word)) || keyMaterial.test(words.join(''));
+  return (
+    words.some((word) => secretWord.test(word)) || privateKey.test(words.join('')) || keyMaterial.test(words.join(' '))
+  );
 }
 
 const tokenOfPage = /^(?:(?:next|starting) )?(?:next|continuation|pagination|page|starting) token$/;
 const apiKey = /\bapi key(?: value)?s?$/i;
 const secretWord = /^(?:password|passwd|passphrase|plaintext|secret|token)s?$/;
-const keyMaterial = /(?:(?:private|secret)(?:access)?key(?:material|data|pem|plaintext)?|keymaterial)s?$/;
+const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem|plaintext)?s?$/;
+const keyMaterial = /\bkey materials?$/;
 
 /** Last words of names that describe a secret but do not hold it: `PasswordLength`, `SecretArn`. */
 const describing = new Set(
