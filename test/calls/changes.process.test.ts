@@ -213,7 +213,7 @@ test('the journal is readable for people and machines, and as a resource', async
   const text = await runServer(['journal', '--since', '5m'], { env: settings() });
   expect(text.stdout).toMatch(/^\S+ \S+ \S+ {2}accepted +"restore_instance": "[^"]+ \\"first\\".*" {2}"POST /);
   expect((await runServer(['journal', '--since=2030-01-01'], { env: settings() })).stdout).toMatch(
-    /^No changes since 20(?:29-12-31|30-01-01) \d\d:\d\d:\d\d \S+\.\n$/,
+    /^No changes in this time\.\n$/,
   );
   for (const since of ['soon', '3']) {
     const refused = await runServer(['journal', '--since', since], { env: settings() });
