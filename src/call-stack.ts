@@ -28,9 +28,9 @@ import { createHttpClient, defaultLimits } from './transport/http-client.js';
 import type { Proxies } from './transport/proxies.js';
 import { createSignedClients, type SignedClientDependencies } from './transport/signed-client.js';
 
-/** This file puts together everything that only calls need. src/runtime.ts loads it, with all that it imports, at the first call. */
+/** This file puts together what only calls need. src/runtime.ts loads it at the first call. */
 
-/** Carries out one call of an operation. Never rejects because of bad input or the network. */
+/** Carries out one call. Never rejects because of bad input or the network. */
 export type CallTool = (operation: Operation, args: unknown, context: ChangeContext) => Promise<CallOutcome>;
 
 /** What can be done with a change by its ID. Never rejects. */
@@ -38,11 +38,11 @@ export interface ChangeTools {
   get(id: string, context: ChangeContext): Promise<EndedOutcome>;
   withdraw(id: string, context: ChangeContext): Promise<EndedOutcome>;
   confirm(confirmed: { readonly id: string; readonly thing: string }, context: ChangeContext): Promise<EndedOutcome>;
-  /** Decides by a click. Whether the person may see the change is checked before. @param context the caller of the change */
+  /** Decides by a click. Whether the person may see the change is checked before. */
   click(change: Change, click: Click, context: ChangeContext): Promise<ClickResult>;
   /** Finds the change whose proof a view brings back. */
   findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
-  /** The outcome of a change for a view or a page. Waits for the end of a change that is decided. */
+  /** The outcome for a view or a page. Waits for the end of a decided change. */
   state(change: Change, context: ChangeContext): Promise<EndedOutcome>;
 }
 
@@ -75,7 +75,7 @@ export function createCalls(
   const startCount = createReadCounts();
   const callRead = async (operation: Operation, args: unknown, context: CallContext): Promise<EndedOutcome> => {
     const outcome = await callTool(operation, args, context);
-    // A read never asks its user, so this case is only for the type.
+    // Only for the type: a read never asks its user.
     return outcome.kind === 'inputRequired' ? failed(operation, new Refusal('NeedsHuman'), options) : outcome;
   };
   const dependencies: ChangeDependencies = { ...options, heldArguments: new Map(), callRead };
@@ -91,7 +91,7 @@ export function createCalls(
       : runChange(call, runOf(context), taken?.change);
   };
 
-  /** A read is given up at once when the server shuts down, because it changes nothing. */
+  /** A read is given up at once at a shutdown, because it changes nothing. */
   const runUntilStop = (operation: Operation, resolution: AccountResolution, context: ChangeContext) =>
     unlessStopped(context.stop, (signal) => run(operation, resolution, { ...context, signal }), context.signal);
 
@@ -107,7 +107,7 @@ export function createCalls(
     return account === undefined ? outcome : withAccount(outcome, account);
   };
 
-  /** Does something with a change by its ID. A refusal and an unexpected error become failures of the tool `name`. */
+  /** A refusal and an unexpected error become failures of the tool `name`. */
   const changeTool = async (
     name: string,
     context: ChangeContext,
@@ -140,7 +140,6 @@ export function createCalls(
   return { call: callTool, changes };
 }
 
-/** Logs a call. For a change, also its ID. */
 function logCall(
   tool: string,
   account: string | undefined,
@@ -159,7 +158,7 @@ function changeIdOf(outcome: CallOutcome): string | undefined {
   return outcome.kind === 'failed' ? outcome.failure.changeId : outcome.success.changeId;
 }
 
-/** The failure of a call that threw. A change that throws was not sent, because nothing throws after the first byte. */
+/** A change that throws was not sent, because nothing throws after the first byte. */
 function failed(operation: Operation, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): EndedOutcome {
   const { name, effect } = operation;
   const isChange = effect !== 'read';
@@ -172,7 +171,6 @@ function failed(operation: Operation, error: unknown, { log }: Pick<ChangeDepend
   return { kind: 'failed', failure };
 }
 
-/** The refusal of a tool of changes that threw. */
 function refusalOf(tool: string, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): Refusal {
   if (error instanceof Refusal) return error;
   log('error', 'unexpected', { tool, error: error instanceof Error ? error.name : 'not an error' });

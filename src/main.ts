@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
 import { enableCompileCache } from './cli/compile-cache.js';
 
-/** The exit code of a command that succeeded but could not write its output, for example because the disk is full. */
+/** The exit code of a command whose output was lost, for example because the disk is full. */
 const outputLost = 5;
 
 // This process continues if a client stops reading the output or the log.
@@ -15,11 +15,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.once('exit', () => (process.exitCode ||= outputLost));
 });
 
-// Called before the import of `run.js`, because it caches only modules that are imported later.
+// Before the import of `run.js`, because only modules that are imported later are cached.
 enableCompileCache('enableCompileCache' in module ? module.enableCompileCache : undefined, process);
 const { runCommandLine } = await import('./cli/run.js');
 
-/** See `Terminal.abortOnSignal`. A terminal that is closed sends SIGHUP. */
+/** A terminal that is closed sends SIGHUP. */
 function abortOnSignal(onSignal: (name: string) => void = () => undefined): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -43,8 +43,8 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   version: packageJson.version,
 });
 
-/** Time until the process ends after the command, in milliseconds. The command itself waits up to three seconds to send the last spans. */
+/** Time until the process ends after the command (milliseconds). */
 const lingerMs = 1_000;
 
-// Ends the process even if, for example, a request to a collector is open, but not before all output is written.
+// Ends the process even if a request is open, but not before all output is written.
 setTimeout(() => process.stdout.write('', () => process.exit()), lingerMs).unref();

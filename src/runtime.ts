@@ -32,20 +32,19 @@ export interface Runtime {
   /** Keys for tokens that clients send back. */
   readonly stateKeys: SealingKeys;
   readonly place: Store;
-  /** The table of all changes. */
   readonly store: Changes;
   /** Number of changes, by tool, that this process has ended as `unknown` because their own processes are gone. */
   interruptedChanges(): ReadonlyMap<string, number>;
-  /** For `createServer`, which makes one MCP server per connection. */
+  /** For `createServer`. */
   readonly server: ServerDependencies;
-  /** Waits at most `graceMs` for the changes under way, and closes everything. */
+  /** Waits at most `graceMs` for the changes under way. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Interval (milliseconds) at which expired plans are erased, and the changes of processes that are gone are ended. */
+/** How often expired plans are erased, and changes of processes that are gone are ended (milliseconds). */
 const upkeepMs = 60_000;
 
-/** The page on which people sign in to decide on plans, at the public URL of this server. */
+/** The page at the public URL, on which people sign in to decide. */
 async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
   const { createAnnouncer } = await import('./changes/announcement.js');
   const addressOf = (id: string) => `${publicUrl}/decisions/${id}/`;
@@ -54,8 +53,8 @@ async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Da
 }
 
 /**
- * Builds the runtime of a configuration: opens the sandbox, accounts, journal and plans, and connects them. `close` closes all of them.
- * @param localPage the page in the browser of this machine on which people decide on plans, if there is one
+ * Builds the runtime of a configuration.
+ * @param localPage the page for decisions in the browser of this machine
  */
 export async function startRuntime(
   config: Config,
@@ -67,7 +66,7 @@ export async function startRuntime(
   const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
 
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
-  /** Aborts to end the programs that print access keys. */
+  /** Ends the programs that print access keys. */
   const keyPrograms = new AbortController();
   const accounts = openAccounts(config.accounts, {
     env: config.otherVariables,
@@ -79,12 +78,11 @@ export async function startRuntime(
 
   const place = openStore(config.journal, now, { log, addressFile: config.journalFile });
   const journal = place.path;
-  // A database is shared by servers that have CLOUDOPS_STATE_KEY in common. Without it, private changes can be opened only in this process.
+  // Servers that share a database share CLOUDOPS_STATE_KEY. Without it, only this process opens its private changes.
   const journalKeys = lazy(
     (): KeyRing => config.stateKeys ?? [journal === undefined ? randomBytes(32) : keyBeside(journal)],
   );
   const store = sealPrivate(await place.openChanges(), journalKeys);
-  // With a public URL, people sign in on the page of this server.
   const page = config.publicUrl === undefined ? localPage : await signInPage(config, now, log);
 
   const notices = createNotices(store, log);
@@ -107,7 +105,7 @@ export async function startRuntime(
     pendingNotes: notices.take,
     openCallStack: (callDependencies) =>
       openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
-    // This text is for the operator. A server for callers over HTTP has another text.
+    // For the operator. Callers over HTTP get another text.
     configuration: async (names) => (await import('./config/describe.js')).describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
     traced: telemetry?.traced,
@@ -121,13 +119,13 @@ export async function startRuntime(
     store,
     interruptedChanges: () => notices.endedByTool,
     close: async (graceMs) => {
-      // Changes under way end first, because they need everything else.
+      // Changes under way need everything else.
       await wired.inFlight.finish(graceMs);
 
       keyPrograms.abort();
       clearInterval(upkeepTimer);
 
-      // The store closes after the recovery, which still writes to it.
+      // The recovery still writes to the store.
       await notices.settled();
       await store.close();
 
@@ -139,30 +137,30 @@ export async function startRuntime(
   };
 }
 
-/** Waits. Resolves early, without an error, if the signal aborts. */
+/** Resolves early, without an error, if the signal aborts. */
 const sleep = (milliseconds: number, signal: AbortSignal) =>
   delay(milliseconds, undefined, { signal }).catch(() => undefined);
 
-/** The parts that `wireCalls` connects. Tests replace the parts that lead out of the process. */
+/** The parts that `wireCalls` connects. Tests replace some. */
 interface RuntimeParts
   extends Pick<ChangeDependencies, 'accounts' | 'store' | 'pendingNotes' | 'log' | 'now'>,
     Partial<Pick<ChangeDependencies, 'page' | 'statusWaitMs' | 'planLifetimeMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
   readonly openCallStack: (callDependencies: CallingDependencies) => CallStack;
-  /** Wraps the function that carries out calls. Undefined if calls are not traced. */
+  /** Undefined if calls are not traced. */
   readonly traced?: ((callTool: CallTool) => CallTool) | undefined;
 }
 
-/** The longest time that a call waits for the decision on a plan (milliseconds). Clients give up after 30 to 60 seconds. */
+/** How long a call waits for a decision (milliseconds). Clients give up after 30 to 60 seconds. */
 const defaultWaitMs = 25_000;
-/** How long a plan waits on the page by default (milliseconds). */
+/** How long a plan waits on the page (milliseconds). */
 const defaultPlanLifetimeMs = 10 * 60_000;
 
-/** Creates everything that runs calls. The field `server` has the dependencies of `createServer`. */
+/** Creates everything that runs calls. */
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
   const { accounts, store, log } = parts;
-  // Without configured keys, a random key is made when one is needed. Digests of requests with secrets are then valid only in this process.
+  // With a random key, digests of requests with secrets are valid only in this process.
   const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
   const questions = createQuestionQueue();
   const inFlight = createInFlightCalls();
@@ -201,7 +199,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
   };
 }
 
-/** Logs once that a client's session is not known, so that it is not known what the client can do. */
+/** Logs once that a client's session is not known. */
 function noteOnce(log: Log): () => void {
   let isNoted = false;
   return () => {
@@ -214,10 +212,10 @@ const unknownClient = words(
   'A client sends a session that is missing or not of this server, perhaps after a restart. Its changes may be refused until it reconnects; CLOUDOPS_STATE_KEY keeps sessions valid.',
 );
 
-/** Returns a call stack that is loaded at the first call, because many clients start a server only for the list of tools. */
+/** Loads at the first call, because many clients start a server only for the list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
   const { start, close } = startLazily(async () => (await import('./call-stack.js')).createCallStack(options));
-  /** Usually, an update has removed files of this running server, so the refusal tells people to start the server again. */
+  /** Usually, an update has removed files of this running server. */
   const logUnavailable = (tool: string, error: unknown) => {
     options.log('error', 'unavailable', { tool, error: reasonOf(error) });
     return partUnavailable();
@@ -263,7 +261,7 @@ function openLazily(options: CallStackOptions): CallStack {
   };
 }
 
-/** Starts something when it is first needed. All callers share one start. After a failure, the next caller tries again. */
+/** All callers share one start. After a failure, the next caller tries again. */
 function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promise<Started>) {
   let starting: Promise<Started> | undefined;
   return {
@@ -278,10 +276,10 @@ function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promi
   };
 }
 
-/** The refusal of a call if a part of this server cannot be loaded. It lists no problems, because the code is enough. */
+/** No problems are listed, because the code is enough. */
 const partUnavailable = () => new Refusal('SenderUnavailable');
 
-/** Returns a sandbox that starts when it is first needed, or at once if an option is set, so that wrong options are reported. */
+/** Starts the sandbox when it is first needed, or at once if an option is set, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
   const { start, close } = startLazily(async () => {
     const { startSandbox } = await import('../sandbox/sandbox.js');
@@ -289,7 +287,7 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
   });
   if (Object.values(sandboxOptions).some((option) => option !== undefined)) await start();
   return {
-    // Calls convert the refusal to a result that tells the agent the next step.
+    // Calls convert the refusal to a result.
     cloud: async () => {
       try {
         return (await start()).cloud;

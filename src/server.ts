@@ -36,30 +36,26 @@ export interface ServerDependencies extends ResourceTexts {
   readonly changes: ChangeTools;
   /** Called for each change of a client whose session is not known. */
   readonly noteUnknownClient: () => void;
-  /** True if this server offers views even to clients that do not declare support for views. */
+  /** Offers views even to clients that do not declare support for views. */
   readonly viewsForAll?: boolean;
-  /** The client that began the HTTP session. Undefined without a session. */
+  /** Undefined without a session. */
   readonly sessionClient?: Client | undefined;
-  /** The protocol versions before 2026-07-28 that this server agrees to, the newest first. Default: those of the SDK. */
+  /** Before 2026-07-28, the newest first. Default: those of the SDK. */
   readonly protocolVersions?: readonly string[];
-  /** How long clients may keep lists (milliseconds). Default: an hour. */
+  /** How long clients may keep lists (milliseconds). */
   readonly listLifeMs?: number;
-  /** Runs work that waits for a person, without counting it against the limit of concurrent calls. */
+  /** Runs work that waits for a person outside the limit of concurrent calls. */
   readonly wait?: Wait | undefined;
   /** Aborts when the process shuts down. */
   readonly stop?: AbortSignal | undefined;
 }
 
-/** How long clients may keep lists by default (milliseconds). */
 const defaultListLifeMs = 60 * 60_000;
 
 /** Tools and resources do not change while this server runs. */
 const unchanging = { listChanged: false };
 
-/**
- * Makes the MCP server of a connection with the SDK's low-level `Server`, because the lists of `McpServer` cannot depend on the client, and its
- * errors say less.
- */
+/** Makes the MCP server of a connection. Uses the low-level `Server`, because the lists of `McpServer` cannot depend on the client. */
 export function createServer(
   dependencies: ServerDependencies,
   catalog: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
@@ -73,7 +69,7 @@ export function createServer(
     {
       instructions: offer.instructions,
       ...(protocolVersions !== undefined && { supportedProtocolVersions: [...protocolVersions] }),
-      // `state` is the proof of a question (see `questionResult`), which the call itself compares with the row of its change.
+      // The call itself compares the proof with the row of its change.
       requestState: { verify: async (state) => state },
       capabilities: {
         tools: unchanging,
@@ -81,8 +77,7 @@ export function createServer(
         completions: {},
         extensions: { [skillsExtension]: {} },
       },
-      // Lists change only when this server is started again. `resources/read` gets no hint, because a resource such as the journal may change at
-      // any time.
+      // `resources/read` gets no hint, because a resource such as the journal may change at any time.
       cacheHints: {
         'tools/list': listLife,
         'resources/list': listLife,
@@ -91,25 +86,23 @@ export function createServer(
     },
   );
 
-  /** The client of a request, which may differ between the requests of a connection. */
+  /** The client may differ between the requests of a connection. */
   const clientFor = (requestContext: ServerContext) => {
     const client = clientOf(server, requestContext, dependencies.sessionClient);
-    // Some clients show views without declaring support for views.
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
 
   serveTools({ server, dependencies, clientFor }, catalog.tools, offer);
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
   serveCompletions(server, offer.operations);
-  // The SDK adds `cacheHints` only to the protocol's own methods, so `serveSkill` adds the hint itself.
+  // The SDK adds `cacheHints` only to the protocol's own methods.
   serveSkill(server, listLife);
   return server;
 }
 
-/** The largest number of suggested values that the protocol allows. */
+/** The limit of the protocol. */
 const maximumCompletions = 100;
 
-/** Suggests values for the arguments of resource templates. */
 function serveCompletions(server: Server, operations: readonly Operation[]): void {
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
     if (ref.type === 'ref/prompt') throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There are no prompts');
@@ -120,19 +113,19 @@ function serveCompletions(server: Server, operations: readonly Operation[]): voi
   });
 }
 
-/** The objects that all tool calls of a connection share. */
+/** Shared by all tool calls of a connection. */
 interface Connection {
   readonly server: Server;
   readonly dependencies: ServerDependencies;
   readonly clientFor: (requestContext: ServerContext) => Client;
 }
 
-/** Lists the offered tools, but calls any tool, because `dependencies.call` says why it refuses a tool that is not offered. */
+/** Lists the offered tools, but calls any tool, because `dependencies.call` says why it refuses a tool. */
 function serveTools(connection: Connection, allTools: readonly Tool[], offer: Offer): void {
   const { server, clientFor, dependencies } = connection;
   const changeTools = changeToolsFor(offer.operations, dependencies.operations, offer.accounts);
   const hasChanges = offer.operations.some(({ change }) => change !== undefined);
-  // `decide_change` is only for clients that show views, because it is behind the buttons of the change view.
+  // Only for clients that show views, because the tool is behind the buttons of the change view.
   const hasDecideTool = (client: Client) => client.views && hasChanges;
 
   server.setRequestHandler('tools/list', (_request, requestContext) => {
@@ -143,7 +136,6 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offer: Of
 
   server.setRequestHandler('tools/call', async ({ params }, requestContext) => {
     const { name } = params;
-    // Some clients add arguments of their own to every call.
     const args = withoutAddedArguments(params.arguments ?? {});
     const tool = allTools.find(({ operation }) => operation.name === name);
     if (tool !== undefined) return callOperation(connection, tool, args, requestContext);
@@ -157,7 +149,6 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offer: Of
   });
 }
 
-/** A tool as `tools/list` shows it to a client. */
 function toolListing({ operation, description, input, output }: OfferedTool, client: Client) {
   const { name, title, effect } = operation;
   const view = client.views ? viewOf(operation) : undefined;
@@ -172,7 +163,7 @@ function toolListing({ operation, description, input, output }: OfferedTool, cli
   };
 }
 
-/** Calls an operation. Its result is the outcome or, since protocol 2026-07-28, a question to the user. */
+/** Since protocol 2026-07-28, the result may be a question to the user. */
 async function callOperation(
   connection: Connection,
   { operation, input }: Tool,
@@ -181,7 +172,7 @@ async function callOperation(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { dependencies, clientFor } = connection;
   const client = clientFor(requestContext);
-  // Some clients get another name for an argument, and use it in their calls.
+  // Some clients get another name for an argument.
   const swapName = argumentNameSwapFor(client, input);
   const args = swapArguments(clientArgs, swapName);
 
@@ -204,7 +195,7 @@ async function callOperation(
   return toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
 }
 
-/** Returns the result that asks the user a question. The client's next call brings the answer, and the proof as `requestState`. */
+/** The client's next call brings the answer, and the proof as `requestState`. */
 function questionResult({ message, answer, state }: Question, client: Client): InputRequiredResult {
   const consent =
     'address' in answer
@@ -216,7 +207,6 @@ function questionResult({ message, answer, state }: Question, client: Client): I
   return inputRequired({ inputRequests: { consent }, requestState: state });
 }
 
-/** Calls the tool `decide_change`, which is behind the buttons of the change view. */
 async function callDecideTool(
   connection: Connection,
   operations: readonly Operation[],
@@ -229,7 +219,7 @@ async function callDecideTool(
   return toolResult(answer.outcome, viewMeta(answer.outcome, answer));
 }
 
-/** Returns the context of a call, without the ways to ask the user. */
+/** Without the ways to ask the user. */
 function changeContextOf(
   { dependencies }: Connection,
   client: Client,
@@ -238,13 +228,13 @@ function changeContextOf(
 ): ChangeContext {
   const { principal, sessionClient, stop, wait } = dependencies;
   const { signal, envelope } = requestContext.mcpReq;
-  // Since protocol 2026-07-28, each request has an envelope that declares its client. Over HTTP in an old protocol, only its session does.
+  // Since protocol 2026-07-28, each request declares its client. Before, over HTTP, only its session does.
   const isUnknownClient = requestContext.http !== undefined && envelope === undefined && sessionClient === undefined;
   return {
     signal,
     stop,
     wait,
-    // Not called for the last page, because the answer follows at once, and some clients cannot handle progress and answer together.
+    // Not called for the last page, because some clients cannot handle progress and answer together.
     onPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     hasView: client.views,
@@ -256,7 +246,7 @@ function changeContextOf(
 }
 
 /**
- * Returns a result as text and as structured content, because hosts pass the text, the structure or both to models.
+ * Returns a result as text and as structured content, because hosts pass either or both to models.
  * @param meta data for views
  */
 function toolResult(
@@ -275,7 +265,7 @@ function toolResult(
   };
 }
 
-/** Returns a function that sends progress to the client if the client asked for it. */
+/** Sends progress if the client asked for it. */
 function progressSender({ mcpReq: { _meta, notify } }: ServerContext): (message: string) => void {
   const progressToken = _meta?.progressToken;
   let progress = 0;
@@ -294,5 +284,5 @@ const annotations: Readonly<Record<Effect, ToolAnnotations>> = {
   delete: hintsOfChange,
 };
 
-/** A JSON Schema in the form that hosts accept. */
+/** In the form that hosts accept. */
 const objectSchema = (schema: JsonSchema) => ({ ...schema, type: 'object' as const });

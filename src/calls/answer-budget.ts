@@ -5,23 +5,20 @@ import { escapeJson } from '../util/quote.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import type { LeftOut, Success } from './outcome.js';
 
-/**
- * This file limits answers for agents. Entries at the end of lists, and texts, are left out as a whole and named, so that nothing shortened can be
- * taken for the data and written back.
- */
+/** This file limits answers for agents. Entries and texts are left out as a whole, so that nothing shortened can be written back. */
 
-/** Budget of an answer in characters of JSON, about 4,000 tokens. */
+/** Characters of JSON, about 4,000 tokens. */
 export const answerBudget = 16_000;
-/** Budget of an answer of which the call has picked fields, so that long texts can be read, too. */
+/** Budget if the call has picked fields, so that long texts can be read, too. */
 export const pickedBudget = 60_000;
 
-/** The call that a result answers. `operation` is absent for a tool that is no operation, such as `get_change`. */
+/** The call that a result answers. */
 export interface AnsweredCall {
   readonly operation?: Operation | undefined;
   readonly args?: unknown;
 }
 
-/** Returns a result with the part of its answer that fits into the budget. It names what was left out, and says how to get that. */
+/** Returns a result with the part of its answer that fits. */
 export function withinBudget(success: Success, { operation, args }: AnsweredCall = {}): Success {
   if (success.answer === undefined) return success;
   const picking = operation === undefined ? 'fields' : (operation.fieldsArgument ?? '');
@@ -33,7 +30,7 @@ export function withinBudget(success: Success, { operation, args }: AnsweredCall
 
   const { next, ...others } = success;
   const isRead = operation?.effect === 'read';
-  // The step after a read may lead to the first unread page, past the entries that were left out.
+  // The step after a read may lead past the entries that were left out.
   const leadsPast = isRead && leftOut.some((part) => 'entries' in part);
   const howTo = isRead ? waysToRead(leftOut, answer, operation) : wayToLook(leftOut, answer, success);
   return {
@@ -45,20 +42,18 @@ export function withinBudget(success: Success, { operation, args }: AnsweredCall
   };
 }
 
-/** True if an answer fits into the budget. @param isPicked true if the call has picked fields of the answer */
 export function fitsBudget(answer: unknown, isPicked: boolean): boolean {
   const copier = new AnswerCopier(isPicked ? pickedBudget : answerBudget);
   copier.copy(answer, '');
   return copier.leftOut.length === 0;
 }
 
-/** Says how to get what is left out of the answer of a change, which must not be called again. */
+/** A change must not be called again. */
 function wayToLook([first]: readonly LeftOut[], answer: unknown, { changeId }: Success): SafeText {
   if (changeId === undefined || first === undefined) return words('');
   return say` To get it, call get_change with fields such as [${pathToPick(first, answer)}].`;
 }
 
-/** Says how to get what a read left out. */
 function waysToRead(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgument, input }: Operation): SafeText {
   const [first] = leftOut;
   const pageSize = Object.keys(input().shape).find((name) => namesPageSize.test(name));
@@ -72,10 +67,9 @@ function waysToRead(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgume
   return say` To get it, call ${join(ways, ', ')}. A person gets all of it from cloudops-mcp call.`;
 }
 
-/** Names of arguments that limit the number of entries in an answer, such as `MaxKeys`. */
 const namesPageSize = /^[Mm]ax[A-Z_-].*s$|^(?:[Pp]age_?)?[Ll]imit$|^[Pp]age_?[Ss]ize$/;
 
-/** Returns a path whose value is likely to fit: that of a text, or that of the first field of the entries. */
+/** Returns a path whose value is likely to fit. */
 function pathToPick(part: LeftOut, answer: unknown): string {
   const entries = valueAt(answer, part.path);
   const [name] = Array.isArray(entries) && isObject(entries[0]) ? Object.keys(entries[0]) : [];
@@ -86,17 +80,12 @@ function pathToPick(part: LeftOut, answer: unknown): string {
 const longText = 3000;
 /** With less room (characters), a list does not begin with an entry that does not fit. */
 const roomForPart = 3000;
-/** Maximum number of fields of an object that are named if they are left out. Others are counted. */
 const mostFields = 10;
-/** Maximum length of a field's name in a path (characters). */
 const longestName = 100;
 
-/** The length of a value in JSON as it is sent, with the punctuation after it. */
 const lengthOf = (value: unknown): number => escapeJson(JSON.stringify(value) ?? '').length + 1;
 
-/** Copies an answer until the copy has as many characters of JSON as there is room for. */
 class AnswerCopier {
-  /** Characters that the rest of the copy may have. */
   #room: number;
   readonly leftOut: LeftOut[] = [];
 
@@ -104,7 +93,7 @@ class AnswerCopier {
     this.#room = room;
   }
 
-  /** Copies a value, and subtracts its characters from the room. Returns undefined for a text that does not fit. */
+  /** Returns undefined for a text that does not fit. */
   copy(value: unknown, path: string): unknown {
     if (typeof value === 'string') return this.#copyText(value);
     if (Array.isArray(value)) return this.#copyList(value, path);
@@ -114,14 +103,14 @@ class AnswerCopier {
   }
 
   #copyText(text: string): string | undefined {
-    // The length in JSON of a text with megabytes is not computed, because it takes long.
+    // The length in JSON of megabytes takes long to compute.
     const length = text.length > this.#room ? Number.POSITIVE_INFINITY : lengthOf(text);
     if (length > this.#room) return undefined;
     this.#room -= length;
     return text;
   }
 
-  /** Copies the entries for which there is room. A part of a long first entry stays, because it is better than none. */
+  /** A part of a long first entry is better than none. */
   #copyList(entries: readonly unknown[], path: string): unknown[] {
     this.#room -= lengthOf([]);
     const copied: unknown[] = [];
@@ -161,20 +150,19 @@ class AnswerCopier {
   }
 }
 
-/** The path of a field. A name that would look like several steps is written as JSON. */
+/** A name that would look like several steps is written as JSON. */
 function pathOf(path: string, name: string): string {
   if (name === '' || name.length > longestName || /[.[\]]/.test(name))
     return `${path}[${JSON.stringify(name.slice(0, longestName))}]`;
   return path === '' ? name : `${path}.${name}`;
 }
 
-/** Describes a value that was left out: the number of its entries or fields, or its length as text. */
 function partOf(path: string, value: unknown): LeftOut {
   if (typeof value !== 'object' || value === null) return { path, characters: String(value).length };
   return { path, entries: Object.keys(value).length };
 }
 
-/** The fields of an object: first the short values, then the objects, the long texts and the lists, so that these leave room for the others. */
+/** Short values come first, so that long ones leave room for them. */
 const longestLast = (fields: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] => {
   const rank = (value: unknown) => {
     if (Array.isArray(value)) return 3;

@@ -6,16 +6,13 @@ import { isObject, valueAt } from '../util/objects.js';
 
 /** This file finds errors in answers whose status is a success. */
 
-/**
- * True if the operation parses the text of a body itself. False for a body with too many values, and for malformed XML, because the operation
- * might accept a part of it.
- */
+/** True if the operation parses the text of a body itself. */
 export const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
   format === 'text' ||
   (format === 'jsonText' && !(body.kind === 'malformed' && body.isTooLarge)) ||
   (format === 'xmlText' && body.kind !== 'malformed');
 
-/** Passes the body of an answer to `read`, parsed or as text. A body in another format than the operation's is passed as undefined. */
+/** Passes the body of an answer to `read`, parsed or as text. */
 export async function readBody(
   { answer }: Pick<Operation, 'answer'>,
   { body, readText }: AnsweredReply,
@@ -25,7 +22,7 @@ export async function readBody(
   return read('value' in body && body.kind === answer ? body.value : undefined);
 }
 
-/** True for `<Error>` and `<ErrorResponse>`, and for EC2's `<Response><Errors><Error>` if it cannot be an answer with failed entries. */
+/** EC2's `<Response><Errors><Error>` may also be an answer with failed entries. */
 function isErrorDocument({ answerBody, failures }: Operation, document: Readonly<Record<string, unknown>>): boolean {
   if (['Error', 'ErrorResponse'].some((root) => Object.hasOwn(document, root))) return true;
   const isAnswer = answerBody === undefined ? failures !== undefined : answerBody.root === 'Response';
@@ -33,7 +30,7 @@ function isErrorDocument({ answerBody, failures }: Operation, document: Readonly
   return !isAnswer && hasOnlyErrors && valueAt(document, 'Response.Errors.Error') !== undefined;
 }
 
-/** Returns the error in an answer that is an XML error document, or in which the operation's `errorOf` finds an error. */
+/** Returns the error in an error document, or the error that `errorOf` finds. */
 export async function declaredError(operation: Operation, reply: AnsweredReply): Promise<ServiceError | undefined> {
   const { body, response } = reply;
   const { status, headers } = response;
@@ -44,37 +41,28 @@ export async function declaredError(operation: Operation, reply: AnsweredReply):
   return isObject(error) ? shortenServiceError(error) : undefined;
 }
 
-/** Matches codes such as `OK`, `Success` and `200`, which some APIs put into each successful answer. */
+/** Some APIs put such a code into each successful answer. */
 const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i;
 
-/**
- * Returns the error of a JSON answer that has none of the expected fields; undefined if the answer has no error code. Operations that expect
- * text or name no fields have to find such errors by `errorOf`.
- */
+/** Returns the error of a JSON answer without any expected field. */
 export function apparentError(operation: Operation, { body, response }: AnsweredReply): ServiceError | undefined {
   const { answer, answerBody } = operation;
   if (body.kind !== 'json' || answer === 'text') return undefined;
 
-  // Without a model (`answerBody`), an empty list means unknown fields. With a model or the format `none`, it means an answer without fields.
+  // Without a model (`answerBody`), an empty list means unknown fields.
   const namesNoFields = answer !== 'none' && answerBody === undefined && expectedFields(operation).length === 0;
   if (namesNoFields) return undefined;
   const error = readServiceError(body, response.headers);
   return error.code === undefined || meansSuccess.test(error.code) ? undefined : error;
 }
 
-/** Paths of the fields that an operation expects in the body of an answer. */
 const expectedFields = ({ answer, answerBody, pages, output }: Operation): readonly string[] =>
   answer === 'none' ? [] : (answerBody?.fields ?? Object.keys((pages?.page ?? output)().shape));
 
-/** True if the record that an operation's `extract` returned has an expected field. */
 export const hasExpectedField = (operation: Operation, record: unknown): boolean =>
   expectedFields(operation).some((path) => valueAt(record, path) !== undefined);
 
-/**
- * Returns the paths of the expected fields if a record has none of them although it should; an empty list otherwise. XML, an empty JSON object
- * and an answer without a model may lack all fields that are not required.
- * @param lacksRequired true if the record lacks a field that the operation requires
- */
+/** Returns the expected fields if a record has none of them although it should. */
 export function fieldsIfAllMissing(
   operation: Operation,
   body: Body,
@@ -91,17 +79,14 @@ export function fieldsIfAllMissing(
   return isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
 }
 
-/** True if a body is an XML document with another root than the API's model describes. Callers ask only if all expected fields are missing. */
+/** True if an XML document has another root than the API's model. */
 export function isOtherDocument({ answerBody }: Operation, body: Body): boolean {
   if (answerBody?.root === undefined || body.kind !== 'xml') return false;
   const [[root, content] = []] = Object.entries(body.value);
   return root !== answerBody.root && content !== '';
 }
 
-/**
- * Error codes with which a service refuses a request before it does anything. The words stand at the beginning or the end of a code, such
- * as `NoSuchUpload` and `ResourceNotFoundException`. After every other code, the change may have been made.
- */
+/** Codes of refusals before anything is done. After every other code, the change may have been made. */
 const refusalCode = new RegExp(
   '^(?:Client\\.|AccessDenied|AuthFailure|Authorization|Bad(?:Digest|Request)|Conditional|Conflict|Entity(?:TooLarge|TooSmall)' +
     '|Expired|Forbidden|Illegal|Incomplete(?:Body|Signature)|InsufficientPermission|Invalid|KeyTooLong|Limit(?:Exceeded|Reached)' +
@@ -112,5 +97,5 @@ const refusalCode = new RegExp(
     '|NotSupported|QuotaExceeded|TooLarge|TooSmall|Unauthorized)(?:Exception|Error|Fault)?$',
 );
 
-/** True if a service did nothing for a request that it answered with this error code. */
+/** True if this error code means that the service did nothing. */
 export const isServiceRefusal = (code: string | undefined): boolean => code !== undefined && refusalCode.test(code);

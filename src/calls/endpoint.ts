@@ -16,36 +16,28 @@ import { Refusal } from './refusal.js';
 /** Where the region of a call comes from. */
 export type RegionSource = 'given' | 'configured' | 'default';
 
-/** Stands in for keys that are not completely configured. */
 interface MissingKeys {
-  /** Names of the variables to set. */
+  /** Names of variables. */
   readonly missing: readonly string[];
 }
 
-/** An account's configuration for reaching the cloud. A call that needs a missing setting is refused. */
+/** An account's configuration for reaching the cloud. */
 export interface Cloud {
-  /** Name of the account. */
   readonly account: string;
   readonly region: string;
-  /** Set if `region` is configured. Otherwise it is this server's default. */
   readonly regionIsConfigured?: boolean;
   readonly keys: KeySource | MissingKeys;
-  /** URL of each API. May hold `{region}` and a path prefix. */
+  /** May hold `{region}` and a path prefix. */
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
-  /** The service names that signatures contain. An API without an entry is signed with its own name. */
+  /** Without an entry, an API is signed with its own name. */
   readonly signingServices: Readonly<Record<Service, string>>;
-  /** Set if the built-in sandbox stands in for the cloud. */
   readonly isSandbox?: boolean;
   readonly storageHeaders: 'ext' | 'amz';
-  /** Where requests to storage name the bucket: in the path, which is the default, or in the host (`virtual`). */
+  /** The default is `path`. */
   readonly storageStyle?: 'path' | 'virtual';
 }
 
-/**
- * Returns the endpoint of an operation's API in a region.
- * @param path the path of the request. In the style `virtual`, its bucket becomes the first label of the host
- * @throws Refusal that names the variables to set, or if the region or the bucket cannot be a part of the host
- */
+/** Returns the endpoint of an operation's API in a region. In the style `virtual`, the host has the bucket of `path`. @throws Refusal */
 export function resolveEndpoint(
   cloud: Cloud,
   { service: api, signing, hostPrefix = '' }: Pick<Operation, 'service' | 'signing' | 'hostPrefix'>,
@@ -56,7 +48,7 @@ export function resolveEndpoint(
   const address = cloud.endpoints[api];
   if (address === undefined || 'missing' in keys) throw notConfigured(cloud, api);
 
-  // An operation of a global API has its only region in `signing`. All its requests are signed for this region, even if the call names another.
+  // A global API has only one region, even if the call names another.
   const region = signing?.region ?? requestedRegion;
   const signingService = signing?.service ?? cloud.signingServices[api] ?? api;
   if (address.includes('{region}') && !regionInHost.test(region)) throw unusableRegion(cloud, api, region);
@@ -67,7 +59,7 @@ export function resolveEndpoint(
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
     region,
-    // The `service` of an endpoint is the name that signatures contain. The `service` of an operation is the name of its API.
+    // The name in signatures, and not the name of the API.
     service: signingService,
     profile: signingProfileOf(cloud, api, signing),
     account,
@@ -77,13 +69,10 @@ export function resolveEndpoint(
   };
 }
 
-/** Matches a bucket that is one DNS label of 3 to 63 characters, so that it can name no other domain. */
+/** One DNS label, so that the bucket can name no other domain. */
 const bucketLabel = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
 
-/**
- * Returns the bucket that a path begins with. Undefined if the path is `/`, which is the list of all buckets.
- * @throws Refusal if the bucket cannot be a part of a host
- */
+/** Undefined for `/`, the list of all buckets. @throws Refusal */
 function bucketOf(path: string): string | undefined {
   const [, segment = ''] = path.split('/');
   if (segment === '') return undefined;
@@ -93,10 +82,7 @@ function bucketOf(path: string): string | undefined {
   ]);
 }
 
-/**
- * Returns a path without the bucket, which the host of the endpoint has.
- * @throws Refusal if the path is in another bucket
- */
+/** @throws Refusal if the path is in another bucket */
 function pathInBucket(path: string, bucket: string): string {
   if (path === `/${bucket}`) return '/';
   if (path.startsWith(`/${bucket}/`)) return path.slice(bucket.length + 1);
@@ -109,7 +95,6 @@ function notConfigured(cloud: Cloud, service: Service): Refusal {
       next: operatorMust('unset CLOUDOPS_SANDBOX to use the cloud'),
     });
   const problems = missingSettings(cloud, service).map((name) => say`${own(name)} is not set`);
-  // The sandbox has only the built-in APIs.
   return new Refusal(
     'NotConfigured',
     problems,
@@ -117,13 +102,12 @@ function notConfigured(cloud: Cloud, service: Service): Refusal {
   );
 }
 
-/** The refusal of a region that would become a part of the endpoint's host. */
 const unusableRegion = (cloud: Cloud, api: Service, region: string): Refusal =>
   new Refusal(region === cloud.region ? 'NotConfigured' : 'InvalidArguments', [
     say`region: ${quoted(region, 64)} cannot be the {region} in ${own(`CLOUDOPS_${endpointSetting(api)}`)}, which takes lower-case letters, digits and hyphens`,
   ]);
 
-/** @throws Refusal if the host is an IP address, which cannot have a prefix */
+/** @throws Refusal if the host is an IP address */
 function withHostPrefix(url: URL, prefix: string): URL {
   if (prefix === '') return url;
   const { protocol, host, pathname } = url;
@@ -140,14 +124,11 @@ function signingProfileOf({ storageHeaders }: Cloud, service: Service, signing: 
   return storageHeaders === 'amz' ? s3Profile : storageProfile;
 }
 
-/** The setting of an API's endpoint without the `CLOUDOPS_` prefix: `STORAGE_URL`, or `ENDPOINT_BILLING_URL`. */
+/** The setting of an endpoint without `CLOUDOPS_`, such as `STORAGE_URL`. */
 export const endpointSetting = (service: Service): string =>
   `${isBuiltInService(service) ? '' : 'ENDPOINT_'}${service.toUpperCase().replaceAll('-', '_')}_URL`;
 
-/**
- * Encodes the request of an operation for an endpoint.
- * @throws Refusal if the path is in another bucket than the endpoint's host, if it would leave the endpoint's prefix, or if a value cannot be encoded
- */
+/** Encodes the request of an operation for an endpoint. @throws Refusal */
 export function wireRequest({ method }: Operation, request: ApiRequest, endpoint: Endpoint): WireRequest {
   const { bucketInHost } = endpoint;
   const path = bucketInHost === undefined ? request.path : pathInBucket(request.path, bucketInHost);
@@ -155,15 +136,14 @@ export function wireRequest({ method }: Operation, request: ApiRequest, endpoint
   try {
     return encodeRequest(method, { ...request, path }, endpoint);
   } catch (error) {
-    // `encodeRequest` throws a TypeError for a value that the format cannot hold, such as a line break in a header.
+    // Thrown for a value that the format cannot hold.
     if (!(error instanceof TypeError)) throw error;
     throw new Refusal('InvalidArguments', [say`arguments: cannot be sent, because ${defined(error.message)}`]);
   }
 }
 
 /**
- * Checks that a path stays below the endpoint's path prefix, because a proxy that resolves dot segments would act outside the prefix.
- * Without a prefix, any path is allowed, because the key of an object may contain dot segments.
+ * A proxy that resolves dot segments would act outside the prefix. Without a prefix, the key of an object may contain dot segments.
  * @throws Refusal
  */
 function checkPath({ pathPrefix }: Endpoint, path: string): void {
@@ -173,7 +153,7 @@ function checkPath({ pathPrefix }: Endpoint, path: string): void {
     ]);
 }
 
-/** Returns the refusal of a call if its error, or the error's cause, is that no keys are available. Returns undefined for other errors. */
+/** Returns the refusal if the error is that no keys are available. */
 export function keysRefusal(error: unknown): Refusal | undefined {
   if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.shown]);
   return error instanceof Error && error.cause !== undefined ? keysRefusal(error.cause) : undefined;

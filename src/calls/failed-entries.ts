@@ -7,15 +7,14 @@ import { isServiceRefusal } from './answered-error.js';
 /** The entries of a change that failed although the cloud accepted the change. */
 export interface FailedEntries {
   readonly count: number;
-  /** Number of entries in the arguments. Undefined if no list in the arguments has entries. */
+  /** Undefined if the arguments have no entries. */
   readonly requestedCount: number | undefined;
-  /** Different error codes, at most `mostCodes`. */
+  /** Different codes, at most `mostCodes`. */
   readonly codes: readonly string[];
-  /** The service's message for the first entry that has one. */
   readonly message: string | undefined;
-  /** True if the service did nothing for any of the failed entries, because it refused each of them. */
+  /** True if the service refused each failed entry, and so did nothing for it. */
   readonly areRefused: boolean;
-  /** The names of the first failed entries, at most `mostNames`. */
+  /** At most `mostNames`. */
   readonly names: readonly string[];
 }
 
@@ -27,7 +26,7 @@ const messageFields = ['Message', 'message', 'ErrorMessage', 'errorMessage'];
 const codeFields = ['Code', 'code', 'ErrorCode', 'errorCode'];
 const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
 
-/** Finds the failed entries in the record of an answer, such as objects that were not deleted. Returns undefined if there are none. */
+/** Finds the failed entries in an answer, such as objects that were not deleted. */
 export function failedEntries(
   { failures: path, failureField }: Operation,
   input: Readonly<Record<string, unknown>>,
@@ -54,19 +53,15 @@ export function failedEntries(
   };
 }
 
-/**
- * Returns the failed entries in a value: a list of entries, a map of lists, such as the unprocessed items of each table, or a map of entries
- * by name.
- */
+/** Accepts a list of entries, a map of lists, or a map of entries by name. */
 function entriesIn(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (!isObject(value)) return [];
-  // The XML parser returns a single element as an object, and not as a list of one.
+  // The XML parser returns a single element as an object.
   if (!isMap(value)) return [value];
   return Object.entries(value).flatMap(([key, inner]) => (isObject(inner) ? [{ key, ...inner }] : inner));
 }
 
-/** True for an object that has only lists and objects. An entry also has texts, such as its code. */
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isObject(value) && Object.values(value).every((inner) => typeof inner === 'object');
 
@@ -76,17 +71,13 @@ const shortened = (text: string) => escapeInvisible(text.slice(0, longestText));
 const firstText = (entry: unknown, names: readonly string[]): string | undefined =>
   names.map((name) => textAt(entry, name)).find(isText);
 
-/** The first text of an entry that does not describe its error. */
 function nameOf(entry: unknown): string | undefined {
   for (const [field, value] of Object.entries(Object(entry)))
     if (isText(value) && !isAboutError.test(field)) return value;
   return undefined;
 }
 
-/**
- * Returns the number of requested entries: the length of the longest list in the arguments, also in JSON text. Undefined if no list has
- * entries. The lists of a map count together, because with too small a number, all entries would seem to have failed.
- */
+/** The lists of a map count together, because otherwise all entries would seem to have failed. */
 function requestedEntries(input: Readonly<Record<string, unknown>>): number | undefined {
   const countIn = (value: unknown): number => {
     const inner = withParsedJson(value);
@@ -99,17 +90,14 @@ function requestedEntries(input: Readonly<Record<string, unknown>>): number | un
   return longest === 0 ? undefined : longest;
 }
 
-/**
- * Returns the number of requested entries that the answer to a change neither lists nor reports as failed. 0 unless the arguments have exactly
- * one list, and the answer exactly one list about the same things.
- */
+/** Returns the number of requested entries that the answer neither lists nor reports as failed, or 0 if that is unclear. */
 export function unmentionedEntries(
   { effect, failures: path }: Operation,
   input: Readonly<Record<string, unknown>>,
   record: unknown,
   failed: FailedEntries | undefined,
 ): number {
-  // The answer to a creation is about the new thing, and not about a list in the arguments.
+  // The answer to a creation is about the new thing.
   if (effect === 'create') return 0;
   const [requested, ...otherArguments] = Object.values(input).flatMap((value) => listsIn(withParsedJson(value)));
   if (requested === undefined || otherArguments.length > 0) return 0;
@@ -119,13 +107,11 @@ export function unmentionedEntries(
   return Math.max(0, requested.length - mentioned.length - (failed?.count ?? 0));
 }
 
-/** Returns the lists in a value, but no lists inside of lists. */
 function listsIn(value: unknown): readonly (readonly unknown[])[] {
   if (Array.isArray(value)) return [value];
   return isObject(value) ? Object.values(value).flatMap(listsIn) : [];
 }
 
-/** True if two lists have a text in common, such as a key. */
 function isAboutSame(list: readonly unknown[], other: readonly unknown[]): boolean {
   const textsOfOther = new Set(textsOf(other));
   return textsOf(list).some((text) => textsOfOther.has(text));
@@ -134,10 +120,9 @@ function isAboutSame(list: readonly unknown[], other: readonly unknown[]): boole
 const textsOf = (entries: readonly unknown[]): readonly string[] =>
   [...leavesOf(entries)].flatMap(([, value]) => (isText(value) ? [value] : []));
 
-/** Lists that are deeper inside of JSON text are not searched, because the search is recursive. No operation takes lists so deep. */
+/** The search is recursive, and no operation takes lists so deep. */
 const maximumDepth = 32;
 
-/** Parses an argument that is JSON text, unless the JSON is too deep. Other values stay. */
 function withParsedJson(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   const parsed = parseJson(value);
@@ -161,7 +146,7 @@ export function failedSentence(failed: FailedEntries): SafeText {
   return say`${count}${total} ${noun} failed${shownNames}${why}.`;
 }
 
-/** `"a", "b", "c" and 4 more`, or undefined if the entries have no names. */
+/** `"a", "b", "c" and 4 more` */
 export function failedNames({ count, names }: FailedEntries): SafeText | undefined {
   if (names.length === 0) return undefined;
   const nameTexts = names.map((name) => quoted(name, 100));

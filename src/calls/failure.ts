@@ -16,9 +16,7 @@ import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 /** The parts of a call that its failure names. */
 export interface FailedCall {
   readonly operation: Operation;
-  /** Name of the account. If accounts have no names, failures name the access key in its place. */
   readonly accountName?: string | undefined;
-  /** Advice if the outcome of a change is unknown. */
   readonly ifUnknown?: Next;
 }
 
@@ -27,14 +25,14 @@ export interface SentToEndpoint extends FailedCall {
   readonly endpoint: Endpoint;
 }
 
-/** Facts about the attempts of a request, and about its answer. */
+/** Facts about the attempts and the answer. */
 export interface Exchange {
   readonly status: number;
   readonly requestIds: RequestIds;
   readonly attempts: readonly Attempt[];
 }
 
-/** The failure if no answer came, or only a part of one. */
+/** The failure if no answer came, or only a part. */
 export function noAnswer(call: SentToEndpoint, failure: HttpFailure, exchange: Partial<Exchange>): Failure {
   const { code, mayHaveArrived } = failure;
   const problem = httpFailureText(failure, call.endpoint.origin);
@@ -42,7 +40,7 @@ export function noAnswer(call: SentToEndpoint, failure: HttpFailure, exchange: P
   return failureOf(call, { mayHaveHappened, problem, code, ...exchange, next: httpFailureRemedies[code] });
 }
 
-/** The failure if the status of the answer is not a success (2xx). */
+/** The failure if the status of the answer is not 2xx. */
 export function errorStatusFailure(call: SentToEndpoint, reply: AnsweredReply, requestIds: RequestIds): Failure {
   const { status, headers } = reply.response;
   return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), {
@@ -51,7 +49,7 @@ export function errorStatusFailure(call: SentToEndpoint, reply: AnsweredReply, r
   });
 }
 
-/** The failure if an answer with a successful status holds an error. A code that means a refusal counts as status 400, any other as 500. */
+/** The failure if a successful answer holds an error. A refusal counts as status 400, any other error as 500. */
 export const errorInSuccessFailure = (
   call: SentToEndpoint,
   reply: AnsweredReply,
@@ -63,18 +61,11 @@ export const errorInSuccessFailure = (
     codeIfUnknown: 'ErrorInAnswer',
   });
 
-/** The status and the code that stand for an error of the service. */
 interface ErrorClass {
-  /** The status that decides on the advice, and whether the change may have happened. It is the answer's own status unless that is 2xx. */
   readonly effectiveStatus: number;
-  /** This server's code for the error, if there is no advice on the service's code. */
   readonly codeIfUnknown: string;
 }
 
-/**
- * The failure because of an error of the service, with the service's words and our advice. An error has two codes: the service's, which may be
- * any text, and this server's own.
- */
 function serviceFailure(
   call: SentToEndpoint,
   reply: AnsweredReply,
@@ -89,7 +80,6 @@ function serviceFailure(
     api: operation.api,
     endpoint,
     takesRegion: Object.hasOwn(operation.input().shape, 'region'),
-    // If accounts have no names, the advice names the access key.
     account: accountName ?? keyId,
     retryAfterSeconds: secondsOf(headers['retry-after']),
     error,
@@ -99,11 +89,11 @@ function serviceFailure(
   const statusText = say`HTTP status ${status}`;
   const cause = error.code === undefined ? statusText : say`${codeText(error.code, ownCode)} (${statusText})`;
   const { requestId: idInError, serverTime, ...errorWithoutId } = error;
-  // A lost body was read as empty, so `error` has no message that would replace the message of `lostBody`.
+  // A lost body was read as empty, so `error` has no message.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
   const serviceSays = { ...lostBody, ...errorWithoutId };
 
-  // Some services repeat a request ID from the headers in the error. It is then reported once.
+  // Some services repeat a request ID in the error.
   const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
   const mayHaveHappened = effectiveStatus >= 500 || mayFollowSuccess.includes(effectiveStatus);
   return failureOf(call, {
@@ -119,7 +109,6 @@ function serviceFailure(
   });
 }
 
-/** The times of this machine and of the cloud when the reply came. */
 function clocksText({ response, endedAt }: AnsweredReply, serverTime = response.headers.date): SafeText {
   const theirs = serverTime === undefined ? words('not given') : quoted(serverTime, 60);
   return say`this machine's clock: ${defined(endedAt.toUTCString())}; the cloud's: ${theirs}`;
@@ -130,20 +119,18 @@ function verbOf(status: number): SafeText {
   return words(status >= 400 ? 'refused it with' : 'answered with a redirect,');
 }
 
-/** The service's error code. Quoted unless it is equal to this server's own code for the error, because it may be any text. */
+/** Quoted unless it is this server's own code, because it may be any text. */
 const codeText = (code: string, ownCode: string) => (code === ownCode ? own(code) : quoted(code, 100));
 
 const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
 /**
- * Statuses below 500 of requests that may have been carried out. A gateway may answer with 408 after it forwarded the request. 499 (nginx, gRPC
- * gateways), 444 (nginx) and 460 (load balancers of AWS) report a request that was cancelled while it ran. 303, or the 302 that many servers
- * send instead, may follow a request that was carried out (RFC 9110, section 15.4.4). Any other status below 500, such as 421, 425 or 429,
- * means that the request was not carried out.
+ * A gateway may answer with 408 after it forwarded the request. 444, 460 and 499 report a request that was cancelled while it ran. 302 and 303
+ * may follow a success (RFC 9110, section 15.4.4).
  */
 const mayFollowSuccess: readonly number[] = [302, 303, 408, 444, 460, 499];
 
-/** The failure if an answer with a successful status cannot be read as an answer of the API. */
+/** The failure if a successful answer cannot be read as an answer of the API. */
 export const unreadableAnswer = (
   call: FailedCall,
   problem: SafeText,
@@ -176,13 +163,12 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
   });
 }
 
-/** Facts of an unexpected error for the log. Only a fault of an operation of a model has a text for the log. */
+/** Facts of an unexpected error for the log, with text only for a fault of an operation of a model. */
 export function faultFacts({ name }: Operation, error: unknown) {
   const fault = operationFaultIn(error);
   return { tool: name, error: errorName(error), ...(fault !== undefined && { fault: fault.message }) };
 }
 
-/** Finds the fault of an operation of a model in an error or its causes. */
 function operationFaultIn(error: unknown): OperationFault | undefined {
   if (!(error instanceof Error)) return undefined;
   return isOperationFault(error) ? error : operationFaultIn(error.cause);
@@ -206,7 +192,7 @@ const correctOperationFile = operatorMust(
   say`correct the operation file; ${forReader({ agent: 'its', person: 'its', operator: 'the' })} log says what the function did`,
 );
 
-/** The refusal of a call because of an unexpected error before anything was sent. */
+/** The refusal because of an unexpected error before anything was sent. */
 export const mistakeRefusal = (error: unknown): Refusal =>
   new Refusal('InternalError', [], { reason: mistakeText(error), next: stepAfterMistake(error) });
 
@@ -228,21 +214,18 @@ export const tooManyReads = (call: FailedCall): Failure =>
     next: next('agent', 'wait', say`${callAgainFirst} in about 10 s.`),
   });
 
-/** The fields of a failure that its cause determines. */
 interface Cause extends Pick<Failure, 'code' | 'next'>, Partial<Omit<Failure, 'code' | 'next'>> {
-  /** True if the service may have carried out the request. Irrelevant for a read, which changes nothing. */
   readonly mayHaveHappened: boolean;
-  /** The end of the summary's sentence. */
   readonly problem: SafeText;
 }
 
-/** The summary of a failed call. People get it without the tool's name, because a view shows them the change and not the tool. */
+/** People get no tool name, because a view shows them the change. */
 function failedBecause({ name }: Operation, problem: SafeText): SafeText {
   const full = say`${own(name)} failed: ${problem}.`;
   return forReader({ agent: full, person: sentence(say`${problem}.`), operator: full });
 }
 
-/** Makes the failure of a call. If a change may have been made, the call's advice `ifUnknown` replaces the advice `next` of the cause. */
+/** If a change may have been made, `ifUnknown` replaces the advice of the cause. */
 function failureOf(
   { operation, ifUnknown }: FailedCall,
   { mayHaveHappened, problem, code, next: nextAfterCause, attempts = [], ...otherFields }: Cause,

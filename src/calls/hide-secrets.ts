@@ -4,18 +4,14 @@ import { hiddenInPlan, secretNamed } from '../util/placeholder.js';
 import { encodeSegment } from '../util/uri.js';
 import type { ResolvedChange } from './resolved-call.js';
 
-/** This file puts words in place of the secrets of a call. */
-
 type SecretsOfCall = Pick<ResolvedChange, 'operation' | 'input' | 'nameBySecretPath'>;
 
-/** Copies a value with words in place of each secret of a call (`secretMarks`). Without secrets, returns the value itself. */
+/** Copies a value with words in place of each secret. Without secrets, returns the value itself. */
 export function withoutSecrets<Value>(call: SecretsOfCall, value: Value): Value {
-  // All secrets are replaced in one copy, because a list may have a thousand of them.
   const marks = secretMarks(call);
   return marks.size === 0 ? value : withTexts(value, marks);
 }
 
-/** The words in place of each secret of a call: the name of the secret file, or a fingerprint. */
 function secretMarks({ operation, input, nameBySecretPath = {} }: SecretsOfCall): ReadonlyMap<string, string> {
   const marks = new Map<string, string>();
   for (const path of operation.secrets ?? []) {
@@ -28,10 +24,7 @@ function secretMarks({ operation, input, nameBySecretPath = {} }: SecretsOfCall)
   return marks;
 }
 
-/**
- * Decodes the words in place of secrets. If a request has a secret in base64 or percent-encoded, the words in its place are encoded too, and would
- * look like the secret.
- */
+/** Decodes words that a request has in base64 or percent-encoded, because they would look like the secret. */
 export function withDecodedSecretMarks(call: SecretsOfCall, body: unknown): unknown {
   const readable = new Map<string, string>();
   for (const mark of secretMarks(call).values()) {
@@ -45,10 +38,7 @@ export function withDecodedSecretMarks(call: SecretsOfCall, body: unknown): unkn
 /** A shorter secret can be guessed from its SHA-256 (characters). */
 const shortestWithHash = 16;
 
-/**
- * The words in place of a secret: at most `longestName` characters, so that no table cuts them. The beginning of the SHA-256 tells people whether
- * two secrets are the same.
- */
+/** The words in place of a secret. The beginning of the SHA-256 shows whether two secrets are the same. */
 export function fingerprint(secret: string): string {
   if (secret.length < shortestWithHash) return hiddenInPlan();
   return hiddenInPlan(createHash('sha256').update(secret).digest('hex').slice(0, 8));

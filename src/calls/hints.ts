@@ -3,15 +3,9 @@ import { regionWarnings } from '../tools/schema/zones.js';
 import { valueAt } from '../util/objects.js';
 import { argument, defined, distinct, join, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 
-/** This file finds what a call leaves open: the cloud's defaults for absent arguments, and warnings about allowed values. */
-
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the cloud's defaults for absent arguments, and warnings about values that are allowed but probably not meant.
- * @param input the valid arguments
- * @param args all arguments, including invalid arguments, which do not count as absent
- */
+/** Returns what a call leaves open: the cloud's defaults for absent arguments, and warnings about values that are probably not meant. */
 export function hintsOf(
   operation: Operation,
   change: ChangeTexts,
@@ -32,7 +26,7 @@ export function hintsOf(
 
 const isAbsent = (args: Fields, path: string) => valueAt(args, path) === undefined;
 
-/** The documented defaults that the cloud applies in a region to the absent arguments. */
+/** The documented defaults of a region for the absent arguments. */
 export function knownDefaults(
   { defaults }: Operation,
   args: Fields,
@@ -46,14 +40,13 @@ export function knownDefaults(
   return known;
 }
 
-/** The documented default of a region; undefined if the default of this region is not documented. */
 const valueIn = (region: string, { value, inRegion }: Default): string | undefined => {
   if (inRegion === undefined) return value;
-  // `hasOwn`, because a caller may name any region, even `constructor`, which every object inherits.
+  // A caller may name any region, even `constructor`, which every object inherits.
   return Object.hasOwn(inRegion, region) ? inRegion[region] : undefined;
 };
 
-/** Paths of absent arguments whose default is not documented. If a whole object is absent, its fields are left out. */
+/** If a whole object is absent, its fields are left out. */
 function undocumentedDefaults(operation: Operation, args: Fields, region: string): readonly string[] {
   const { unknownDefaults = [], defaults } = operation;
   const isInAbsentObject = (path: string) => {
@@ -71,5 +64,5 @@ function undocumentedWarning(paths: readonly string[], costDrivers: readonly str
   return say`Not given: ${join(paths.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`;
 }
 
-/** A default of the cloud with the path of its argument: `controlPlane.count: 3`. */
+/** For example `controlPlane.count: 3`. */
 export const defaultText = ({ path, value }: Default): SafeText => say`${own(path)}: ${defined(value)}`;

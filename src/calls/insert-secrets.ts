@@ -8,12 +8,8 @@ import { join as joinTexts, own, type SafeText, say, words } from '../util/safe-
 import { Refusal } from './refusal.js';
 import { validate } from './validate.js';
 
-/**
- * Secrets that an agent may name but never read: the files of one folder, except hidden files. A link counts if its target is in the
- * folder, as in a mounted Kubernetes secret.
- */
+/** Secrets that an agent may name but never read: the files of one folder, except hidden files. A link counts if its target is in the folder. */
 export interface SecretFiles {
-  /** Returns the text of a named secret, or the problem. */
   read(name: string): Promise<SecretFile>;
 }
 
@@ -23,17 +19,16 @@ type SecretFile =
 
 const maximumBytes = 64 * 1024;
 
-/** Reads secrets from the files of a folder. Without a folder, each read returns a problem. */
+/** Reads secrets from the files of a folder. */
 export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
     read: async (name) => {
       if (folder === undefined) return problem(words('no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)'));
 
-      // The agent's name is only compared with the names in the folder, and never becomes a path itself.
+      // The agent's name never becomes a path itself.
       const files = await filesIn(folder);
       const file = files.get(name);
-      // An agent may have passed the secret itself as its name, so only a text that can be a file name is shown. A short secret may look like a
-      // file name, but the text only goes back to the agent that has sent the secret.
+      // An agent may have passed the secret itself, so only a text that can be a file name is shown.
       const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
       if (file === undefined)
         return problem(say`${shownName} does not exist; ${suggestionsFor(name, [...files.keys()])}`);
@@ -48,14 +43,14 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
 
 const problem = (text: SafeText): SecretFile => ({ kind: 'problem', problem: text });
 
-/** A regular file in the folder. `dev` and `ino` identify the file, even if another file takes its path. */
+/** `dev` and `ino` identify the file, even if another file takes its path. */
 interface CheckedFile {
   readonly path: string;
   readonly dev: number;
   readonly ino: number;
 }
 
-/** Reads a file that was checked before. Follows no link and waits for no pipe, because another file may have taken its path since. */
+/** Follows no link and waits for no pipe, because another file may have taken the path since. */
 async function readChecked({ path, dev, ino }: CheckedFile): Promise<Buffer | 'too large' | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -63,7 +58,7 @@ async function readChecked({ path, dev, ino }: CheckedFile): Promise<Buffer | 't
     const stats = await file.stat();
     if (!stats.isFile() || stats.dev !== dev || stats.ino !== ino) return undefined;
 
-    // One byte more than allowed shows that the file is too large, also if it has grown since `stat`.
+    // One byte more shows that the file is too large, also if it has grown.
     const buffer = Buffer.alloc(maximumBytes + 1);
     let length = 0;
     for (;;) {
@@ -92,26 +87,19 @@ async function filesIn(folder: string): Promise<Map<string, CheckedFile>> {
   return files;
 }
 
-/** Lists the names of the files that are there, or the 20 that are most similar to `name`. */
 function suggestionsFor(name: string, names: readonly string[]): SafeText {
   if (names.length === 0) return words('the folder has no secrets');
   const nearestNames = nearest(name, names, 20).map((nearestName) => own(nearestName));
   return say`there are ${joinTexts(nearestNames, ', ')}`;
 }
 
-/**
- * Replaces arguments that name secret files with the secrets themselves, and validates the result.
- * @param validArgs validated arguments
- * @returns `input`, the arguments with the secrets; and `nameBySecretPath`, the file names by the dotted paths of the secrets in `input`
- * @throws Refusal if a secret cannot be read, or is not valid for its argument
- */
+/** Replaces arguments that name secret files with the secrets themselves, and validates the result. @throws Refusal */
 export async function insertSecrets(
   operation: Operation,
   validArgs: Readonly<Record<string, unknown>>,
   files: SecretFiles,
   region: string,
 ): Promise<{ readonly input: Record<string, unknown>; readonly nameBySecretPath: Readonly<Record<string, string>> }> {
-  // The arguments that get the secrets (`secretPath`), by the arguments that may name secret files (`namePath`).
   const { secretNames: secretPathByNamePath = {} } = operation;
   const nameBySecretPath: Record<string, string> = {};
   let input: unknown = validArgs;
@@ -127,6 +115,6 @@ export async function insertSecrets(
 
   const hasSecrets = Object.keys(nameBySecretPath).length > 0;
   if (!hasSecrets) return { input: { ...validArgs }, nameBySecretPath };
-  // The arguments were validated before, but without the secrets. A new problem can only be about a secret.
+  // Validated again, so a new problem can only be about a secret.
   return { input: validate(operation, input, region), nameBySecretPath };
 }

@@ -1,9 +1,9 @@
 import { isObject } from '../util/objects.js';
 
-/** A step of a path: the name of a field, or an entry of a list by its index. `every` stands for all entries. */
+/** `every` stands for all entries of a list. */
 type Step = { readonly name: string } | { readonly index: number | 'every' };
 
-/** Picks the parts of an answer at some paths, such as `Volumes[].VolumeId` or `Items[3].Text`. Lists keep the picked entries only. */
+/** Picks the parts of an answer at some paths, such as `Volumes[].VolumeId` or `Items[3].Text`. */
 export const pickFields = (
   answer: Readonly<Record<string, unknown>>,
   paths: readonly string[],
@@ -15,7 +15,6 @@ const stepsOf = (path: string): readonly Step[] =>
     return { index: index === '' ? 'every' : Number(index) };
   });
 
-/** Returns the part of a value at the paths; undefined if there is none. */
 function pick(value: unknown, paths: readonly (readonly Step[])[]): unknown {
   if (paths.some(({ length }) => length === 0)) return value;
   if (Array.isArray(value)) {
@@ -40,7 +39,6 @@ function pick(value: unknown, paths: readonly (readonly Step[])[]): unknown {
 const pickInner = (value: unknown, paths: readonly (readonly Step[])[]): unknown =>
   paths.length === 0 ? undefined : pick(value, paths);
 
-/** Returns the rest of a path within an entry of a list, as a list of one; an empty list if it leads to another entry. */
 function restInEntry(path: readonly Step[], index: number): readonly (readonly Step[])[] {
   const [step, ...rest] = path;
   // Without brackets, a name leads into every entry.

@@ -7,19 +7,19 @@ import { Refusal } from './refusal.js';
 /** The operations that are offered in an account. */
 export interface Policy {
   readonly readOnly: boolean;
-  /** Names of the offered tools. Undefined offers all. */
+  /** Undefined offers all. */
   readonly tools: readonly string[] | undefined;
-  /** Regions that calls may use. Undefined allows any region. */
+  /** Undefined allows any region. */
   readonly regions?: readonly string[] | undefined;
-  /** Protocols beyond the API reference that the endpoints speak (see `Operation.extension`). */
+  /** See `Operation.extension`. */
   readonly extensions?: readonly string[] | undefined;
 }
 
-/** The program that acts for a caller, as the caller's token names it. */
+/** The program that acts for a caller. */
 export interface Agent {
   /** Claim `client_id`. */
   readonly clientId?: string | undefined;
-  /** Subjects of the claim `act`, the current actor first (RFC 8693, section 4.1). */
+  /** Claim `act`, the current actor first (RFC 8693, section 4.1). */
   readonly actors: readonly string[];
 }
 
@@ -27,10 +27,7 @@ export interface Agent {
 export interface Principal {
   /** At most 255 characters. */
   readonly name: string;
-  /**
-   * Identifies the person behind the caller. The same in all clients of that person, unlike the name, which some issuers choose for each client.
-   * Undefined if the token lacks the claim.
-   */
+  /** The same in all clients of a person, unlike the name. */
   readonly personId?: string | undefined;
   readonly scopes: readonly string[];
   readonly agent?: Agent | undefined;
@@ -38,38 +35,31 @@ export interface Principal {
 
 export const readScope = 'cloudops:read';
 export const writeScope = 'cloudops:write';
-/** Allows reading the changes of other callers. It allows no operation. */
+/** Allows reading the changes of other callers, but no operation. */
 export const auditScope = 'cloudops:audit';
 export const scopes: readonly string[] = [readScope, writeScope, auditScope];
-/** Lets a person decide on the changes of others on the decision page. People have this scope, agents do not. */
+/** Lets a person decide on the changes of others. People have this scope, agents do not. */
 export const approveScope = 'cloudops:approve';
 
 export const scopeOf = ({ effect }: Pick<Operation, 'effect'>) => (effect === 'read' ? readScope : writeScope);
 
-/** The caller whose journal entries may be shown. Undefined means all callers. */
+/** The caller whose journal entries may be shown, or undefined for all callers. */
 export const visibleCaller = (principal: Principal | undefined): string | undefined =>
   principal === undefined || principal.scopes.includes(auditScope) ? undefined : principal.name;
 
-/** True if the policy and the caller's scopes let an operation be listed and called. */
 export const isAllowed = (policy: Policy, operation: Operation, principal?: Principal): boolean =>
   reasonAgainst(policy, operation, principal) === undefined;
 
-/** True if at least one change is allowed. A server that allows none needs no journal. */
 export const allowsChanges = (policy: Policy, operations: readonly Operation[]): boolean =>
   operations.some((operation) => operation.effect !== 'read' && isAllowed(policy, operation));
 
-/** Throws a refusal if an operation is not allowed. `account` is the account's name, if accounts have names. */
+/** Checks that an operation is allowed. @throws Refusal */
 export function checkPolicy(policy: Policy, operation: Operation, principal?: Principal, account?: string): void {
   const reason = reasonAgainst(policy, operation, principal, account);
   if (reason !== undefined) throw new Refusal('NotAllowed', [reason]);
 }
 
-/**
- * Checks the region of a request, and all regions and zones in its arguments. These are the arguments whose names end with `region` or
- * `availabilityZone` or their plural, such as `SourceRegion` or `availabilityZones`.
- * @param account the account's name, if accounts have names
- * @throws Refusal if a region is not among the regions of the policy
- */
+/** Checks the regions and zones of a request and its arguments. @throws Refusal */
 export function checkRegions(
   { regions }: Policy,
   requestRegion: string | undefined,
@@ -81,7 +71,7 @@ export function checkRegions(
     const [, matchedName] = /(region|availabilityZone)s?(?:\[\d+\])?$/i.exec(path) ?? [];
     if (matchedName === undefined || typeof value !== 'string') continue;
 
-    // The region of an unknown zone is undefined. Such a zone may be in any region, so it is refused.
+    // An unknown zone may be in any region, so it is refused.
     const isRegion = matchedName.toLowerCase() === 'region';
     const region = isRegion ? value : regionOfZone(value);
     if (region !== undefined && regions.includes(region)) continue;
@@ -94,11 +84,9 @@ export function checkRegions(
   }
 }
 
-/** Names the setting with the regions, or the account that has them in the accounts file. */
 const ownerOfRegions = (account: string | undefined): SafeText =>
   account === undefined ? words('CLOUDOPS_REGIONS') : say`account ${own(account)}`;
 
-/** Returns the reason why the policy or the caller's scopes do not allow an operation, as a clause; undefined if they allow it. */
 function reasonAgainst(
   policy: Policy,
   operation: Operation,
@@ -110,7 +98,6 @@ function reasonAgainst(
   if (readOnly && effect !== 'read')
     return account === undefined ? words('CLOUDOPS_READ_ONLY is set') : say`account ${own(account)} only reads`;
   if (tools !== undefined && !tools.includes(name)) return words('CLOUDOPS_TOOLS does not name it');
-  // A tool beyond the API reference is allowed by naming it, or if the endpoints speak its protocol.
   if (tools === undefined && extension !== undefined && !extensions.includes(extension))
     return words(`it is not in the API reference; set CLOUDOPS_STORAGE_HEADERS=amz, or name it in CLOUDOPS_TOOLS`);
   if (principal !== undefined && !principal.scopes.includes(scopeOf(operation)))

@@ -4,31 +4,30 @@ import { createTurns, type TakeTurn } from '../util/turns.js';
 const mebibyte = 1024 * 1024;
 
 export const defaultReadLimits = {
-  /** Pages, entries, bytes and values that one call reads at most. No person waits for more, and no model needs more. */
+  /** Limits of one call. No person waits for more, and no model needs more. */
   pages: 100,
   entries: 20_000,
   bytes: 16 * mebibyte,
   values: 400_000,
-  /** Bytes and values of all concurrent calls together. Those of a call count until the call ends, because its record holds them. */
+  /** Limits of all concurrent calls together. */
   bytesOfAll: 64 * mebibyte,
   valuesOfAll: 1_000_000,
-  /** A call may read this number of bytes whatever the others hold, so that no other call stops a usual one. */
+  /** Every call may read this, so that no other call stops a usual one. */
   bytesAlways: mebibyte / 4,
-  /** A call that reads more takes room in steps of this number of bytes, so that not all calls stop each other in the middle of a page. */
+  /** Larger calls take room in steps of this size, so that they do not stop each other in the middle of a page. */
   bytesOfStep: mebibyte,
 };
 
 type ReadLimits = Readonly<typeof defaultReadLimits>;
 
-/** The limit that stops a read: a limit of the call itself, or of all calls together. */
+/** The limit that stops a read: of the call itself, or of all calls. */
 export type ReachedLimit = 'call' | 'others';
 
-/** Counts what one call has read. A call disposes of its count when it ends. */
+/** Counts what one call has read. */
 export interface ReadCount extends Disposable, ByteLimit {
   readonly limits: ReadLimits;
-  /** The limit that was reached, so that something was not admitted. Undefined if no limit was reached. */
   readonly exceeded: ReachedLimit | undefined;
-  /** Lets large answers of all calls be read one after the other, each in its own turn of the event loop. */
+  /** Lets large answers be read one after the other. */
   readonly takeTurn: TakeTurn;
   admit(bytes: number, values?: number): boolean;
 }
@@ -76,6 +75,5 @@ interface Held {
 const isWithin = ({ bytes, values }: Held, mostBytes: number, mostValues: number) =>
   bytes <= mostBytes && values <= mostValues;
 
-/** Returns the bytes that a call counts for among all calls. */
 const roomFor = ({ bytes }: Held, { bytesAlways, bytesOfStep }: ReadLimits) =>
   bytes <= bytesAlways ? bytes : Math.ceil(bytes / bytesOfStep) * bytesOfStep;

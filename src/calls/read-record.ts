@@ -5,35 +5,33 @@ import { isObject, withoutNulls } from '../util/objects.js';
 import { readBoolean, readWholeNumber } from '../util/read-values.js';
 import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** The record of an answer after repairs, with warnings about the repaired fields. */
+/** The record of an answer after repairs. */
 export interface Reading {
   readonly record: Record<string, unknown>;
   readonly warnings: readonly SafeText[];
-  /** Paths of expected fields that are missing. */
   readonly missingFields: readonly string[];
 }
 
 const maximumWarnings = 20;
 
 /**
- * Reads the record of an answer by its schema, and never rejects it. A field of the wrong type is converted if that loses nothing, and
- * dropped otherwise, with a warning. Unknown fields stay.
+ * Reads the record of an answer by its schema, and never rejects it. A field of the wrong type is converted if that loses nothing, or else
+ * dropped, with a warning.
  */
 export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const answer = withoutNulls(value);
   if (!isObject(answer)) {
     const warning = say`The answer is ${show(value)}, not an object; it was left out.`;
-    // The warning says that there is no answer, so the fields are not named.
     return { record: {}, warnings: [warning], missingFields: [] };
   }
   const parsed = schema.safeParse(answer, { reportInput: true });
-  // The record is the answer and not `parsed.data`, because parsing drops unknown fields.
+  // Not `parsed.data`, because parsing drops unknown fields.
   if (parsed.success) return { record: { ...answer }, warnings: [], missingFields: [] };
 
   const { issues } = parsed.error;
   const missing = issues.filter(({ input }) => input === undefined);
   const wrong = issues.filter(({ input }) => input !== undefined);
-  // `repairField` changes this copy, and sets a field to undefined if its value cannot be converted. `compact` then drops the field.
+  // `repairField` changes this copy.
   const repaired = structuredClone(answer);
   const warnings: SafeText[] = [];
   for (const issue of wrong) warnings.push(repairField(repaired, issue));
@@ -45,10 +43,7 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   };
 }
 
-/**
- * Returns the warning about missing fields that matter to a person, as a list of one; an empty list if no such field is missing.
- * @param descriptions words for the fields that matter, by path, with `[]` for each element of a list
- */
+/** Returns the warning about missing fields that matter to a person. */
 export function missingWarning(
   missingFields: readonly string[],
   descriptions: Readonly<Record<string, string>> = {},
@@ -62,7 +57,7 @@ export function missingWarning(
   return [say`The answer does not say ${listed(texts, 'or')}.`];
 }
 
-/** Converts the value that an issue names, or sets it to undefined, in place. Returns the warning. */
+/** Changes `record` in place. */
 function repairField(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const name = toDotPath(issue.path);
   const expected = expectedBy(issue);
@@ -74,7 +69,6 @@ function repairField(record: unknown, issue: z.core.$ZodIssue): SafeText {
   return say`${own(name)} in the answer is ${show(issue.input, expected)}, not ${defined(typeNames[expected] ?? 'what it should be')}; ${fate}.`;
 }
 
-/** The type or the text format that a value should have, as zod names it. */
 function expectedBy(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return issue.expected;
   return issue.code === 'invalid_format' ? issue.format : 'unknown';
@@ -91,7 +85,7 @@ const typeNames: Readonly<Record<string, string>> = {
   base64: 'base64',
 };
 
-/** Converts a value to the expected type. Returns undefined if that would lose something. */
+/** Returns undefined if the conversion would lose something. */
 function convert(value: unknown, expected: string): unknown {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return String(value);
   if (expected === 'boolean') return readBoolean(String(value));
@@ -101,7 +95,7 @@ function convert(value: unknown, expected: string): unknown {
   return isNumber && typeof value === 'string' ? readWholeNumber(value) : undefined;
 }
 
-/** Shows a value. A structure, or a text in place of a structure, is only named by its kind, because no schema says which part is a secret. */
+/** Names a structure, or a text in place of a structure, only by its kind, because a part may be a secret. */
 function show(value: unknown, expected = 'object'): SafeText {
   if (Array.isArray(value)) return words('a list');
   if (isObject(value)) return words('an object');
@@ -109,7 +103,6 @@ function show(value: unknown, expected = 'object'): SafeText {
   return quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
 }
 
-/** Copies a value without the fields and elements that `repairField` set to undefined. */
 function compact(value: unknown): object {
   const keep = (inner: unknown) => (typeof inner === 'object' && inner !== null ? compact(inner) : inner);
   if (Array.isArray(value)) return value.filter((element) => element !== undefined).map(keep);

@@ -17,7 +17,7 @@ export class Refusal extends Error {
   readonly kind = 'refused';
   readonly code: RefusalCode;
   readonly problems: readonly SafeText[];
-  /** Fields that replace the usual fields of a failure with this code. `reason` replaces the end of the failure's summary. */
+  /** Fields that replace the usual ones. `reason` replaces the end of the summary. */
   readonly more: Partial<
     Pick<Failure, 'changeId' | 'outcome' | 'mayHaveHappened' | 'defaults' | 'warnings' | 'next' | 'earlier'>
   > & {
@@ -31,11 +31,7 @@ export class Refusal extends Error {
   }
 }
 
-/**
- * Converts a refusal to the failure that the caller gets.
- * @param tool name of the tool, or words that stand for the name
- * @param isChange true if the tool changes something
- */
+/** Converts a refusal to the failure that the caller gets. */
 export function refusalFailure(
   tool: string | SafeText,
   { code, problems, more }: Refusal,
@@ -43,7 +39,6 @@ export function refusalFailure(
 ): Failure {
   const usual = refusals[code];
   const { reason = usual.reason, ...replacedFields } = more;
-  // Another call may have carried out the change, so "was not sent" might be wrong.
   const mayHaveBeenSent = aboutEarlierCalls.includes(code);
   const result = words(mayHaveBeenSent ? 'failed' : 'was not sent');
   return {
@@ -66,17 +61,13 @@ export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => (
 /** Refusals about a change that another call may have carried out. */
 const aboutEarlierCalls: readonly RefusalCode[] = ['StateUnavailable', 'UnknownChange'];
 
-/** The summary of a refusal. People in a view get only the reason, because they see the change there and do not know the tool's name. */
+/** People in a view get only the reason, because they see the change there. */
 function summaryOf(tool: string, result: SafeText, reason: SafeText): SafeText {
   const full = say`${own(tool)} ${result}: ${reason}.`;
   return forReader({ agent: full, person: sentence(say`${reason}.`), operator: full });
 }
 
-/**
- * The refusal of a change whose plan is too large for a person to review, or to be stored. The next step is `ifTooLarge`, if the operation has
- * such advice.
- * @param more may have a reason that replaces the usual reason
- */
+/** The refusal of a change whose plan is too large to be reviewed or stored. */
 export const tooLargeToShow = (
   { change: { ifTooLarge } }: { readonly change: Pick<ChangeTexts, 'ifTooLarge'> },
   more: Pick<Refusal['more'], 'reason'> = {},
@@ -86,7 +77,6 @@ export const tooLargeToShow = (
     ...(ifTooLarge !== undefined && { next: next('agent', 'call', defined(ifTooLarge)) }),
   });
 
-/** The usual reason and next step of a refusal. */
 const refuse = <const Reason extends string, const Text extends string>(
   reason: Wording<Reason>,
   who: Actor,
@@ -260,7 +250,6 @@ const refusals = {
 
 export type RefusalCode = keyof typeof refusals;
 
-/** Codes of faults of this server. */
 const ownFaults: readonly string[] = ['InternalError', 'SenderUnavailable'];
 
 /** True for the code of a refusal that is no fault of this server, such as for invalid arguments. */

@@ -12,10 +12,8 @@ export interface RemedyFacts {
   /** The operation's name in the API. */
   readonly api: string;
   readonly endpoint: Pick<Endpoint, 'origin' | 'bucketInHost'>;
-  /** True if the operation has an argument `region`. */
   readonly takesRegion: boolean;
   readonly account: string;
-  /** The wait that the service asks for. */
   readonly retryAfterSeconds?: number | undefined;
   readonly error: ServiceError;
 }
@@ -37,7 +35,7 @@ const noPermission = ({ api, account }: RemedyFacts) =>
     say`${forReader({ agent: 'Tell the user that account', person: 'Account' })} ${own(account)} may not do ${own(api)} here. Whoever administers the account can grant it${forAgent('; calling again before that will not help')}.`,
   );
 
-/** Advice for the person who runs this server. `what` completes "The person who runs this server has to check". */
+/** `what` completes "The person who runs this server has to check". */
 const operatorChecks = <const What extends string>(what: Wording<What>) => operatorMust(say`check ${words(what)}`);
 
 const notOffered = operatorChecks('whether the endpoint (CLOUDOPS_…_URL) supports this operation');
@@ -65,20 +63,19 @@ const inTheWay = next(
   say`Something stands in the way, such as a name in use or a change that is not finished. ${forReader({ agent: 'Have the user look in the console, and call again only when they say that it is out of the way.', person: 'Look in the console, and try again when it is out of the way.' })}`,
 );
 
-/** Advice if the service names another region than the request was signed for. Arguments take only regions that hosts can have. */
+/** Arguments take only regions that hosts can have. */
 const otherRegion = (region: string, takesRegion: boolean): Next =>
   takesRegion && regionInHost.test(region)
     ? next('agent', 'call', say`The cloud names the region ${quoted(region, 40)}: ${callAgain} with it.`)
     : operatorChecks(say`the region (CLOUDOPS_REGION), because the cloud names ${quoted(region, 40)}`);
 
-/** Advice after a redirect. Redirects are not followed, because the signature is only valid for one address. */
+/** Redirects are not followed, because the signature is only valid for one address. */
 function redirected({ takesRegion, error: { region, host } }: RemedyFacts): Next {
   if (region !== undefined) return otherRegion(region, takesRegion);
   const where = host === undefined ? words('') : say` to ${quoted(host, 200)}`;
   return operatorChecks(say`the address of the endpoint (CLOUDOPS_…_URL), which redirects${where}`);
 }
 
-/** Advice after S3's redirect to the region of a bucket. */
 function redirectedToRegion(facts: RemedyFacts): Next {
   const { region, host } = facts.error;
   if (!facts.takesRegion || region !== undefined || host !== undefined) return redirected(facts);
@@ -87,13 +84,12 @@ function redirectedToRegion(facts: RemedyFacts): Next {
   );
 }
 
-/** Advice if the region or the name of the service in the signature is wrong. */
 const wrongScope = ({ takesRegion, error: { region } }: RemedyFacts): Next =>
   region === undefined
     ? operatorChecks('the region (CLOUDOPS_REGION) and CLOUDOPS_…_SERVICE')
     : otherRegion(region, takesRegion);
 
-/** Advice if the store accepts the bucket only in the host, as Alibaba OSS, Tencent COS and Huawei OBS do. */
+/** Alibaba OSS, Tencent COS and Huawei OBS accept the bucket only in the host. */
 const bucketInHost = ({ endpoint }: RemedyFacts): Next =>
   endpoint.bucketInHost === undefined
     ? operatorMust(
@@ -103,16 +99,12 @@ const bucketInHost = ({ endpoint }: RemedyFacts): Next =>
         'the endpoint (CLOUDOPS_…_URL) and CLOUDOPS_STORAGE_STYLE: the bucket is in the name of the host already',
       );
 
-/** Advice on a refusal without a known reason. */
 const refused = ({ account }: RemedyFacts): Next =>
   askUser(
     say`${forReader({ agent: 'Tell the user what the cloud says.', person: 'See what the cloud says.' })} If that names no reason, these can be checked: the keys and the rights of account ${own(account)}, the endpoint (CLOUDOPS_…_URL), and whether a proxy or a firewall answered.`,
   );
 
-/**
- * Advice by the beginning of the service's error code, in S3's names (`commonCode`). The first match counts. The API reference names no codes, so
- * these are the codes of similar services.
- */
+/** Advice by the beginning of the error code, in the names of S3 because the API reference names no codes. The first match counts. */
 const byCode: Readonly<Record<string, Advice>> = {
   NoSuchBucket: ({ takesRegion }) =>
     takesRegion
@@ -143,7 +135,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   VirtualHostDomainRequired: bucketInHost,
   NotImplemented: notOffered,
   MethodNotAllowed: notOffered,
-  // The code with which EC2 and KMS answer a trial that would have succeeded.
+  // The answer of EC2 and KMS to a trial that would have succeeded.
   DryRunOperation: next(
     'user',
     'decide',
@@ -163,11 +155,11 @@ const byCode: Readonly<Record<string, Advice>> = {
 /** The error codes, or beginnings of error codes, for which there is advice. */
 export const knownCodes: readonly string[] = Object.keys(byCode);
 
-/** True if a code is one of `byCode`, with the ending that some APIs add. Codes that begin with `Client.` also have further parts. */
+/** Some APIs add an ending to their codes. */
 const isKnownAs = (code: string, known: string): boolean =>
   known.startsWith('Client.') ? code.startsWith(known) : [known, `${known}Exception`, `${known}Error`].includes(code);
 
-/** Messages of servers of HTTPS that were asked in plain HTTP, such as Go's, nginx, Apache and Tomcat. */
+/** The words of Go, nginx, Apache and Tomcat. */
 const plainHttpRefused = /HTTP request (was )?(sent )?to (an )?HTTPS|speaking plain HTTP|requires TLS/i;
 
 /** Advice for which the answer itself is the evidence, whatever its code says. */
@@ -201,11 +193,7 @@ const byStatus: Readonly<Record<number, Advice>> = {
   511: operatorChecks('whether the network asks for a sign-in'),
 };
 
-/**
- * Finds the advice on an error of the service: the operation's own for the beginning of its code, or else by evidence in the answer, by the
- * code, or by the HTTP status.
- * @returns the advice (`next`), and the known code or beginning of a code that matched (`code`), if there is one
- */
+/** Finds the advice on an error of the service: the operation's own, or else by evidence in the answer, by the code, or by the HTTP status. */
 export function remedyFor(
   status: number,
   operationErrors: Operation['errors'],
@@ -235,7 +223,7 @@ function adviceForClass(status: number): Advice {
   return status >= 500 || isPassingStatus(status) ? callLater : otherArguments;
 }
 
-/** The cause of a missing answer as the end of a sentence: `the connection was refused (https://…: "ECONNREFUSED …")`. */
+/** The cause of a missing answer, as the end of a sentence. */
 export function httpFailureText({ code, detail: message }: HttpFailure, origin: string): SafeText {
   const problems = {
     NameNotResolved: 'the host name cannot be resolved',
@@ -253,12 +241,11 @@ export function httpFailureText({ code, detail: message }: HttpFailure, origin: 
     BodyIncomplete: 'the answer is incomplete',
   } as const satisfies Record<FailureCode, string>;
   const problem = words(problems[code]);
-  // This server ended the exchange, by a limit of its own or because the client cancelled, so origin and message explain nothing.
+  // This server ended the exchange itself, so origin and message explain nothing.
   const endedHere: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
   if (endedHere.includes(code)) return problem;
-  // The origin comes from the configuration, so it is shown without quotation marks. The message may be any text.
+  // The origin comes from the configuration, so it is shown without quotation marks.
   const originAndMessage = say` (${defined(origin)}: ${quoted(message, 200)})`;
-  // `detail` marks words that are left out first if the text has to be short.
   return say`${problem}${detail(originAndMessage)}`;
 }
 

@@ -1,7 +1,7 @@
 import { exact, own, type SafeText, say } from '../util/safe-text.js';
 import type { Plan } from './outcome.js';
 
-/** The lines of a request for review: method and URL, headers, and the body as indented JSON, whose quotes show where each value ends. */
+/** The lines of a request for review: method and URL, headers, and body. */
 export const requestLines = ({
   method,
   url,

@@ -16,10 +16,7 @@ import { Refusal } from './refusal.js';
 import type { ResolvedCall, ResolvedChange } from './resolved-call.js';
 import { type ArgumentName, askWhichIsMeant, validate } from './validate.js';
 
-/**
- * Checks the account, the policy and the arguments of a call, and encodes its request. Nothing is sent.
- * @throws Refusal if the call may not or cannot be sent
- */
+/** Checks the account, the policy and the arguments of a call, and encodes its request. Nothing is sent. @throws Refusal */
 export async function resolveCall(
   requestedOperation: Operation,
   resolution: AccountResolution,
@@ -34,7 +31,7 @@ export async function resolveCall(
 
   const cloud = await account.cloud();
   const operation = operationForCloud(requestedOperation, cloud);
-  // The validated arguments name secret files. `input` has the contents of these files instead, and no control arguments.
+  // `input` has the contents of the secret files that `validArgs` names.
   const validArgs = validate(operation, args, cloud.region, argumentName);
   const withSecrets = await insertSecrets(operation, validArgs, secretFiles, cloud.region);
   const { nameBySecretPath } = withSecrets;
@@ -65,7 +62,6 @@ export async function resolveCall(
   };
 }
 
-/** Makes the request of a call, and the endpoint that it goes to. @throws Refusal if the policy forbids a region, or the request cannot be encoded */
 async function resolveRequest(
   operation: Operation,
   input: ResolvedCall['input'],
@@ -74,7 +70,7 @@ async function resolveRequest(
   accountName: string | undefined,
 ) {
   const apiRequest = await operation.request(input);
-  // A global API has one fixed region, in `signing`. For another API, the arguments may request a region, or else the configured one is used.
+  // A global API has one fixed region, in `signing`.
   const fixedOrRequestedRegion = operation.signing?.region ?? apiRequest.region;
   const region = fixedOrRequestedRegion ?? cloud.region;
   checkRegions(policy, region, input, accountName);
@@ -83,7 +79,6 @@ async function resolveRequest(
   return { endpoint, request, regionSource: regionSourceOf(cloud, fixedOrRequestedRegion) };
 }
 
-/** Separates the control arguments, which are for this server, from the `input` of the operation. */
 function splitControlArguments(
   args: Readonly<Record<string, unknown>>,
   { fieldsArgument = '' }: Pick<Operation, 'fieldsArgument'>,
@@ -97,7 +92,6 @@ function splitControlArguments(
   return { control, fields: Array.isArray(fields) ? fields.map(String) : undefined, input };
 }
 
-/** The name of the read that shows the progress of a change, if it is offered. */
 function followToolOf(
   operation: Operation,
   operations: readonly Operation[],
@@ -107,14 +101,14 @@ function followToolOf(
   return read !== undefined && isOffered(read.name) ? read.name : undefined;
 }
 
-/** Leaves out the regions of the API reference if the storage is another product (S3 headers, `amz`), to which they do not apply. */
+/** The regions of the API reference do not apply to another storage product (S3 headers, `amz`). */
 function operationForCloud(operation: Operation, { storageHeaders }: Cloud): Operation {
   if (operation.service !== 'storage' || storageHeaders !== 'amz') return operation;
   const { regions: _, ...withoutRegions } = operation;
   return withoutRegions;
 }
 
-/** Stands for the idempotency token in the request of a plan. It has only characters that no format escapes. */
+/** Has only characters that no format escapes. */
 const shownToken = 'added-when-sent';
 
 type UnsentChange = Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'nameBySecretPath'>;
@@ -125,7 +119,6 @@ export async function partsToShow(call: UnsentChange): Promise<Pick<ResolvedChan
   return { shownInput, shownRequest: await requestToShow(call, shownInput) };
 }
 
-/** Makes the request to show, without secrets and with `shownToken`. A call with neither secrets nor a token shows the request itself. */
 async function requestToShow(
   { operation, input, request, endpoint }: UnsentChange,
   shownInput: UnsentChange['input'],
@@ -138,9 +131,9 @@ async function requestToShow(
   try {
     return wireRequest(operation, await operation.request(shownInput, firstPage, token), endpoint);
   } catch {
-    // The operation may refuse `shownToken`, or the words in place of a secret, for example because it expects base64.
+    // The operation may refuse the token, or the words in place of a secret, for example because it expects base64.
     if (!hasSecrets) return request;
-    // Neither the body nor the query is shown, because both may hold the secret. The path is shown unless it holds the secret.
+    // Neither the body nor the query is shown, because both may hold the secret.
     const body = plainText('This request is not shown, because it holds a secret.');
     const pathHasSecret = createRedactor(secretsIn({ operation, input })).finds(request.path);
     const path = pathHasSecret ? '/' : request.path;
@@ -149,7 +142,7 @@ async function requestToShow(
   }
 }
 
-/** The refusal of a call whose account is unclear. It also reports the problems of the other arguments. */
+/** Also reports the problems of the other arguments. */
 function unclearAccountRefusal(
   problem: SafeText,
   operation: Operation,
@@ -166,10 +159,7 @@ function unclearAccountRefusal(
   return new Refusal('InvalidArguments', [problem, ...otherProblems], { next: askWhichIsMeant });
 }
 
-/**
- * The arguments with which the same change can be called again, for example after a person has agreed on the page.
- * @param validArgs the arguments before `insertSecrets`, which name secret files but do not hold their contents
- */
+/** `validArgs` names secret files but does not hold their contents. */
 function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, account: string | undefined) {
   const { planOnly: _, replaces: __, ...kept } = validArgs;
   return account === undefined ? kept : { ...kept, account };

@@ -5,14 +5,10 @@ import { isSafeText, join, own, quoted, type SafeText, say, time, words } from '
 import type { EarlierCall, Failure, LeftOut, RequestIds, ServiceSays, Success } from './outcome.js';
 import { requestLines } from './request-lines.js';
 
-/** The fields of both kinds of result. Each is optional. */
 type AnyResult = Partial<Omit<Success, 'outcome'>> &
   Partial<Omit<Failure, 'outcome'>> & { readonly outcome?: Success['outcome'] | Failure['outcome'] };
 
-/**
- * The facts of the structured content as text, for hosts that show only text. The service's words are quoted, and its answer is indented
- * below `answer:`, so that models take both as data.
- */
+/** The structured content as text. The service's words are quoted and its answer is indented, so that models take both as data. */
 export function resultText(result: Success | Failure): string {
   const fields: AnyResult = result;
   const { summary, problems = [], plan, show, answer } = fields;
@@ -26,7 +22,6 @@ export function resultText(result: Success | Failure): string {
   return lines.join('\n');
 }
 
-/** The facts of a result besides its summary, problems, plan and answer, one line each. Facts that are undefined make no line. */
 function factLines(fields: AnyResult): string[] {
   const { failed, where = [], mayHaveHappened, next } = fields;
   const facts: readonly (readonly [string, SafeText | string | number | undefined])[] = [
@@ -66,7 +61,7 @@ const eachAs = (name: string, texts: readonly SafeText[] = []) => texts.map((tex
 
 const yesOrNo = (value: boolean) => (value ? 'yes' : 'no');
 
-/** The structured content of a result, with safe texts as strings. Only the request of the plan is in it, because `show` says the rest. */
+/** The structured content, with safe texts as strings. Of the plan, only the request is in it, because `show` says the rest. */
 export function plainResult(result: Success | Failure): Record<string, unknown> {
   const { plan, answer, ...rest }: AnyResult = result;
   const { method, url, headers, body } = plan ?? {};
@@ -84,9 +79,9 @@ function withPlainTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withPlainTexts(inner)]));
 }
 
-/** `refused twice as too busy (429; waited 150 ms, 300 ms), then accepted once (200)`, or undefined without attempts. */
+/** `refused twice as too busy (429; waited 150 ms, 300 ms), then accepted once (200)` */
 export function attemptsText(attempts: readonly Attempt[]): SafeText | undefined {
-  /** Each group stands for consecutive attempts with the same result, which is an HTTP status or the code of a failure. */
+  /** Each group stands for consecutive attempts with the same result. */
   const groups: { readonly result: string; readonly waits: SafeText[]; count: number }[] = [];
   for (const { result, waitedMs } of attempts) {
     let group = groups.at(-1);
@@ -112,7 +107,7 @@ function times(count: number): SafeText {
   return words(count === 2 ? 'twice' : 'once');
 }
 
-/** Words for the result of attempts: an HTTP status, `200 then BodyTimeout` if only the head of an answer came, or a failure code. */
+/** `result` is an HTTP status, `200 then BodyTimeout` if only the head of an answer came, or a failure code. */
 function phraseOf(result: string, often: SafeText): SafeText {
   if (/^\d+ then /.test(result)) return say`answered ${often} in part`;
   const status = Number(result);
@@ -122,21 +117,18 @@ function phraseOf(result: string, often: SafeText): SafeText {
   return say`${words(status >= 500 ? 'failed' : 'refused')} ${often}`;
 }
 
-/** `x-ext-request-id "…", x-ext-id-2 "…"` */
 const idList = (requestIds: RequestIds = {}): SafeText | undefined =>
   joined(Object.entries(requestIds).map(([name, id]) => say`${own(name)} ${quoted(id, 200)}`));
 
 const joined = (texts: readonly SafeText[]): SafeText | undefined =>
   texts.length === 0 ? undefined : join(texts, ', ');
 
-/** `"Slow down." (code "SlowDown")` */
 function saidBy({ message, ...more }: ServiceSays = {}): SafeText | undefined {
   const rest = joined(Object.entries(more).map(([name, value]) => say`${own(name)} ${quoted(value ?? '', 500)}`));
   if (message === undefined) return rest;
   return say`${quoted(message, 500)}${rest === undefined ? words('') : say` (${rest})`}`;
 }
 
-/** `accepted, sent at 2026-11-20T12:00:00.000Z, x-ext-request-id "…"` */
 function earlierText(earlier: EarlierCall | undefined): SafeText | undefined {
   if (earlier === undefined) return undefined;
   const { outcome, sentAt, requestIds } = earlier;
@@ -145,8 +137,8 @@ function earlierText(earlier: EarlierCall | undefined): SafeText | undefined {
 }
 
 /**
- * Writes a record as indented lines, with the service's texts in quotation marks. A list of records becomes a table with a column for each
- * field at any depth, because a table takes a third of the space. Long values are cut, so the text is no data.
+ * Writes a record as indented lines, with the service's texts in quotation marks. A list of records becomes a table, which takes a third of the
+ * space.
  */
 export function render(record: Readonly<Record<string, unknown>>, indent = ''): string[] {
   return Object.entries(record).flatMap(([name, value]) => fieldLines(label(name), value, indent));
@@ -168,12 +160,12 @@ function listLines(name: string, values: readonly unknown[], indent: string): st
   );
 }
 
-/** Limit of a table's columns. With more columns, most cells would be empty, because the rows have different fields. */
+/** With more columns, most cells would be empty. */
 const maximumColumns = 30;
 
 const hasFields = (value: unknown) => isObject(value) && Object.keys(value).length > 0;
 
-/** Writes a list of objects as a title with the column names and a line for each object. Returns undefined if a table does not suit it. */
+/** Returns undefined if a table does not suit the list. */
 function tableLines(name: string, values: readonly unknown[], indent: string): string[] | undefined {
   // A single object is easier to read as one line for each field.
   if (values.length < 2 || !values.every(hasFields)) return undefined;
@@ -196,11 +188,10 @@ function tableLines(name: string, values: readonly unknown[], indent: string): s
   return [title, ...lines];
 }
 
-/** Writes a value. Words, numbers and dates need no quotation marks. All other text gets them, because it could pass for this server's own. */
+/** Quotes all text but words, numbers and dates, because it could pass for this server's own. */
 function scalar(value: unknown): string {
   if (typeof value === 'object' && value !== null) return 'none';
   return typeof value === 'string' && !/^[\w.:/@+-]{1,80}$/.test(value) ? quote(value, 2500) : String(value);
 }
 
-/** The name of a field, or the path to it: `volumes[0].size`. */
 const label = (path: string) => (/^[\w.[\]-]{1,120}$/.test(path) ? path : quote(path, 240));

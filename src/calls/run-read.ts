@@ -18,15 +18,12 @@ import { type Answer, readAnswer } from './read-reply.js';
 import { clientOptions } from './resolve-call.js';
 import type { ResolvedRead } from './resolved-call.js';
 
-/** The longest time that a read waits for its follow-up read (milliseconds). */
+/** Time limit of a follow-up read (ms). */
 const followUpMs = 5000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Runs a read: reads its pages, and reduces them to one record. Some operations have a follow-up read, which answers a question that the pages
- * leave open, such as whether an upload without parts is still open.
- */
+/** Runs a read: reads its pages, and reduces them to one record. */
 export async function runRead(
   call: ResolvedRead,
   startCount: () => ReadCount,
@@ -51,7 +48,6 @@ export async function runRead(
   return outcomeOfPages(call, pages, reduced, followUp, context);
 }
 
-/** Makes the outcome of a read from its reduced pages, and from the record of its follow-up read. */
 function outcomeOfPages(
   { operation, input, fields, isOffered }: ResolvedRead,
   pages: PageReducer,
@@ -59,7 +55,6 @@ function outcomeOfPages(
   followUp: Fields | undefined,
   { hasView = false, wantsWholeAnswer = false }: CallContext,
 ): EndedOutcome {
-  // If the read stopped at a limit, `firstUnread` is the start of the first page that was not read, and the record says how to continue.
   const isWhole = fields !== undefined || wantsWholeAnswer;
   const record = pages.result(state, input, { followUp, unread: firstUnread, mayHaveMore, isWhole });
   const next = operation.next?.(record, input, isOffered);
@@ -88,7 +83,7 @@ const openReadClient = (
   { openClient }: CallDependencies,
 ) => openClient(call.endpoint, { ...clientOptions(call, context, signal), byteLimit });
 
-/** Runs the follow-up read if the pages call for it. Returns undefined if the caller may not make the read, if it fails, or if it takes too long. */
+/** Returns undefined if the follow-up read is not allowed, fails, or takes too long. */
 async function readFollowUp(
   call: ResolvedRead,
   state: unknown,
@@ -120,7 +115,6 @@ async function readFollowUp(
 
 type PageReducer = Omit<NonNullable<Operation['pages']>, 'page'>;
 
-/** Treats the answer of an operation without pages as its only page. */
 const onePage: PageReducer = {
   start: () => ({}),
   add: (_state, { record }) => ({ kind: 'end', state: record }),
@@ -128,42 +122,33 @@ const onePage: PageReducer = {
   count: () => 1,
 };
 
-/** All pages that were read, reduced to one state. */
 interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly kind: 'reduced';
   readonly state: unknown;
-  /** Paths of expected fields that are missing in a page. */
   readonly missingFields: readonly string[];
-  /** The attempts of requests that were retried. */
   readonly retriedAttempts: readonly Attempt[];
-  /** Start of the first page that was not read, if reading stopped at a limit. */
   readonly firstUnread?: PageStart;
   /** True if nothing shows that the list is complete. */
   readonly mayHaveMore: boolean;
 }
 
-/** The means to read pages: the connection, the limits, the clock of this machine, and the listener for progress. */
 interface PageReading extends Pick<CallDependencies, 'now'> {
   readonly client: SignedClient;
   readonly readCount: ReadCount;
   readonly onPage?: CallContext['onPage'];
-  /** False for pages that do not fit into the budget of the answer. Absent if the answer has no budget. */
+  /** Absent if the answer has no budget. */
   readonly fits?: (state: unknown) => boolean;
 }
 
 type ReadEnd = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** The page to read next. */
 interface NextPage {
   readonly kind: 'next';
   readonly number: number;
-  /** The earlier pages, reduced. */
   readonly state: unknown;
-  /** Undefined for the first page. */
   readonly start?: PageStart;
 }
 
-/** Reads one page after the other, until the last page, a limit, or a failure. */
 async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageReading): Promise<ReadEnd> {
   const { operation, input } = call;
   const readSoFar = new ReadSoFar(regionWarnings(operation.regions, textAt(input, 'region')));
@@ -172,10 +157,7 @@ async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageRe
   return step;
 }
 
-/**
- * Reads the page at `start` (undefined for the first page) and adds it to `state`, the earlier pages. Returns the next page to read, or the end
- * of the read. `readSoFar` has everything else about the earlier pages: counts, warnings, and their starts.
- */
+/** Adds a page to the state, and returns the next page or the end of the read. */
 async function readNextPage(
   call: ResolvedRead,
   pages: PageReducer,
@@ -187,7 +169,7 @@ async function readNextPage(
   if (page.kind === 'failed') return readSoFar.endWithFailure(page.failure);
   if (page.kind === 'stopped') {
     if (start !== undefined) return readSoFar.endWithPages(state, { firstUnread: start, limit: page.limit });
-    // There is no page to return. One page is far below the memory limit of a call, so the failure says that other calls hold the memory.
+    // One page is far below the memory limit of a call, so other calls must hold the memory.
     return readSoFar.endWithFailure(tooManyReads(call));
   }
 
@@ -201,24 +183,18 @@ async function readNextPage(
   if (step.warning !== undefined) readSoFar.addPageWarning(step.warning);
   if (step.kind === 'end') return readSoFar.endWithPages(step.state, undefined, step.doubt);
 
-  // Another page follows. It is read unless the pages form a circle or a limit of the call is reached.
   const { state: newState, after: nextStart } = step;
   const loop = readSoFar.findLoop(nextStart, number);
   if (loop !== undefined) return readSoFar.endWithPages(newState, undefined, loop);
   const isLimitReached = number >= readCount.limits.pages || readSoFar.entries >= readCount.limits.entries;
-  // The limit `'call'` is the call's own, and not the memory that all calls readCount.
   if (isLimitReached) return readSoFar.endWithPages(newState, { firstUnread: nextStart, limit: 'call' });
   onPage?.(number, readSoFar.entries);
   return { kind: 'next', number: number + 1, state: newState, start: nextStart };
 }
 
-/** The reply to the request for a page: the page, the failure, or the limit of memory that prevented or interrupted the request. */
 type PageReply = Exclude<Answer, { kind: 'unusable' }> | { readonly kind: 'stopped'; readonly limit: ReachedLimit };
 
-/**
- * Requests the page at `start`, or the first page if `start` is undefined. If the page cannot be parsed, the call fails, even after other pages.
- * @param readCount counts the bytes that `client` receives, and interrupts a reply beyond its limits
- */
+/** A page that cannot be parsed fails the call, even after other pages. */
 async function requestPage(
   call: ResolvedRead,
   start: PageStart | undefined,
@@ -229,7 +205,6 @@ async function requestPage(
   const request =
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   const reply = await client.send(request);
-  // Any other body, such as text, or one with too many values for a page, is not parsed.
   const isParsed = reply.kind === 'answered' && ['json', 'xml'].includes(reply.body.kind);
   const values = isParsed ? Number(await reply.readText((text) => countValues(text))) : 0;
   readCount.admit(0, values);
@@ -243,20 +218,17 @@ async function requestPage(
     : answer;
 }
 
-/** An answer with at most this number of values is read at once. */
 const quickValues = 2000;
 
-/** Counts the pages that were read so far, and collects everything that the result of the read says besides the record. */
+/** Collects what the result of a read says besides the record. */
 class ReadSoFar {
   readonly #warnings: SafeText[];
   readonly #missingFields = new Set<string>();
-  /** The attempts of requests that were retried. */
   readonly #retriedAttempts: Attempt[] = [];
-  /** The starts of all pages as JSON, to find pages that form a circle. */
+  /** As JSON, to find pages that form a circle. */
   readonly #starts = new Set<string>();
   #requestIds: RequestIds = {};
   #pages = 0;
-  /** The warnings about pages by their text, with the number of the first page that has it, unless that is the first of all. */
   readonly #pageWarnings = new Map<string, SafeText>();
   #unlistedWarnings = 0;
   entries = 0;
@@ -275,7 +247,7 @@ class ReadSoFar {
     this.entries += entries;
   }
 
-  /** Adds a warning about the page that was read last. The page is named, because indexes in the warning count from its start. */
+  /** The page is named, because indexes in the warning count from its start. */
   addPageWarning(warning: SafeText): void {
     if (this.#pageWarnings.has(warning.text)) return;
     if (this.#pageWarnings.size === maximumPageWarnings) this.#unlistedWarnings += 1;
@@ -290,7 +262,7 @@ class ReadSoFar {
     ];
   }
 
-  /** Returns a doubt if the page after page `number` has the same start as an earlier page, because reading would then never end. */
+  /** Returns a doubt if an earlier page had the same start, because reading would then never end. */
   findLoop(start: PageStart, number: number): SafeText | undefined {
     const startText = JSON.stringify(start);
     if (this.#starts.has(startText)) return say`page ${number} leads back to where an earlier one began`;
@@ -298,11 +270,6 @@ class ReadSoFar {
     return undefined;
   }
 
-  /**
-   * Ends a read with the pages that were read.
-   * @param cut set if a limit stopped the reading: the limit, and the start of the first page that was not read
-   * @param doubt why entries may be missing
-   */
   endWithPages(
     state: unknown,
     cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit | 'answer' },
@@ -323,17 +290,14 @@ class ReadSoFar {
     };
   }
 
-  /** Ends a read with a failure, and adds the warnings, which may name the cause. */
   endWithFailure(failure: Failure): ReadEnd {
     const warnings = this.#allWarnings();
     return { kind: 'failed', failure: warnings.length === 0 ? failure : { ...failure, warnings } };
   }
 }
 
-/** Maximum number of warnings about the pages of a read, because each page may have many. */
 const maximumPageWarnings = 40;
 
-/** The warning that the answer does not contain all pages. */
 function cutWarning(limit: ReachedLimit | 'answer', pages: number, entries: number): SafeText {
   const read = say`${counted(pages, 'page')} with ${entries} ${words(entries === 1 ? 'entry' : 'entries')}`;
   return say`Only the first ${read} were read, ${words(cutReasons[limit])}. Counts, sums, and the first, oldest or largest are of these alone.`;

@@ -11,21 +11,15 @@ import { defined, distinct, forReader, join, own, quoted, type SafeText, say, wo
 import { defaultText, hintsOf } from './hints.js';
 import { Refusal } from './refusal.js';
 
-/** Limits of a call's arguments. No operation needs nearly as much. */
 const maximumDepth = 32;
 const maximumValues = 5_000;
 
-/** The most problems that are listed. Further problems are only counted. */
 const listedProblems = 20;
 
 /** Turns the name of an argument into the client's name for it. */
 export type ArgumentName = (name: string) => string;
 
-/**
- * Checks a call's arguments and returns them parsed.
- * @param region the configured region
- * @throws Refusal with all problems at once, one line each: path, given value, rule, correction
- */
+/** Checks a call's arguments and returns them parsed. @throws Refusal with all problems at once */
 export function validate(
   operation: Operation,
   args: unknown,
@@ -51,7 +45,6 @@ export function validate(
   });
 }
 
-/** @throws Refusal if arguments are nested too deep or hold too many values */
 function checkSize(args: unknown): void {
   if (isDeeperThan(maximumDepth, args))
     throw new Refusal('InvalidArguments', [say`arguments: must not be nested deeper than ${maximumDepth} levels`]);
@@ -63,7 +56,7 @@ function checkSize(args: unknown): void {
   }
 }
 
-/** @throws Refusal if a value, also in JSON text, is what this server shows in place of a value, because it would overwrite the value itself */
+/** Refuses what this server shows in place of a value, because it would overwrite the value itself. */
 function refusePlaceholders(args: Readonly<Record<string, unknown>>, argumentName: ArgumentName): void {
   const problems = [...leavesOf(args)].flatMap(([path, value]) => {
     if (typeof value !== 'string' || !isPlaceholder(value)) return [];
@@ -75,7 +68,7 @@ function refusePlaceholders(args: Readonly<Record<string, unknown>>, argumentNam
   if (problems.length > 0) throw new Refusal('InvalidArguments', problems.slice(0, listedProblems));
 }
 
-/** The step if a wrong value names the thing to change. An agent that corrects the value by itself may change the wrong thing. */
+/** The step if a wrong value names a thing. An agent that corrects the value by itself may change the wrong thing. */
 export const askWhichIsMeant: Next = next(
   'user',
   'ask',
@@ -89,13 +82,10 @@ export const askWhichIsMeant: Next = next(
 /** Made at the first wrong call, because making schemas is slow. */
 const controlArguments = lazy(() => consentArguments());
 
-/** Formats that only encode a value. A mistake in such a format is the agent's own, and no wrong choice of the user. */
+/** A mistake in these formats is the agent's own, and no wrong choice of the user. */
 const encodings: readonly string[] = ['json_string', 'base64'];
 
-/**
- * True for a wrong value that only the user can correct, such as a name or an ID. Optional arguments of reads only shape the answer, so the
- * agent may correct them itself.
- */
+/** Optional arguments of reads only shape the answer, so the agent may correct them itself. */
 function isChoiceOfUser(issue: Issue, operation: Operation): boolean {
   const {
     code,
@@ -109,12 +99,12 @@ function isChoiceOfUser(issue: Issue, operation: Operation): boolean {
 }
 
 function problemsOf(issues: readonly Issue[], operation: Operation, argumentName: ArgumentName): SafeText[] {
-  // For a value of the wrong type, only the type is reported, because a wrong length or missing fields follow from the wrong type.
+  // Only the type is reported, because a wrong length or missing fields follow from the wrong type.
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   const mistypedPaths = new Set(mistyped.map(({ path }) => toDotPath(path)));
   const shown = issues.filter((issue) => !isHidden(issue, mistypedPaths));
   const total = shown.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
-  // Only the problems that can be listed are put into words, because each unknown name is compared with all known names.
+  // Only listed problems are put into words, because each unknown name is compared with all known names.
   const problems: SafeText[] = [];
   for (const issue of shown) {
     if (problems.length === listedProblems) break;
@@ -123,7 +113,7 @@ function problemsOf(issues: readonly Issue[], operation: Operation, argumentName
   return sentences(...distinct(problems), total > listedProblems && say`${total - listedProblems} more problems`);
 }
 
-/** Returns the hints that the plan of a call with `planOnly` would show: defaults, and warnings about its valid arguments. Nothing for other calls. */
+/** Returns the hints that the plan of a call with `planOnly` would show. */
 function hintsForValidArguments(
   operation: Operation,
   args: unknown,
@@ -136,7 +126,6 @@ function hintsForValidArguments(
   const valid: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(shape)) {
     if (wrongNames.has(name) || !Object.hasOwn(args, name)) continue;
-    // Parsing converts a whole number that comes as text.
     const parsed = field.safeParse(args[name]);
     if (parsed.success) valid[name] = parsed.data;
   }
@@ -147,7 +136,6 @@ function hintsForValidArguments(
   return { defaults: defaults.map(defaultText), warnings };
 }
 
-/** True if another issue reports the wrong type of this value, or of a value that contains it. */
 function isHidden({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): boolean {
   if (code !== 'invalid_type' && mistypedPaths.has(toDotPath(path))) return true;
   const pathsOfContainers = path.map((_, length) => toDotPath(path.slice(0, length)));
@@ -156,17 +144,16 @@ function isHidden({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): bo
 
 type Issue = z.core.$ZodIssue;
 
-/** The most allowed values that are listed. Of more values, only the most similar ones are listed. */
 const listedValues = 8;
 
-/** The problems of an issue. An issue about unknown names has a problem for each name, at most `limit`. Any other issue has one problem. */
+/** An issue about unknown names has a problem for each name. */
 function problemsOfIssue(issue: Issue, operation: Operation, argumentName: ArgumentName, limit: number): SafeText[] {
   const path = shownPath(issue.path, argumentName);
   if (issue.code !== 'unrecognized_keys') return [describe(issue, path, operation)];
 
   const schema = operation.input();
   const isTopLevel = path === '';
-  // Some clients have their own names for top-level arguments, which problems show. Other arguments have one name.
+  // Some clients have their own names for top-level arguments.
   const clientName = isTopLevel ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
   const unknown = issue.keys.slice(0, limit).map((key) => {
@@ -176,7 +163,7 @@ function problemsOfIssue(issue: Issue, operation: Operation, argumentName: Argum
     const suggestion = didYouMean(name, knownNames) ?? (paths.length > 0 ? paths.join(' or ') : undefined);
     return { shownName: own(isTopLevel ? name : `${path}.${name}`), suggestion };
   });
-  // The known names are listed once, with the first unknown name that has no suggestion.
+  // The known names are listed once.
   const listedAt = unknown.findIndex(({ suggestion }) => suggestion === undefined);
   return unknown.map(({ shownName, suggestion }, index) => {
     if (suggestion !== undefined) return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
@@ -185,11 +172,9 @@ function problemsOfIssue(issue: Issue, operation: Operation, argumentName: Argum
   });
 }
 
-/** The dotted path of an argument, with the client's name for the argument. */
 const shownPath = ([first, ...rest]: Issue['path'], argumentName: ArgumentName): string =>
   first === undefined ? '' : toDotPath([argumentName(String(first)), ...rest]);
 
-/** The problem of an issue: path, given value and rule. `path` has the client's names. */
 function describe(issue: Issue, path: string, operation: Operation): SafeText {
   if (issue.input === undefined) {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
@@ -228,7 +213,7 @@ function argumentNames(schema: z.core.$ZodType, path: readonly PropertyKey[]): s
   return field === undefined ? [] : argumentNames(field, rest);
 }
 
-/** The paths of all arguments named `name`, at any depth: `adminCluster.nodePools[].nodeCount` for `nodeCount`. */
+/** For example `adminCluster.nodePools[].nodeCount` for `nodeCount`. */
 function pathsOfArgument(schema: z.core.$ZodType, name: string, path = ''): string[] {
   if (schema instanceof z.ZodOptional) return pathsOfArgument(schema.unwrap(), name, path);
   if (schema instanceof z.ZodArray) return pathsOfArgument(schema.element, name, `${path}[]`);
@@ -239,18 +224,18 @@ function pathsOfArgument(schema: z.core.$ZodType, name: string, path = ''): stri
   });
 }
 
-/** True for the path of a secret, of a value that contains a secret, or of a value inside a secret. */
+/** Also true for a value that contains a secret, or is inside a secret. */
 function isSecret(path: string, secrets: readonly string[]): boolean {
   const place = stepsText(path);
   return secrets.map(stepsText).some((secret) => secret.startsWith(place) || place.startsWith(secret));
 }
 
-/** A path with a dot after each step. `[]` stands for any element of a list. */
+/** `[]` stands for any element of a list. */
 const stepsText = (path: string) => (path === '' ? '' : `${path.replace(/\[\d*\]/g, '.[]')}.`);
 
 const notShown = words('the value given (not shown)');
 
-/** The value of an argument as it is shown in a problem. Long lists and objects are not shown, and neither is a private key. */
+/** Does not show long lists, objects or private keys. */
 function show(value: unknown): SafeText {
   if (typeof value === 'string') return looksSecret(value) ? notShown : quoted(value, 60);
   if (value === null || typeof value !== 'object') return own(String(value));
@@ -261,5 +246,5 @@ function show(value: unknown): SafeText {
   return say`[${join(shownTexts, ', ')}]`;
 }
 
-/** True for a private key, which may stand in the wrong argument by mistake. */
+/** A private key may stand in the wrong argument by mistake. */
 const looksSecret = (value: string) => /private.?key/i.test(value);

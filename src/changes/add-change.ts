@@ -5,10 +5,10 @@ import type { ChangeRun } from './change-context.js';
 import type { PlannedChange } from './plan-change.js';
 import { makeProof } from './proof.js';
 
-/** How long a plan can be decided in the client (milliseconds). A plan on the page waits longer. */
+/** How long a plan can be decided in the client (milliseconds). */
 export const planInClientMs = 10 * 60_000;
 
-/** Maximum number of changes whose arguments are kept in memory. The oldest are forgotten, and can then no longer be decided. */
+/** The oldest arguments are forgotten, and their changes can no longer be decided. */
 const mostHeld = 200;
 
 /** A stored change with the proof for clicks and responses, which no model gets. */
@@ -18,13 +18,12 @@ export interface AddedChange {
   readonly proof: string;
 }
 
-/** The ways to decide on a change for which nobody is asked. */
+/** The options of a change about which nobody is asked. */
 export const noOptions: DecisionOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
 
 /**
  * Adds a planned change to the store. Returns a refusal if it cannot be stored.
- * @param options the ways to decide on it
- * @param approved set if the change is approved at once, because nobody is asked or the person agreed beforehand
+ * @param approved set if the change is approved at once
  */
 export async function addChange(
   { call, row, holdsSecret, replaced }: PlannedChange,

@@ -10,23 +10,22 @@ import type { PlannedChange } from './plan-change.js';
 import { againstAsking } from './refusals.js';
 import { notTyped } from './typed-name.js';
 
-/** The result of asking: a decision on the stored change, the question for a later call, or nobody was asked. */
+/** The result of asking the person behind a call. */
 export type Asked =
   | { readonly kind: 'decided'; readonly change: Change; readonly decision: Decision }
   | Question
   | { readonly kind: 'notAsked'; readonly change: Change };
 
-/** The number of times that a person can type the name of the thing to delete in one call. */
 const maximumTries = 5;
 
-/** A response that comes sooner (milliseconds) counts as that of a program, because no person reads a question in this time. */
+/** A faster response (milliseconds) counts as that of a program. */
 export const shortestReadMs = 1000;
 
 /** Stores a planned change, and asks the client's user about it. */
 export async function askUser(planned: PlannedChange, run: ChangeRun): Promise<Asked | Refusal> {
   const { question, row } = planned;
   const { elicitor } = run;
-  // The client may have cancelled the call while it waited for the response to another question.
+  // The client may have cancelled the call while it waited for its turn.
   if (run.signal.aborted || elicitor === undefined || question === undefined)
     return new Refusal('NobodyAsked', [say`the client cancelled the call before anybody was asked`]);
   // Terminal users started the call themselves, so they are not rate-limited.
@@ -39,13 +38,12 @@ export async function askUser(planned: PlannedChange, run: ChangeRun): Promise<A
   try {
     return await askUntilAnswered(added, question, elicitor, run);
   } catch (error) {
-    // The server stops. Nobody will respond to this question any more.
+    // The server stops, so nobody will respond any more.
     await run.store.decide(row.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
     throw error;
   }
 }
 
-/** Asks, and asks again after a wrong name, until the call has had `maximumTries` responses. */
 async function askUntilAnswered(
   { change, proof }: AddedChange,
   question: SafeText,
@@ -76,7 +74,7 @@ const questionOf = ({ accept, typedName }: Change, message: SafeText, state: str
   state,
 });
 
-/** Reads the response that a second call brings. Asks again after a wrong name. Nothing limits the number of such calls. */
+/** Reads the response that a second call brings. Asks again after a wrong name, without a limit. */
 export function readResponse(
   change: Change,
   read: (accept: string, nameToType?: string) => FormResponse,
@@ -88,11 +86,11 @@ export function readResponse(
   return decisionOf(change, response, change.ageMs);
 }
 
-/** The decision of a response. What a program says is never consent, even if it agreed. */
+/** What a program says is never consent, even if it agreed. */
 function decisionOf(change: Change, { kind, reason }: FormResponse, answeredAfterMs: number | undefined): Asked {
   if (kind === 'notAsked') return { kind: 'notAsked', change };
   const decided = (decision: Decision): Asked => ({ kind: 'decided', change, decision });
-  // A wrong name is no refusal, even if a program sent the name. But nobody is asked about this plan any more.
+  // A wrong name is no refusal.
   if (kind === 'wrongName') return decided({ kind: 'withdrawn', way: 'asked' });
   if (kind !== 'unanswered' && answeredAfterMs !== undefined && answeredAfterMs < shortestReadMs)
     return decided({ kind: 'withdrawn', way: 'program', answeredAfterMs });

@@ -21,21 +21,18 @@ import { repeated } from './repeat.js';
 import { requestDigest } from './request-key.js';
 import { isWayOf } from './required-consent.js';
 
-/** This file has the verb `carryOut`: it sends an approved change, if it is still the change that was shown and may still be made. */
+/** This file sends an approved change, if it is still the change that was shown. */
 
-/** Nothing is sent so long after the decision (milliseconds), because somebody may have sent the same change meanwhile, and `begin` no longer finds it. */
+/** The longest time from the decision to sending (milliseconds). Later, `begin` would overlook a repetition that was sent meanwhile. */
 const longestDelayMs = 10 * 60_000;
 
-/** Resolves the call of a stored change. Its arguments are in memory if they hold a secret. */
+/** Resolves the call of a stored change. Arguments with a secret are only in memory. */
 export function resolveStored(operation: Operation, { id, args }: Change, run: ChangeRun) {
   const stored = run.heldArguments.get(id) ?? args;
   return resolveCall(operation, resolveAccount(run.accounts, operation, stored, run.principal), run, run);
 }
 
-/**
- * Carries out an approved change. Resolves its call again, so that policy, scopes and secrets are those of now, and sends only the request that
- * was shown. Never rejects.
- */
+/** Carries out an approved change by the present policy, scopes and secrets. Sends only the request that was shown. Never rejects. */
 export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOutcome> {
   const { heldArguments, pendingNotes, inFlight } = run;
   const call = await resolveAgain(change, run);
@@ -52,7 +49,6 @@ export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOut
   return withChangeId(withNotes(outcome, await pendingNotes(change.caller).catch(() => [])), change.id);
 }
 
-/** Resolves the call of a change again. Returns a refusal if it may not be made any more, or would send another request than was shown. */
 async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedChange | Refusal> {
   const { operations, log, keys } = run;
   const operation = operations.find(({ name }) => name === change.tool);
@@ -78,16 +74,12 @@ async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedCha
   }
 }
 
-/** Ends an approved change that is refused before it began. */
 async function endUnsent(change: Change, refusal: Refusal, run: ChangeRun): Promise<EndedOutcome> {
   const outcome = withState(refusedChange(change.tool, refusal), 'not sent');
   return writeEnding(change, 'not sent', { code: refusal.code, outcome }, outcome, run);
 }
 
-/**
- * Sends a change. The store has it as begun before the first byte is sent, and its ending before the caller gets the outcome. If the ending
- * cannot be written, or not in time, the outcome says so in a note.
- */
+/** The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. */
 async function sendAndRecord(
   change: Change,
   call: ResolvedChange,
@@ -103,7 +95,7 @@ async function sendAndRecord(
   if (begun.kind !== 'begun')
     return withState(refusedChange(tool, beginRefusal(begun, call, visibleCaller(run.principal))), 'not sent');
 
-  // The process may have been suspended, also while `begin` wrote. `time` is taken after it.
+  // The process may have been suspended while `begin` wrote, so `time` is taken after it.
   const time = now();
   const isTooLate = time.getTime() - (change.decidedAt ?? before.getTime()) > longestDelayMs;
   const { result, keyId } = isTooLate
@@ -120,17 +112,15 @@ async function sendAndRecord(
   return writeEnding(change, state, { ...ending, keyId, outcome: stored }, outcome, run);
 }
 
-/** The result as the store keeps it: without the secrets that the caller sees once. */
+/** Drops the secrets that the caller sees once. */
 function withoutShown(result: ChangeResult, operation: Operation): ChangeResult {
   if (result.kind === 'failed' || result.answer.kind !== 'usable' || operation.withoutShown === undefined)
     return result;
   return { ...result, answer: { ...result.answer, record: operation.withoutShown(result.answer.record) } };
 }
 
-/** The longest answer that the store keeps (characters of JSON). */
 const longestAnswer = 64 * 1024;
 
-/** The outcome as the store keeps it: without an answer that is too long. */
 function keptOutcome(outcome: EndedOutcome): EndedOutcome {
   if (outcome.kind === 'failed' || JSON.stringify(outcome.success.answer ?? null).length <= longestAnswer)
     return outcome;
@@ -140,13 +130,12 @@ function keptOutcome(outcome: EndedOutcome): EndedOutcome {
   ]);
 }
 
-/** Adds the state with which a change ended to a failure. */
 const withState = (outcome: EndedOutcome, state: EndState): EndedOutcome =>
   outcome.kind === 'failed' && state !== 'accepted' && state !== 'partly'
     ? { ...outcome, failure: { ...outcome.failure, outcome: state } }
     : outcome;
 
-/** The ending of a change whose process went away while it was sent, which is written in advance. */
+/** Written in advance, in case the process goes away while it sends. */
 const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): Ending => ({
   isPrivate,
   outcome: {
@@ -164,7 +153,6 @@ const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): Ending =
   },
 });
 
-/** A result, and the ID of the access key that signed the request, if it was signed. */
 interface Sending {
   readonly result: ChangeResult;
   readonly keyId?: string;
@@ -174,12 +162,11 @@ const notSent = (tool: string, refusal: Refusal): Sending => ({
   result: { kind: 'failed', failure: refusalFailure(tool, refusal, { isChange: true }) },
 });
 
-/** The refusal of a change whose consent is older than `longestDelayMs`. */
 const tooLate = new Refusal('PlanExpired', [
   say`the consent was given more than ten minutes ago, and the same change may have been sent since`,
 ]);
 
-/** Sends the request and reads the reply. Never rejects. After `NotSent`, the change was certainly not made. */
+/** Never rejects. After `NotSent`, the change was certainly not made. */
 async function sendAndRead(
   change: Change,
   call: ResolvedChange & FailedCall,
@@ -196,11 +183,7 @@ async function sendAndRead(
   }
 }
 
-/**
- * Returns the request, with an idempotency token if the operation takes such a token. The token differs for each change. So it is not a part of
- * `request`, by whose digest a repetition is recognised.
- * @throws NotSent
- */
+/** The token differs for each change, so it is not a part of the digest. */
 async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, change: Change) {
   if (operation.takesToken !== true) return request;
   const firstPage = undefined;
@@ -211,7 +194,7 @@ async function requestToSend({ operation, input, endpoint, request }: ResolvedCh
   }
 }
 
-/** Makes a UUID that is the same for each attempt of a change (version 8 of RFC 9562, with the bits of a digest). */
+/** Makes a UUID that is the same for each attempt of a change (version 8 of RFC 9562). */
 function tokenOf({ tokenSource }: Change): string {
   const digits = digestOf(['idempotency token', tokenSource]);
   const version = `8${digits.slice(13, 16)}`;
@@ -219,10 +202,6 @@ function tokenOf({ tokenSource }: Change): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
 }
 
-/**
- * The refusal of a change that the store did not let begin.
- * @param viewer the caller, who learns the facts of its own changes; undefined if it may know the changes of all callers
- */
 function beginRefusal(
   hindrance: Exclude<Begun, { kind: 'begun' }>,
   call: ResolvedChange,
@@ -240,10 +219,9 @@ function beginRefusal(
   }
 }
 
-/** The longest time that the answer to a call waits until the ending is in the store (milliseconds). Writing continues after that. */
+/** How long an answer waits until the ending is in the store (milliseconds). */
 const endingMs = 10_000;
 
-/** Writes the ending of a change. Returns the outcome for the caller, with a note if that failed or takes longer than `endingMs`. */
 async function writeEnding(
   { tool, id, isPrivate }: Change,
   state: EndState,

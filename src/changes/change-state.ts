@@ -13,16 +13,15 @@ import { decide, refusalOf, thingOf } from './decide.js';
 import { addressOf, type DecisionPage } from './decision-page.js';
 import { whoDecides } from './required-consent.js';
 
-/** This file has the verb `state`: what became of a change, and what it waits for. */
+/** This file tells the state of a change. */
 
-/** The states in which a change has not ended. */
 const isOpen = ({ state, isExpired }: Change) => ['waiting', 'approved', 'begun'].includes(state) && !isExpired;
 
-/** The time between two looks at a change (milliseconds). */
+/** In milliseconds. */
 const pollMs = 500;
 
 /**
- * Waits until a change has ended, up to `statusWaitMs`. Does not wait if too many calls wait for people already.
+ * Waits until a change has ended, up to `statusWaitMs`.
  * @returns the last state that could be read
  */
 export async function awaitEnd(change: Change, run: ChangeRun): Promise<Change> {
@@ -38,7 +37,6 @@ async function poll(first: Change, { signal, stop, store, statusWaitMs, log }: C
   for (let waitedMs = 0; waitedMs < statusWaitMs && isOpen(change); waitedMs += pollMs) {
     if (signal.aborted || stop?.aborted === true) break;
     await delay(pollMs);
-    // If the store cannot be read, the next look tries again.
     change = (await store.find(change.id).catch((error: unknown) => {
       log('debug', 'journal', { id: change.id, error: reasonOf(error) });
       return change;
@@ -47,7 +45,7 @@ async function poll(first: Change, { signal, stop, store, statusWaitMs, log }: C
   return change;
 }
 
-/** The outcome of a change as its caller, or an auditor, learns it: with a note about who decided. */
+/** The outcome of a change, with a note about who decided. */
 export const outcomeOfState = (change: Change, run: Pick<ChangeRun, 'principal' | 'page'>): EndedOutcome =>
   withNotes(stateOf(change, run), whoDecided(change, run));
 
@@ -69,16 +67,16 @@ export function stateOf(change: Change, run: Pick<ChangeRun, 'page'>): EndedOutc
   }
 }
 
-/** The outcome of a call whose decision came after another one. An expired plan has no decision. */
+/** The outcome of a call whose decision came after another one. */
 export function lateOutcome(change: Change, way: DecisionWay, run: Pick<ChangeRun, 'principal'>): EndedOutcome {
   const standing = visibleDecision(change, run);
   if (standing === undefined) return stateOf(change, {});
-  // A call that brings the same answer again, for example after its result was lost.
+  // An answer comes again if its result was lost.
   const isRepetition = standing.way === way;
   return withNotes(stateOf(change, {}), [lateText(change, standing, { way, isRepetition })]);
 }
 
-/** Decides on a change for a call. Returns what became of the change, or the decision that stands. */
+/** Decides on a change for a call. Returns the outcome, or the decision that stands. */
 export async function decideForCall(
   change: Change,
   decision: Decision,
@@ -89,7 +87,7 @@ export async function decideForCall(
   return decided.kind === 'decided' ? decided.outcome : decided;
 }
 
-/** The decision that stands as a clause for people: `bob agreed`. */
+/** Such as `bob agreed`. */
 function decisionClause({ kind, way, person, replacedBy }: Decision): SafeText {
   if (way === 'program') return words('a program answered in place of the user');
   if (kind === 'withdrawn' && way === 'asked') return words('the name was typed wrongly too often');
@@ -108,16 +106,13 @@ const deciders: Readonly<Partial<Record<DecisionWay, SafeText>>> = {
   confirmed: words('the agent'),
 };
 
-/** The decision that stands as a sentence for people: `bob agreed at 2026-11-20T10:04:00.000Z.` */
+/** The decision that stands, in a sentence. */
 export const decisionText = (
   { decidedAt, madeAt }: Pick<Change, 'decidedAt' | 'madeAt'>,
   standing: Decision,
 ): SafeText => say`${sentence(decisionClause(standing))} at ${time(new Date(decidedAt ?? madeAt).toISOString())}.`;
 
-/**
- * Tells whoever decides after somebody else of the decision that stands: `Too late: bob agreed 12 s before you. Your click changed nothing.`
- * @param late the way of the decision that came too late. `isRepetition` is true if it only repeats the person's own
- */
+/** Such as `Too late: bob agreed 12 s before you. Your click changed nothing.` */
 function lateText(
   change: Change,
   standing: Decision,
@@ -140,9 +135,8 @@ const lateActs: Readonly<Partial<Record<DecisionWay, SafeText>>> = {
 export interface LateClick {
   readonly kind: 'late';
   readonly change: Change;
-  /** The decision that stands, in sentences for the person. */
   readonly earlierDecision: SafeText | undefined;
-  /** False if the click only repeats the decision that stands, because its answer was lost. */
+  /** False if the click only repeats the decision that stands. */
   readonly isLate: boolean;
 }
 
@@ -154,19 +148,18 @@ export function lateClick(change: Change, click: Decision): LateClick {
   return { kind: 'late', change, earlierDecision, isLate };
 }
 
-/** The decision on a change, with the name of the person only if the caller may see it. */
 function visibleDecision({ decision }: Change, { principal }: Pick<ChangeRun, 'principal'>): Decision | undefined {
   const mayKnow = visibleCaller(principal) === undefined || decision?.person === principal?.name;
   return decision && (mayKnow ? decision : { ...decision, person: undefined });
 }
 
-/** A note for the agent about who decided, if a person other than its user may have decided. */
+/** A decision on the page may be another person's. */
 function whoDecided(change: Change, run: Pick<ChangeRun, 'principal'>): readonly SafeText[] {
   const decision = visibleDecision(change, run);
   return decision?.way === 'page' ? [say`${sentence(decisionClause(decision))}.`] : [];
 }
 
-/** The outcome of a call that only tells what became of a change. */
+/** The outcome of a call that only tells the state. */
 export const toldOutcome = (
   { id }: Change,
   { summary, outcome, ...facts }: Partial<Success> & Required<Pick<Success, 'summary' | 'outcome' | 'next'>>,
@@ -203,7 +196,6 @@ function underWay(change: Change): EndedOutcome {
   });
 }
 
-/** How a change without its own outcome failed, by its state: the beginning of a sentence, and a code. */
 const failures = {
   rejected: [words('The cloud refused this'), 'Http'],
   'not sent': [words('This was not sent'), 'NotSent'],
@@ -213,7 +205,6 @@ const failures = {
 const tell = next('nobody', 'none', forAgent('Tell the user the outcome, the code and the request IDs.'));
 const look = next('user', 'check', 'Do not repeat it. Have the user look in the console whether it was carried out.');
 
-/** Makes the outcome of a change whose own outcome was not kept, because it was too long or it was not sent. All texts of the row are quoted. */
 function recordedOutcome(change: Change): EndedOutcome {
   const { id, what, state, ending = {}, begunAt } = change;
   const { status, code, requestIds = {}, failed } = ending;

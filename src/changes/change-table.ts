@@ -19,26 +19,25 @@ import type { Transaction, Value } from './sql.js';
 
 /** This file has the steps of transactions on the table of changes. */
 
-/** Time after its end in which a change counts as repeated, and after a decline in which the decline counts (milliseconds). */
+/** How long an ended change counts as repeated, and a decline counts (milliseconds). */
 export const duplicateWindowMs = 10 * 60 * 1000;
 
-/** The longest row (characters). */
+/** In characters. */
 const longestRow = 1024 * 1024;
-/** The most changes of a caller that wait for a person. */
 const mostAsking = 20;
-/** The most other waiting changes of a caller. The oldest make room for new ones. */
+/** Of a caller. The oldest make room. */
 const mostUnasked = 100;
-/** Expired plans are erased after this time, and approved changes that do not begin are given up (milliseconds). */
+/** How long expired plans, and approved changes that do not begin, are kept (milliseconds). */
 export const keptMs = 60 * 60 * 1000;
 
-/** With `+ 0`, SQLite sorts the few rows that it selects. Without it, SQLite reads all rows of a caller in the order of an index. */
+/** With `+ 0`, SQLite does not read all rows of a caller. */
 export const newestFirst = 'made + 0 desc';
 
 const listOf = (names: readonly State[]) => `(${names.map((name) => `'${name}'`).join(', ')})`;
 const sent = listOf(sentStates);
 export const endedStates = listOf(['accepted', 'partly', 'rejected', 'not sent', 'unknown', 'declined', 'withdrawn']);
 
-/** Selects changes of callers. `order` ends the statement. */
+/** Selects changes of callers. */
 export async function select(
   { now, all }: Transaction,
   of: OfCaller,
@@ -57,7 +56,7 @@ export async function select(
 
 export const isId = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
 
-/** Selects the change with an ID, if it also meets a condition. */
+/** Selects the change with an ID. */
 export const selectOne = async (
   transaction: Transaction,
   id: string,
@@ -66,7 +65,7 @@ export const selectOne = async (
 ): Promise<Change | undefined> =>
   isId(id) ? (await select(transaction, {}, `id = ?${condition}`, [id, ...values]))[0] : undefined;
 
-/** Inserts a waiting change, unless its row or its caller's list would be too long. `replaces` makes room for it. */
+/** Inserts a waiting change, unless its row or its caller's list would be too long. */
 export async function insertWaiting(
   transaction: Transaction,
   change: NewChange,
@@ -119,13 +118,12 @@ export async function updateBegun({ now, wall, run }: Transaction, id: string, i
   );
 }
 
-/** The states that an ending replaces. */
 const replacedBy = (state: EndState): readonly State[] => {
   if (state === 'unknown') return ['begun'];
   return state === 'not sent' ? ['approved', 'begun'] : ['begun', 'unknown'];
 };
 
-/** Ends a change, unless its present state stands. Without an outcome, an unknown change keeps the one that `updateBegun` has written in advance. */
+/** Ends a change, unless its state stands. An unknown change keeps the outcome written in advance. */
 export async function updateEnded(
   { now, wall, run }: Transaction,
   id: string,
@@ -142,10 +140,7 @@ export async function updateEnded(
   return count === 1;
 }
 
-/**
- * The last other change with this request that was or may have been carried out recently. A change that has not ended counts at any age,
- * because recovery ends it if its process is gone.
- */
+/** The last other change with this request that may have been carried out recently. A begun one counts at any age. */
 export const selectDuplicate = async (
   transaction: Transaction,
   requestKey: string,
@@ -173,16 +168,14 @@ export async function selectBudget(
     ...[key, now - windowMs],
   );
   const spent = begunSchema().parse(rows);
-  // When this change leaves the window, fewer than `mostChanges` remain in it.
   const blocking = spent[spent.length - mostChanges];
   return {
     left: Math.max(0, mostChanges - spent.length),
-    // By the clock that people see.
     nextAt: blocking === undefined ? undefined : blocking.begun + windowMs - now + wall,
   };
 }
 
-/** Returns the reason why an approved change must not begin. It stays valid until the transaction ends. */
+/** Returns the reason why an approved change must not begin, which stays valid until the transaction ends. */
 export async function findConflict(
   transaction: Transaction,
   { id, requestKey, budget: budgetKey, repeats }: Change,
@@ -198,7 +191,7 @@ export async function findConflict(
   return state.left > 0 ? undefined : { kind: 'budgetSpent', budget, ...state };
 }
 
-/** Selects the approved and begun changes of processes that do not run any more. Approved changes that did not begin for long count, too. */
+/** Selects the approved and begun changes of processes that are gone. */
 export const selectAbandoned = async (transaction: Transaction, running: ReadonlySet<string>): Promise<Change[]> => {
   const marks = [...running].map(() => '?').join(', ');
   return select(

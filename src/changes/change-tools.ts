@@ -24,24 +24,23 @@ import {
 import { findChange } from './find-change.js';
 import { againstConfirming } from './refusals.js';
 
-/** This file has what can be done with a change by its ID: read, withdraw and confirm it, and click on its plan. */
+/** This file has what can be done with a change by its ID. */
 
 type Result = EndedOutcome | Refusal;
 
-/** Reads a change of the caller, and waits for its end. Auditors read the changes of everybody. */
+/** Reads a change of the caller, and waits for its end. Auditors read all changes. */
 export async function getChange(id: string, run: ChangeRun): Promise<Result> {
   const change = await findChange(id, run, { mayBeOfOthers: true });
   if (change instanceof Refusal) return change;
   return outcomeOfState(await awaitEnd(change, run), run);
 }
 
-/** Withdraws a waiting change of the caller. */
 export async function withdrawChange(id: string, run: ChangeRun): Promise<Result> {
   const change = await findChange(id, run);
   if (change instanceof Refusal) return change;
   const decided = await decide(change, { kind: 'withdrawn', way: 'withdrawn' }, run);
   if (decided.kind === 'refused') return decided;
-  // A repeated call finds what its first attempt has withdrawn.
+  // A repeated call finds what the first has withdrawn.
   const isWithdrawn = decided.kind === 'decided' || decided.change.state === 'withdrawn';
   return isWithdrawn ? withdrawnOutcome(change) : lateOutcome(decided.change, 'withdrawn', run);
 }
@@ -54,8 +53,8 @@ const withdrawnOutcome = (change: Change): EndedOutcome =>
   });
 
 /**
- * Carries out a waiting change whose plan the agent has shown to the user, who said yes. Works in the modes that take the agent's word for it.
- * @param thing the name that the plan shows, so that a general permission to call the tool is no consent to any change
+ * Carries out a waiting change after the user said yes to the agent.
+ * @param thing the name that the plan shows, because a general permission is no consent to any change
  */
 export async function confirmChange(
   { id, thing }: { readonly id: string; readonly thing: string },
@@ -69,16 +68,13 @@ export async function confirmChange(
   return decideForCall(change, { kind: 'approved', way: 'confirmed' }, run);
 }
 
-/** The outcome of a change as a view or a page shows it. Waits for the end of a change that is decided. */
+/** The outcome of a change for a view or a page. */
 export async function stateForView(change: Change, run: ChangeRun): Promise<EndedOutcome> {
   const last = change.state === 'waiting' ? change : await awaitEnd(change, run);
   return outcomeOfState(last, run);
 }
 
-/**
- * Decides on a change by a person's click. Whether the person may see the change is checked before.
- * @param run the caller of the change, with its present scopes
- */
+/** Decides on a change by a person's click. Whether the person may see the change is checked before. */
 export async function clickOnChange(change: Change, click: Click, run: ChangeRun): Promise<ClickResult> {
   const decision = decisionOfClick(change, click);
   if (change.state !== 'waiting') return lateClick(change, decision);

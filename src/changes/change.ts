@@ -6,14 +6,12 @@ import type { SafeText } from '../util/safe-text.js';
 import { storedSchemas } from './stored-plan.js';
 
 /**
- * This file has the record of a change, which is one row of the table `changes`, from the plan that waits to its ending:
- *
+ * The record of a change, one row of the table `changes`:
  * ```
  * waiting ─▶ approved ─▶ begun ─▶ accepted │ partly │ rejected │ not sent │ unknown
  *    │           └─▶ not sent                     unknown ─▶ accepted │ partly │ rejected
  *    └─▶ declined │ withdrawn │ expired
  * ```
- *
  * Every arrow is one conditional update, so the first decision stands. An expired plan is erased.
  */
 export const states = [
@@ -30,13 +28,12 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
-/** The states in which the cloud has carried out a change, or may have. They count against a budget, and as an earlier change of a repetition. */
+/** The states in which the cloud has carried out a change, or may have. */
 export const sentStates = ['begun', 'accepted', 'partly', 'unknown'] as const satisfies readonly State[];
 
-/** The states that a change ends with after it has begun. */
+/** The states in which a begun or approved change ends. */
 export type EndState = 'accepted' | 'partly' | 'rejected' | 'not sent' | 'unknown';
 
-/** The ways in which a change was decided, in words. */
 export const decisionWays = {
   asked: 'the user was asked through the client and agreed',
   clicked: 'the user agreed with a click in the change view',
@@ -49,91 +46,65 @@ export const decisionWays = {
 } as const;
 export type DecisionWay = keyof typeof decisionWays;
 
-/** The parts of a change as the columns of JSON keep them, from which the types follow. */
+/** The JSON columns of a change, from which the types follow. */
 export const storedParts = lazy(() => {
   const { plan, text } = storedSchemas();
   const texts = z.array(z.string()).readonly();
   return {
-    /** What the journal shows. It has no secrets and no private values. */
+    /** What the journal shows, without secrets and private values. */
     facts: z.object({
-      /** Name of the caller, if callers are authenticated. */
       caller: z.string().optional(),
-      /** See `Principal.personId`. */
       personId: z.string().optional(),
       agent: z.object({ clientId: z.string().optional(), actors: texts }).optional(),
-      /** Name and version, as the client reports them. */
       client: z.string(),
-      /** The endpoint's account. */
       account: z.string(),
-      /** ID of the access key that was chosen to sign the request. */
       keyId: z.string(),
       mode: z.enum(consentModes),
-      /** The thing that the change is about. Its digest is of tool, account and identifying arguments. */
       subject: z.object({ digest: z.string(), name: z.string() }).optional(),
-      /** The change in a sentence, and its method and address. */
       what: z.string(),
       target: z.string(),
     }),
     details: z.object({
-      /** The caller's scopes when the plan was made. */
       scopes: texts.optional(),
-      /** Arguments with which the same call can be made again, with secrets by name, `allowRepeat` and the account. */
+      /** With secrets by name. */
       args: z.record(z.string(), z.unknown()).readonly(),
-      /** Digest of the exact request that was shown. Nothing else is sent. */
+      /** Digest of the request that was shown. Nothing else is sent. */
       requestDigest: z.string(),
-      /**
-       * Which earlier change with the same request the change may repeat:
-       * - true: any, because the operation is idempotent (`repeatable`)
-       * - false: none, because the call had no `allowRepeat`
-       * - a text: the change with this ID, which the plan names, or `noEarlierChange` if there was none
-       */
+      /** The earlier change with the same request that the change may repeat: any (true), none (false), or the one with this ID. */
       repeats: z.union([z.string(), z.boolean()]),
-      /** ID of the change whose idempotency token is sent: this change's own, or that of an unknown change which this one settles. */
       tokenSource: z.string(),
-      /** The ways to decide that were open when the plan was made. `confirm_change` works within ten minutes, for the client that planned. */
       options: z.object({
         byForm: z.boolean(),
         byClick: z.boolean(),
         onPage: z.boolean(),
         byConfirmation: z.boolean(),
       }),
-      /** SHA-256 of the secret that a click in a view or a response of a form brings back (hexadecimal). Models never get the secret. */
+      /** SHA-256 of the secret that a click or a response brings back (hexadecimal). Models never get it. */
       proof: z.string().optional(),
       plan,
-      /** The question as it was asked. Absent if nobody was asked in a form. */
       question: text.optional(),
-      /** The label of the button that accepts. */
       accept: text,
-      /** The name that a person types to accept, for a deletion. */
       typedName: z.string().optional(),
-      /** True if arguments or answer hold private values, so that all fields that may have them are sealed before they are stored. */
+      /** True if private fields are sealed before they are stored. */
       isPrivate: z.boolean().optional(),
-      /** The sealed fields: `args`, `plan`, `question`, `accept`, `typedName` and `subject`. */
       sealed: z.string().optional(),
     }),
     decision: z.object({
       kind: z.enum(['approved', 'declined', 'withdrawn']),
       way: z.custom<DecisionWay>((way) => typeof way === 'string' && Object.hasOwn(decisionWays, way)),
-      /** Name of the person who decided, if the person signed in. */
       person: z.string().optional(),
-      /** Why the person declined, without secrets. */
       reason: z.string().optional(),
-      /** How long the person took to answer (milliseconds). */
+      /** In milliseconds. */
       answeredAfterMs: z.number().optional(),
-      /** ID of the newer plan in whose favour this one was withdrawn. */
       replacedBy: z.string().optional(),
-      /** Set if the person only closed the question. It counts among the declined changes, but `confirm_change` may still follow. */
+      /** Set if the person only closed the question. `confirm_change` may still follow. */
       isDismissed: z.boolean().optional(),
     }),
     ending: z.object({
-      /** HTTP status of the reply. Absent if there was none. */
       status: z.number().optional(),
-      /** Code of the failure: the service's, or this server's. */
       code: z.string().optional(),
-      /** ID of the access key that signed the request. */
       keyId: z.string().optional(),
       requestIds: z.record(z.string(), z.string()).readonly().optional(),
-      /** Set if only some entries of a change failed: their number and codes. */
       failed: z.object({ count: z.number(), codes: texts }).optional(),
     }),
   };
@@ -141,16 +112,12 @@ export const storedParts = lazy(() => {
 
 type Part<Name extends keyof ReturnType<typeof storedParts>> = Readonly<z.output<ReturnType<typeof storedParts>[Name]>>;
 
-/** A decision on a waiting change. */
 export type Decision = Part<'decision'>;
 
-/** The facts about a change that was sent, or was stopped before that. */
 export interface Ending extends Part<'ending'> {
-  /** The outcome as the caller got it, for callers that ask later. Absent if it is too long to be kept. */
+  /** As the caller got it. Absent if it is too long to be kept. */
   readonly outcome?: EndedOutcome | undefined;
-  /** True if the outcome may hold private values, so that it is sealed before it is stored. */
   readonly isPrivate?: boolean | undefined;
-  /** The sealed outcome. */
   readonly sealed?: string | undefined;
 }
 
@@ -158,24 +125,21 @@ interface Columns {
   /** 128 random bits in base64url: the `changeId` of agents. */
   readonly id: string;
   readonly tool: string;
-  /** The idempotency key of the request. Changes with the same key are the same change. */
+  /** The idempotency key of the request. */
   readonly requestKey: string;
-  /** Digest of the account and its caller, whose changes share a budget. */
+  /** Changes of the same account and caller share a budget. */
   readonly budget: string;
 }
 
-/** Everything about a change that is known when its plan is made. */
+/** A change when its plan is made. */
 export interface NewChange extends Columns, Part<'facts'>, Part<'details'> {}
 export type Subject = NonNullable<NewChange['subject']>;
 export type DecisionOptions = NewChange['options'];
 
-/** The value of `NewChange.repeats` if a repetition is allowed, but there was no change to repeat. */
+/** For `repeats`, if there was no change to repeat. */
 export const noEarlierChange = '';
 
-/**
- * A change as the journal shows it: without its plan and the outcome for the caller, which are long. All times are milliseconds since 1970, by
- * the wall clock of the server that wrote them, and only shown.
- */
+/** A change as the journal shows it. Times are milliseconds since 1970 by the server's wall clock. */
 export interface JournalEntry extends Columns, Part<'facts'> {
   readonly state: State;
   readonly madeAt: number;
@@ -185,9 +149,8 @@ export interface JournalEntry extends Columns, Part<'facts'> {
   readonly begunAt?: number | undefined;
   readonly ending?: Ending | undefined;
   readonly endedAt?: number | undefined;
-  /** True if a waiting change can no longer be decided. It is erased an hour later. */
   readonly isExpired: boolean;
-  /** Age by the clock of the store (milliseconds), since the plan was made and since its decision. Setting a clock does not change them. */
+  /** Age by the clock of the store (milliseconds), which nobody can set. */
   readonly ageMs: number;
   readonly decidedAgoMs?: number | undefined;
 }
@@ -198,18 +161,15 @@ export interface Change extends JournalEntry, Part<'details'> {}
 export type { Budget };
 
 export interface BudgetState {
-  /** How many changes are possible now. */
   readonly left: number;
-  /** When the next is possible, if none is now (milliseconds since 1970). Undefined if none ever is. */
+  /** Milliseconds since 1970. Undefined if no change ever is possible. */
   readonly nextAt: number | undefined;
 }
 
 export type Added =
-  /** `replaced` is true if the change that `replaces` names waited, and is withdrawn now. */
+  /** `replaced` is true if the other plan was withdrawn. */
   | { readonly kind: 'added'; readonly change: Change; readonly replaced: boolean }
-  /** The caller has too many waiting changes. */
   | { readonly kind: 'tooMany' }
-  /** The row would be longer than a row may be. */
   | { readonly kind: 'tooLong' }
   | Unwritable;
 
@@ -229,13 +189,13 @@ export type Begun =
   | { readonly kind: 'notApproved' }
   | Unwritable;
 
-/** The store cannot be written, so nothing may be sent. The reason is for people. */
+/** The store cannot be written, so nothing may be sent. */
 export interface Unwritable {
   readonly kind: 'unwritable';
   readonly reason: SafeText;
 }
 
-/** Selects callers' changes. Without `caller`, changes of all callers; with `caller: null`, of callers without a name. */
+/** Selects callers' changes: all without `caller`, those of callers without a name with `null`. */
 export interface OfCaller {
   readonly caller?: string | null | undefined;
   /** Tells callers without a name apart. */
@@ -243,16 +203,16 @@ export interface OfCaller {
 }
 
 export interface ReadOptions extends OfCaller {
-  /** Only changes that began, or were decided against, from `since` on and before `until` (milliseconds since 1970). */
+  /** Milliseconds since 1970. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** Waits for the next read, and returns false to stop. If absent, the store is read once. */
+  /** Returns false to stop. */
   readonly follow?: (() => Promise<boolean>) | undefined;
 }
 
-/** The table of all changes. Several processes may share it. Reads reject if the store cannot be read. */
+/** The table of all changes, which several processes may share. */
 export interface Changes {
-  /** Adds a change that waits for at most `lifetimeMs`, or is approved at once. Withdraws the waiting change `replaces` in the same transaction. */
+  /** Adds a change, and withdraws the waiting change `replaces` in the same transaction. */
   add(
     change: NewChange,
     options: {
@@ -262,44 +222,37 @@ export interface Changes {
     },
   ): Promise<Added>;
   find(id: string): Promise<Change | undefined>;
-  /** Stores a decision on a waiting change. The first decision counts. An approved change is carried out by this process or by none. */
+  /** Stores a decision on a waiting change. The first decision counts, and only this process may carry out what it approves. */
   decide(id: string, decision: Decision): Promise<Decided>;
-  /**
-   * Writes durably that an approved change is sent, before it is sent. If it may not begin, it ends as `not sent` with a code. `ifUnknown` becomes
-   * its ending if this process goes away before it writes another one.
-   */
+  /** Writes durably that an approved change is sent, before it is sent. `ifUnknown` becomes its ending if this process goes away. */
   begin(id: string, options: { readonly budget?: Budget | undefined; readonly ifUnknown: Ending }): Promise<Begun>;
   /**
-   * Writes the ending, and retries with growing pauses until it is written. An approved change ends as `not sent`, and a known outcome replaces
-   * `unknown`, never the reverse. When the store is closed, it tries once more. @throws the last error, if the ending could not be written
+   * Writes the ending, with retries. A known outcome replaces `unknown`, never the reverse.
+   * @throws the last error, if the ending could not be written
    */
   end(id: string, state: EndState, ending: Ending): Promise<void>;
-  /** The last change with this request that was or may have been carried out recently, or has begun and not ended. */
+  /** The last change with this request that may have been carried out recently, or has not ended. */
   duplicateOf(requestKey: string): Promise<Change | undefined>;
-  /** How many changes a budget still allows. */
   budgetState(key: string, budget: Budget): Promise<BudgetState>;
-  /** The waiting changes, oldest first. */
   waiting(of: OfCaller): Promise<readonly Change[]>;
-  /** The newest changes of all states, newest first. */
   newest(of: OfCaller & { readonly limit: number }): Promise<readonly Change[]>;
-  /** A caller's changes of a thing, and by an operation since ten minutes, that wait, are under way, ended unknown or were just declined, newest first. */
+  /** A caller's open or just declined changes of a thing or by a tool. */
   open(of: OfCaller & { readonly subject: string | undefined; readonly tool: string }): Promise<readonly Change[]>;
-  /** The changes that people declined in the last ten minutes, with those that are not written yet. */
   declined(of: OfCaller): Promise<readonly Change[]>;
-  /** True if a program answered a question in place of this client's user. */
   isAnsweredByProgram(of: OfCaller): Promise<boolean>;
   countWaiting(): Promise<number>;
-  /** The number of changes that were decided, and of those without a known outcome. */
   count(): Promise<{ readonly changes: number; readonly unresolved: number }>;
-  /** The journal: all changes that were decided, oldest first, and again when their state changes. Waiting changes are left out. */
+  /** The decided changes, oldest first, and again when their state changes. */
   read(options: ReadOptions): AsyncIterable<JournalEntry>;
-  /** Erases ended changes from before a time (milliseconds since 1970). Returns their number. */
+  /** Erases ended changes from before a time (milliseconds since 1970). */
   prune(before: number): Promise<number>;
-  /** Ends the changes of processes that are gone: begun ones as `unknown`, approved ones as `not sent`. Returns them. */
+  /** Ends the changes of processes that are gone: begun ones as `unknown`, approved ones as `not sent`. */
   recover(): Promise<readonly Change[]>;
-  /** Erases expired plans. */
   erase(): Promise<void>;
-  /** Checks that changes can be recorded, and returns warnings for operators. @throws if changes would be refused */
+  /**
+   * Returns warnings for operators.
+   * @throws if changes would be refused
+   */
   healthCheck(): Promise<readonly SafeText[]>;
   /** The number of endings and declines that are not written yet. */
   unwritten(): number;

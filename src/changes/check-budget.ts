@@ -8,8 +8,8 @@ import type { BudgetState } from './change.js';
 import type { ChangeRun } from './change-context.js';
 
 /**
- * Returns a sentence for the plan about the budget, if there is one: `This is change 2 of 5 that are possible within 1 hour.`
- * @returns a refusal if the budget is spent or cannot be counted, except for a call that only wants the plan
+ * Returns a sentence about the budget for the plan.
+ * @returns a refusal if the budget is spent or cannot be counted, except with `planOnly`
  */
 export async function checkBudget(
   { budget: { key, limit }, operation, control: { planOnly } }: ResolvedChange,
@@ -28,13 +28,13 @@ export async function checkBudget(
     return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
   }
 
-  // With `planOnly`, the plan is shown even if the budget is spent, with the reason why the change cannot be sent.
+  // With `planOnly`, the plan is shown even if the budget is spent.
   const refusal = budgetSpent(limit, state.nextAt);
   if (!planOnly) return refusal;
   return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
 }
 
-/** The refusal of a change beyond its budget. Without `nextAt`, the budget is 0, so no change is ever possible. */
+/** The refusal of a change beyond its budget. Without `nextAt`, no change is ever possible. */
 export function budgetSpent(limit: Budget, nextAt: BudgetState['nextAt']): Refusal {
   if (nextAt === undefined)
     return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {
@@ -45,7 +45,6 @@ export function budgetSpent(limit: Budget, nextAt: BudgetState['nextAt']): Refus
           agent:
             'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
           person: 'Only the person who runs this server can change the setting.',
-          // For the person who runs this server, at its command line.
           operator: 'Call with --plan to see the plan.',
         }),
       ),

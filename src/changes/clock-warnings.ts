@@ -1,10 +1,10 @@
 import type { Log } from '../util/log.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 
-/** Operators are warned if two clocks differ by more than this (milliseconds). */
+/** In milliseconds. */
 const warnAboveMs = 1_000;
 
-/** Returns a warning if the clocks differ. `offsetMs` is this server's clock minus the journal's clock (milliseconds). */
+/** Returns a warning if the clocks differ. `offsetMs` is this server's clock minus the journal's (milliseconds). */
 export function clockWarnings(offsetMs: number): readonly SafeText[] {
   if (Math.abs(offsetMs) <= warnAboveMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
@@ -13,7 +13,7 @@ export function clockWarnings(offsetMs: number): readonly SafeText[] {
   ];
 }
 
-/** Returns a function that logs a difference between the clocks once, and again if the clocks agreed in between. */
+/** Returns a function that logs each difference between the clocks once. */
 export function createClockWarning(log: Log) {
   let isLogged = false;
   return (offsetMs: number): void => {

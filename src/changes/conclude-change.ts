@@ -19,22 +19,18 @@ import { forReader, join, quoted, type SafeText, say, words } from '../util/safe
 import { type Change, type DecisionWay, decisionWays, type Ending, type EndState, noEarlierChange } from './change.js';
 import { stepAfterAccepted } from './follow-change.js';
 
-/** The result of a change that was sent, or was about to be sent. */
+/** The result of a change that was sent, or was about to be. */
 export type ChangeResult =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | {
       readonly kind: 'accepted';
       readonly answer: Exclude<Answer, { kind: 'failed' }>;
-      /** The entries that failed, if some but not all entries of the change did. */
       readonly failed?: FailedEntries | undefined;
-      /** Number of requested entries about which the answer says nothing. 0 for an answer that cannot be read. */
+      /** Entries about which the answer says nothing. */
       readonly unmentioned: number;
     };
 
-/**
- * Reads the reply to a change. Never rejects. An answer that cannot be read counts as accepted, unless it leaves open whether the API got the
- * request.
- */
+/** Reads the reply to a change. Never rejects. An unreadable answer counts as accepted, unless the API may not have got the request. */
 export async function readResult(call: SentCall, reply: FinalReply, log: Log): Promise<ChangeResult> {
   try {
     return resultOf(call, await readAnswer(call, reply));
@@ -58,7 +54,7 @@ function resultOf(call: SentCall, answer: Answer): ChangeResult {
   return { kind: 'accepted', answer, failed, unmentioned: unmentionedEntries(operation, input, record, failed) };
 }
 
-/** The answer to a change after a fault of the operation or of this server. The status still tells whether the cloud accepted the change. */
+/** After a fault of this server, the status still tells whether the cloud accepted the change. */
 function answerAfterFault(call: SentCall, reply: FinalReply, error: unknown): Answer {
   const failed: Answer = { kind: 'failed', failure: serverFault(call, error) };
   if (reply.kind === 'failed') return failed;
@@ -70,7 +66,7 @@ function answerAfterFault(call: SentCall, reply: FinalReply, error: unknown): An
   return { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false };
 }
 
-/** The state and the ending of a result, as they are stored. */
+/** The state and the ending to store. */
 export function endingOf(result: ChangeResult): { readonly state: EndState; readonly ending: Ending } {
   if (result.kind === 'accepted') {
     const { answer, failed } = result;
@@ -81,13 +77,12 @@ export function endingOf(result: ChangeResult): { readonly state: EndState; read
 
   const { mayHaveHappened, status, serviceSays, requestIds } = result.failure;
   const code = serviceSays?.code ?? result.failure.code;
-  // Without a status, the request did not reach the service.
+  // Without a status, the request did not reach the service, unless `mayHaveHappened` says otherwise.
   const stateIfNotMade = status === undefined ? 'not sent' : 'rejected';
   const state = mayHaveHappened === true ? 'unknown' : stateIfNotMade;
   return { state, ending: { status, code, requestIds } };
 }
 
-/** A change that was sent. */
 interface SentChange {
   readonly call: ResolvedChange;
   readonly change: Change;
@@ -105,21 +100,18 @@ export function outcomeOf(result: ChangeResult, sent: SentChange, log: Log): End
   };
 }
 
-/** A change that the cloud accepted, with the cloud's answer. */
 interface AcceptedChange extends SentChange, Omit<Extract<ChangeResult, { kind: 'accepted' }>, 'kind'> {}
 
-/** What an answer adds to the facts about an accepted change. */
 interface Reading extends Pick<Success, 'summary' | 'answer'> {
-  /** Contradictions between the answer and the request, as clauses: `region "jp-east-1" instead of "jp-east-3"`. */
+  /** As clauses. */
   readonly contradictions: readonly SafeText[];
-  /** The operation's own next step. */
   readonly step?: Next | undefined;
-  /** Warnings that come before those of the plan, because they need attention, and after them. */
+  /** Warnings that come before those of the plan. */
   readonly urgent: readonly SafeText[];
   readonly warnings: readonly SafeText[];
 }
 
-/** Puts an accepted change into words. The change counts as accepted even if nothing of the answer can be read. */
+/** Puts an accepted change into words, even if nothing of the answer can be read. */
 function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
   const { change, sentAt, answer, failed } = accepted;
   const { plan, decision } = change;
@@ -127,7 +119,7 @@ function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
   const { summary, contradictions, step, urgent, warnings, answer: record } = readingOf(accepted, log);
   const wasShown = decision !== undefined && shownBefore.includes(decision.way);
   return {
-    // The summary comes first because some hosts pass on only the beginning of the structure.
+    // Some hosts pass on only the beginning.
     summary,
     outcome: failed === undefined ? 'accepted' : 'partly',
     ...(failed !== undefined && {
@@ -147,7 +139,7 @@ function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
 
 const quotedShort = (text: string): SafeText => quoted(text, 200);
 
-/** Kinds of consent to a plan that an earlier call has returned to the caller, with its warnings. */
+/** Decisions on a plan that an earlier call has returned. */
 const shownBefore: readonly DecisionWay[] = ['confirmed', 'clicked', 'page'];
 
 function readingOf(accepted: AcceptedChange, log: Log): Reading {
@@ -199,14 +191,12 @@ function readingOfRecord(
 
 const entriesText = (count: number): SafeText => say`${count} ${words(count === 1 ? 'entry' : 'entries')}`;
 
-/** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
   { call, change: { repeats }, answer, failed, unmentioned }: AcceptedChange,
   contradictions: readonly SafeText[],
   stepOfOperation: Next | undefined,
 ): Next {
   if (contradictions.length > 0) return stepAfterContradiction;
-  // The ID of an earlier change: see `NewChange.repeats` for the other values.
   if (typeof repeats === 'string' && repeats !== noEarlierChange) return stepAfterAllowedRepeat(call.verificationHint);
   if (failed !== undefined) return stepAfterFailedEntries(failed, unmentioned);
 
@@ -217,7 +207,6 @@ function nextOf(
   return next(who, action, join([tellOutcome, text], ' '));
 }
 
-/** The step if the answer contradicts the request. */
 const stepAfterContradiction = next(
   'user',
   'check',
@@ -237,7 +226,6 @@ const stepAfterAllowedRepeat = (verificationHint: SafeText): Next =>
     }),
   );
 
-/** The step if some entries of the change failed, and the others were accepted. */
 function stepAfterFailedEntries(failed: FailedEntries, unmentioned: number): Next {
   const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
   const names = failedNames(failed) ?? entriesText(failed.count);
@@ -252,15 +240,13 @@ function stepAfterFailedEntries(failed: FailedEntries, unmentioned: number): Nex
   return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: ${others}.`);
 }
 
-/** Adds notes to an outcome: about other changes, about the person who decided, or about the journal entry of this change. */
+/** Adds notes, such as about other changes. */
 export const withNotes = (outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome =>
   newNotes.length === 0 ? outcome : withFields(outcome, ({ notes = [] }) => ({ notes: [...notes, ...newNotes] }));
 
-/** Adds the ID of its change to an outcome. */
 export const withChangeId = (outcome: EndedOutcome, changeId: string): EndedOutcome =>
   withFields(outcome, () => ({ changeId }));
 
-/** Adds fields that outcomes of both kinds have. */
 const withFields = (
   outcome: EndedOutcome,
   fieldsOf: (given: Success | Failure) => Pick<Success & Failure, 'notes' | 'changeId'>,

@@ -13,19 +13,17 @@ import type { ChangeRun } from './change-context.js';
 import { boundedReason, reasonText } from './decline-reason.js';
 import { isTyped } from './typed-name.js';
 
-/** This file has the verb `decide`, with which every decision on a waiting change ends: the first decision stands. */
+/** This file has the verb with which every decision ends: the first decision stands. */
 
 export type DecisionResult =
-  /** This decision stands. `change` is the change with it, and `outcome` what became of the change. */
   | { readonly kind: 'decided'; readonly change: Change; readonly outcome: EndedOutcome }
-  /** An earlier decision stands. */
   | { readonly kind: 'late'; readonly change: Change }
   /** No decision was stored, and the change may still wait. */
   | Refusal;
 
 /**
  * Decides on a change and, if it is approved, carries it out.
- * @param run the caller of the change, with its present scopes
+ * @param run the caller, with its present scopes
  */
 export async function decide(change: Change, decision: Decision, run: ChangeRun): Promise<DecisionResult> {
   const stored = await storeDecision(change, decision, run);
@@ -60,10 +58,7 @@ const unwrittenNote = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
 );
 
-/**
- * Shortens a person's reason for declining, and removes the secrets of the change from it. Without the operation, or if its call cannot be made
- * any more, a reason is kept only if the operation takes no secrets.
- */
+/** Removes secrets from a reason for declining. Drops the reason if the secrets are not known. */
 async function redactReason(reason: string | undefined, change: Change, run: ChangeRun): Promise<string | undefined> {
   const text = boundedReason(reason);
   const operation = run.operations.find(({ name }) => name === change.tool);
@@ -77,7 +72,7 @@ async function redactReason(reason: string | undefined, change: Change, run: Cha
   }
 }
 
-/** The refusal that tells of a decision against a change, to the call that it ends and to later ones. */
+/** The refusal that tells of a decision. */
 export function refusalOf(
   { id, mode, question, options }: Pick<Change, 'id' | 'mode' | 'question' | 'options'>,
   { kind, way, reason, answeredAfterMs = 0, isDismissed = false, replacedBy }: Decision,
@@ -86,7 +81,6 @@ export function refusalOf(
   const asked = sentences(question !== undefined && say`the question was: ${linesOf(question)[0] ?? question}`);
   if (way === 'program')
     return new Refusal('NobodyAsked', [say`the client answered it after ${answeredAfterMs} ms`, ...asked], more);
-  // The name was typed wrongly too often.
   if (kind === 'withdrawn' && way === 'asked') return new Refusal('WrongName', [], more);
   if (kind === 'withdrawn')
     return new Refusal('Withdrawn', [], replacedBy === undefined ? more : { ...more, ...replaced });
@@ -95,7 +89,6 @@ export function refusalOf(
   const deed = options.byForm || way !== 'asked' ? declines[way] : words('the user declined to open the page');
   const problems = [dismissed ?? deed ?? words('this plan was declined'), ...asked];
   if (reason !== undefined) problems.push(reasonText(reason));
-  // With `approval`, the person who decides is never the user.
   return new Refusal('Declined', problems, mode === 'approval' ? { ...more, ...byAnother } : more);
 }
 
@@ -112,37 +105,37 @@ const declines: Readonly<Partial<Record<Decision['way'], SafeText>>> = {
   page: words('a person on the page clicked "Do nothing"'),
 };
 
-/** A click on a plan, in a view or on the page. */
+/** A click on a plan. */
 export interface Click {
   readonly decision: 'accept' | 'decline';
   readonly where: 'view' | 'page';
-  /** Name of the signed-in person at the page. */
   readonly person?: string | undefined;
-  /** The person's reason for declining. */
   readonly reason?: string | undefined;
-  /** The name that the person typed to confirm a deletion. */
   readonly typedName?: string | undefined;
 }
 
-/** Returns the refusal of a click that does not count, so that the change still waits; undefined if it counts. */
+/** Returns the refusal of a click that does not count. */
 export function refusalOfClick({ options, ageMs, typedName }: Change, click: Click): Refusal | undefined {
   const isInView = click.where === 'view';
   if (isInView ? !options.byClick : !options.onPage) return new Refusal('ClickRefused');
   if (isInView && ageMs > planInClientMs) return new Refusal('PlanExpired');
-  // No person reads a plan in less than `shortestReadMs`.
+  // No person reads a plan faster.
   if (ageMs < shortestReadMs) return new Refusal('TooSoon', [say`the click came after ${ageMs} ms`]);
   if (click.decision === 'accept' && !isTyped(typedName, click.typedName)) return new Refusal('WrongName');
   return undefined;
 }
 
-/** The decision of a click that counts. */
+/** The decision of a click. */
 export function decisionOfClick({ ageMs }: Change, { decision, where, person, reason }: Click): Decision {
   const way = where === 'view' ? 'clicked' : 'page';
   const record = { way, answeredAfterMs: ageMs, person } as const;
   return decision === 'accept' ? { kind: 'approved', ...record } : { kind: 'declined', ...record, reason };
 }
 
-/** Returns the refusal of a confirmation by the agent that does not count; undefined if it counts. `thing` is the name that the plan shows. */
+/**
+ * Returns the refusal of an agent's confirmation that does not count.
+ * @param thing the name that the plan shows
+ */
 export function refusalOfConfirmation(
   { options, ageMs, client: planningClient, subject, tool }: Change,
   thing: string,
@@ -166,5 +159,5 @@ const confirmAsShown = next(
   'Show the user the plan again. Only after a yes, call confirm_change with thing as the "next" of the plan gives it.',
 );
 
-/** The name that `confirm_change` takes: of the thing that would change, or of the tool if the operation names no thing. */
+/** The name that `confirm_change` takes. */
 export const thingOf = ({ subject, tool }: Pick<Change, 'subject' | 'tool'>): string => subject?.name ?? tool;

@@ -1,9 +1,9 @@
 import { quoted, type SafeText, say } from '../util/safe-text.js';
 
-/** Maximum length of a person's reason for declining (characters). */
+/** In characters. */
 export const longestReason = 200;
 
-/** The typed reason, cut to `longestReason`; undefined if the person typed none. */
+/** The typed reason, cut to `longestReason`. */
 export function boundedReason(typed: string | undefined): string | undefined {
   const reason = (typed ?? '').trim().slice(0, longestReason);
   return reason === '' ? undefined : reason;

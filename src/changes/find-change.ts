@@ -6,7 +6,7 @@ import type { Change } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { idInProof, isProofOf } from './proof.js';
 
-/** Finds a change of the caller, or of anybody for a caller who may read all changes and only reads. */
+/** Finds a change of the caller, or for an auditor of anybody. */
 export async function findChange(
   id: string,
   { principal, store, log }: ChangeRun,
@@ -17,7 +17,6 @@ export async function findChange(
     change = await store.find(id);
   } catch (error) {
     log('error', 'journal', { id, error: reasonOf(error) });
-    // The caller can ask for the state again.
     return new Refusal('StateUnavailable', [say`${shownReason(error)}`], { changeId: id });
   }
   if (change === undefined) return new Refusal('UnknownChange');
@@ -26,7 +25,7 @@ export async function findChange(
     : new Refusal('UnknownChange');
 }
 
-/** Finds the change that a proof names, which a view or a question brings back. */
+/** Finds the change that a proof names. */
 export async function findByProof(proof: string, run: ChangeRun): Promise<Change | Refusal> {
   const id = idInProof(proof);
   if (id === undefined) return new Refusal('ClickRefused');

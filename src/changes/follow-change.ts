@@ -6,16 +6,15 @@ import { sentences } from '../util/human.js';
 import { textsAt, valueAt } from '../util/objects.js';
 import { defined, forReader, join, listed, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 
-/** The parts of a call that determine how the progress of its change can be followed. */
+/** The parts of a call that determine how its progress can be followed. */
 export type FollowedCall = Pick<
   ResolvedChange,
   'operation' | 'change' | 'endpoint' | 'shownInput' | 'followTool' | 'verificationHint'
 >;
 
 /**
- * The step after an accepted change: call the read that shows its progress, or look in the console if there is no such read.
- * @param tellOutcome the sentence before the step, about what the model tells the user
- * @param record the record of the answer, from which the arguments of the read may come. Undefined if it is not known
+ * The step after an accepted change: call the read that shows its progress, or look in the console.
+ * @param tellOutcome what the model tells the user
  */
 export function stepAfterAccepted(call: FollowedCall, tellOutcome: SafeText, record?: unknown): Next {
   const read = followingRead(call, record);
@@ -52,10 +51,9 @@ export function stepIfUnknown(call: FollowedCall, sentAt: string): Next {
 }
 
 /**
- * The step that finds out whether a change was carried out, and repeats it if not. If no read shows that, a person looks in the console: `Wait
- * ten minutes, then look in the console for a server "wiki". Only if it is not there and you still want it, try again with allowRepeat: true.`
- * @param beforeLook the beginning of the sentence about the console. Unused if a read shows whether the change was carried out
- * @param howToRepeat the end of the sentence about repeating the change
+ * The step that finds out whether a change was carried out.
+ * @param beforeLook the beginning of the sentence about the console
+ * @param howToRepeat the end of the sentence about repeating
  */
 export function stepToVerify(
   call: FollowedCall,
@@ -68,11 +66,6 @@ export function stepToVerify(
   return next('user', 'check', say`${beforeLook} ${look} Only if it is not there ${repeatIfWanted}`);
 }
 
-/**
- * The step that calls a read: `Call get_instance with InstanceId "wiki" to see a server "wiki". It is finished when Instance.State is "RUNNING" in
- * its answer. "Not found" proves nothing for ten minutes. Only if it is still not there after that and they still want it, call again.` After an
- * alteration: `Call … . Compare its answer with … . Only if they still differ after ten minutes and they still want it, call again.`
- */
 function stepToVerifyByRead(call: FollowedCall, read: SafeText, repeatIfWanted: SafeText): Next {
   const look = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${call.verificationHint}.`;
   const { effect } = call.operation;
@@ -81,7 +74,7 @@ function stepToVerifyByRead(call: FollowedCall, read: SafeText, repeatIfWanted: 
   return next('agent', 'call', join([look, ...proof, say`Only if ${condition} ${repeatIfWanted}`], ' '));
 }
 
-/** Only the changed values prove an alteration, because the thing was there before, and its state (`follow.done`) was probably the same. */
+/** The thing was there before, perhaps in the same state. */
 const compareValues = say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`;
 
 /** The end of "only if", after which a change may be repeated. */
@@ -92,25 +85,21 @@ const conditions = {
   delete: 'it is still there after ten minutes',
 } as const;
 
-/** A cloud may list a new thing only minutes after it accepted the change. A thing that was deleted is not found at the end. */
+/** A cloud may list a new thing only minutes later. */
 const notFoundYet = ({ operation }: FollowedCall): SafeText | false =>
   operation.effect !== 'delete' && say`"Not found" proves nothing for ten minutes.`;
 
-/**
- * Describes the call of the read that shows the progress of a change: `get_instance with InstanceId "wiki"`. Returns undefined if the change
- * has no such read, if the caller may not use the read, or if an argument is not known.
- */
+/** `get_instance with InstanceId "wiki"`. Undefined if the caller may not use the read. */
 function followingRead(call: FollowedCall, record?: unknown): SafeText | undefined {
   const { operation, followTool } = call;
   if (operation.follow === undefined || followTool === undefined) return undefined;
 
-  // The paths in `follow.arguments` begin with `input` or `answer`.
   const sources = { input: call.shownInput, answer: record };
   const argumentTexts: SafeText[] = [];
   for (const [name, path] of Object.entries(operation.follow.arguments)) {
     const value = valueAtSource(sources, path);
     if (value === undefined) return undefined;
-    // A value must not pass for our words, so texts are in quotation marks: `quoted` adds them, and JSON does for texts inside other values.
+    // In quotation marks, because a value must not pass for our words.
     const valueText = typeof value === 'string' ? quoted(value, 200) : defined(JSON.stringify(value));
     argumentTexts.push(say`${own(name)} ${valueText}`);
   }
@@ -128,10 +117,6 @@ function valueAtSource(sources: object, source: Follow['arguments'][string]): un
   return values.length === 0 ? undefined : values;
 }
 
-/**
- * `It is finished when Instance.State is "RUNNING".`, or false if the operation does not say it. After an alteration, the sentence says `again`,
- * because most things have the same state before.
- */
 function doneSentence({ operation: { follow, effect } }: FollowedCall): SafeText | false {
   const again = words(effect === 'alter' ? ' again' : '');
   const fields = Object.entries(follow?.done ?? {}).map(

@@ -5,36 +5,34 @@ import type { Change, Changes, JournalEntry } from './change.js';
 
 /** This file has the texts about changes in journals. Texts from a store are quoted, because other programs may have written them. */
 
-/** Length limit of a text from the journal in a message. */
 const shownCharacters = 500;
 
-/** Formats a time of a change (milliseconds since 1970), which another program may have written and which may be no date. */
+/** Formats a time (milliseconds since 1970), which may be no date. */
 export const shownTime = (time: number): SafeText =>
   Number.isNaN(new Date(time).getTime()) ? words('an unknown time') : timeText(new Date(time).toISOString());
 
-/** The time at which a change began, or was decided, or planned. */
+/** The time at which a change began, was decided, or was planned. */
 export const timeOfChange = ({ begunAt, decidedAt, madeAt }: JournalEntry): number => begunAt ?? decidedAt ?? madeAt;
 
-/** The tool of a change, and its account unless that is the default one: `"restore_instance" in account "prod"`. */
+/** The tool of a change, and its account unless that is the default one. */
 export function shownTool({ tool, account }: Pick<Change, 'tool' | 'account'>): SafeText {
   const shown = quoted(tool, 100);
   return account === defaultAccount ? shown : say`${shown} in account ${quoted(account, 100)}`;
 }
 
-/** The tool of a change, its sentence and its target. */
 export function shownDeed(change: Pick<Change, 'tool' | 'what' | 'target' | 'account'>): SafeText {
   const { what, target } = change;
   return say`${shownTool(change)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
 }
 
-/** The program that acted for the caller: `agent "code-helper" through "scheduler"`. */
+/** The program that acted for the caller. */
 export function shownAgent({ clientId, actors }: Agent): SafeText {
   const names = clientId === undefined ? actors : [...actors, clientId];
   const [agent = words('unknown'), ...others] = names.map((name) => quoted(name, 100));
   return others.length === 0 ? say`agent ${agent}` : say`agent ${agent} through ${join(others, ', ')}`;
 }
 
-/** The state of a change in the words of the journal. A change that has not ended has no outcome. */
+/** The state of a change in the words of the journal. */
 export const outcomeText = ({ state }: Pick<Change, 'state'>) =>
   state === 'waiting' || state === 'approved' || state === 'begun' ? 'no outcome yet' : state;
 
@@ -58,12 +56,11 @@ const none = words('');
 
 export const nothingYet = 'No changes yet.';
 
-/** The most changes in the journal as a text. */
 const defaultLimit = 50;
-/** The most changes to read for it, because waiting changes and those of other accounts are left out. */
+/** Waiting changes and those of other accounts are left out. */
 const mostLookedThrough = 1000;
 
-/** Returns the last changes as Markdown, oldest first. Without `caller`, of all callers. Without `accounts`, of all accounts. */
+/** Returns the last changes as Markdown, oldest first. Without `caller` or `accounts`, of all of them. */
 export async function journalText(
   changes: Pick<Changes, 'newest'>,
   caller: string | undefined,

@@ -4,11 +4,11 @@ import { ShownError } from '../util/log.js';
 import { regularFile } from '../util/regular-file.js';
 import { own, say } from '../util/safe-text.js';
 
-/** This file has the key of a journal in a file, with which its private values are sealed if CLOUDOPS_STATE_KEY is not set. */
+/** This file has the key that seals a journal's private values if CLOUDOPS_STATE_KEY is not set. */
 
 /**
- * Returns the key in the file beside a journal, and makes the file (mode 600) if there is none.
- * @throws ShownError if the file has no key, or the system's error
+ * Returns the key in the file beside a journal, which is made if it is missing (mode 600).
+ * @throws ShownError if the file has no key
  */
 export function keyBeside(journal: string): string {
   const path = `${journal}.key`;
@@ -18,7 +18,7 @@ export function keyBeside(journal: string): string {
   return key;
 }
 
-/** Writes a new key whole, because another process may read the file at any moment. If the other process is faster, its key counts. */
+/** Writes a new key whole, because another process may read the file at any moment. */
 function createKey(path: string): void {
   const key = randomBytes(32).toString('base64url');
   const whole = `${path}.${randomBytes(6).toString('hex')}`;

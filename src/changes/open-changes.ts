@@ -7,14 +7,11 @@ import { defined, duration, join, quoted, type SafeText, say, words } from '../u
 import type { SealingKey } from '../util/seal.js';
 import type { Change, State, Subject } from './change.js';
 
-/** This file describes other changes of a caller that matter to a plan: of the same thing, or by the same operation a moment ago. */
+/** This file describes other changes of a caller that matter to a plan. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the thing that a change is about; undefined if the operation does not declare which arguments identify it. The digest of a private
- * thing needs the `key`, so that nobody who reads the store can guess the name.
- */
+/** Returns the thing that a change is about. The digest of a private thing needs the `key`, so that nobody can guess the name. */
 export function subjectOf(
   { name: tool, change, isPrivate }: Operation,
   account: string,
@@ -47,13 +44,9 @@ const deeds: Readonly<Record<State, SafeText>> = {
   withdrawn: words('was withdrawn'),
 };
 
-/** What began at the time of a sentence, for states that last. */
 const beginnings: Readonly<Partial<Record<State, SafeText>>> = { waiting: words('made '), begun: words('approved ') };
 
-/**
- * Describes another change beside a plan: `Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.` If it is of another thing:
- * `The same operation for "orders" ended unknown 2 min ago; this would be another one, "orders-eu".`
- */
+/** Describes another change beside a plan: `Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.` */
 export function otherChangeText(
   other: Pick<Change, 'tool' | 'args' | 'subject' | 'state' | 'madeAt' | 'decidedAt' | 'endedAt'>,
   plan: { readonly args: Fields; readonly subject?: Subject | undefined },
@@ -76,10 +69,9 @@ export function otherChangeText(
 
 const nameOf = ({ name }: Subject) => quoted(name, 100);
 
-/** Maximum number of differences in a sentence. */
 const mostDifferences = 5;
 
-/** Describes how another plan differs, with its values of the differing arguments: `disk size 100 GB`. */
+/** The other plan's values of the differing arguments. */
 function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, 'input'> | undefined): SafeText {
   const values = new Map(leavesOf(args));
   const otherValues = [...leavesOf(other)];

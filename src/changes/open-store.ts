@@ -14,15 +14,13 @@ import { storePlace } from './store-place.js';
 
 interface StoreOptions {
   readonly log?: Log;
-  /** The file from which the address of a database comes. */
   readonly addressFile?: string | undefined;
-  /** False for commands that only read: they create no file and no tables, and fail if tables are missing. By default true. */
+  /** False for commands that only read. */
   readonly createsTables?: boolean;
 }
 
 /**
- * Returns the store that CLOUDOPS_JOURNAL names, which holds the changes of all servers in a file or a database, and is opened when it is first
- * needed. The library for PostgreSQL is loaded only when something in a database is opened.
+ * Returns the store that CLOUDOPS_JOURNAL names, which is opened when it is first needed.
  * @param journal the path of a file, or the address of a PostgreSQL database
  * @throws JournalFault if the file is no journal of this version
  */
@@ -46,13 +44,11 @@ export function openStore(journal: string, now: () => Date, options: StoreOption
 
 export type Store = ReturnType<typeof openStore>;
 
-/** Every SQLite file begins with this text. */
 const beginning = 'SQLite format 3\0';
 
 /**
- * Refuses a file that is no SQLite file, and a file beside which the journal of an earlier version is, because its changes would be overlooked.
- * Only before the file is open in this process, because closing it would take away the locks of SQLite.
- * @throws JournalFault
+ * Refuses other files, and the journal of an earlier version, whose changes would be overlooked. Only before the file
+ * is open, because closing it would take away SQLite's locks.
  */
 function refuseOldJournal(path: string): void {
   if (path === devNull) return;
@@ -66,7 +62,7 @@ function journalFile(path: string) {
   try {
     return regularFile(path);
   } catch (error) {
-    // Errors of the system do not stop the start, because reads need no journal.
+    // Reads need no journal.
     if (error instanceof ShownError) throw new JournalFault('not a journal', error.shown);
     return undefined;
   }

@@ -22,22 +22,18 @@ import { nameToType } from './typed-name.js';
 /** A change with its plan, checked against the store. */
 export interface PlannedChange {
   readonly call: ResolvedChange;
-  /** The row without the ways to decide. Its plan has remarks about a repetition, the budget and other open changes. */
   readonly row: Omit<NewChange, 'options' | 'proof' | 'question'>;
-  /** True if the call gives a secret itself, so that its arguments are not stored. */
+  /** The arguments are then not stored. */
   readonly holdsSecret: boolean;
-  /** The plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
+  /** Undefined if the client cannot ask, or if the plan is too long. */
   readonly question: SafeText | undefined;
-  /** The waiting change that this one replaces. */
   readonly replaced: Change | undefined;
-  /** The caller's other waiting changes of the same thing, which this one may replace. */
   readonly replaceable: readonly Change[];
 }
 
 /**
  * Makes the plan of a change, and compares it with the store. Nothing is written.
- * @param replaced the waiting change that this one replaces, which the plan does not mention
- * @returns a refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
+ * @returns a refusal if the change is an unintended repetition, is beyond the budget, or is too large
  */
 export async function planChange(
   call: ResolvedChange,
@@ -49,7 +45,7 @@ export async function planChange(
   const key = requestKey(call);
   const duplicate = await findDuplicate(call, key, run);
   const viewer = visibleCaller(principal);
-  // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
+  // Nothing is sent, and the plan warns of the repetition.
   if (duplicate !== undefined && !control.allowRepeat && !control.planOnly) return repeated(duplicate, viewer, call);
 
   const budgetText = await checkBudget(call, run);
@@ -61,7 +57,6 @@ export async function planChange(
 
   const settled = settledBy(call, duplicate, run);
   const subject = subjectOf(operation, endpoint.account, input, run.keys()[0]);
-  // The plan names the duplicate as a repetition.
   const open = account.confirm === 'off' ? [] : await openChanges(call, subject, [replaced?.id, duplicate?.id], run);
   const others = open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now()));
   const plan: Plan = {
@@ -109,7 +104,6 @@ export async function planChange(
   };
 }
 
-/** What the journal shows of a change. If its values are private, that is only the operation and the host. */
 function journalFacts(
   { operation, change, input, endpoint }: ResolvedChange,
   { method, url }: Plan,
@@ -123,11 +117,9 @@ function journalFacts(
   return { what: escapeInvisible(`${change.headline(input, endpoint.region)}.`), target: `${method} ${url}` };
 }
 
-/** True if a call gives a secret itself and not the name of a secret file. */
 const givesSecret = ({ operation, input, nameBySecretPath = {} }: ResolvedChange): boolean =>
   (operation.secrets ?? []).some((path) => textAt(input, path) !== undefined && nameBySecretPath[path] === undefined);
 
-/** Finds the change that a call would repeat. */
 async function findDuplicate(
   { operation }: ResolvedChange,
   key: string,
@@ -135,17 +127,16 @@ async function findDuplicate(
 ): Promise<Change | undefined> {
   if (operation.repeatable === true) return undefined;
   return store.duplicateOf(key).catch((error: unknown) => {
-    // Nothing is sent without another look: `begin` refuses a repetition, and any change if the store cannot be read.
+    // `begin` looks again, and refuses any change if it cannot read the store.
     log('warn', 'journal', { tool: operation.name, error: reasonOf(error) });
     return undefined;
   });
 }
 
-/** Which earlier change a call may repeat: see `NewChange.repeats`. */
 const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean =>
   operation.repeatable === true || (control.allowRepeat && (duplicate?.id ?? noEarlierChange));
 
-/** The caller's own unknown change that the same idempotency token settles, because the cloud carries out one change for each token. */
+/** The unknown change that the same idempotency token settles, because the cloud carries out one change for each token. */
 function settledBy(
   { operation, control }: ResolvedChange,
   duplicate: Change | undefined,
@@ -155,10 +146,9 @@ function settledBy(
   return takesSameToken && !isOfAnother(duplicate, principal?.name) ? duplicate : undefined;
 }
 
-/** The most other changes that a plan mentions, the newest first. */
 const mostOpen = 3;
 
-/** Finds the caller's other changes that matter to a new plan. They are only mentioned, so the call goes on if they cannot be read. */
+/** These are only mentioned, so the call goes on without them. */
 async function openChanges(
   { operation }: ResolvedChange,
   subject: Subject | undefined,
@@ -170,7 +160,7 @@ async function openChanges(
   return found.filter(({ id }) => !except.includes(id)).slice(0, mostOpen);
 }
 
-/** The question about a plan, if the client can ask and the plan fits. A terminal shows the whole plan above the question. */
+/** A terminal shows the whole plan. */
 function questionFor(plan: Plan, call: ResolvedChange, { elicitor, questionLimits, now }: ChangeRun) {
   if (elicitor === undefined) return undefined;
   const text = elicitor.isDirect ? shortQuestion : questionText;

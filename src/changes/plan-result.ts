@@ -15,21 +15,17 @@ import { againstAsking, againstConfirming } from './refusals.js';
 import type { ConsentStep } from './required-consent.js';
 import { visitPage } from './visit-page.js';
 
-/** A plan with the ways to decide that are open. */
 interface OpenPlan extends PlannedChange {
   readonly options: DecisionOptions;
-  /** The stored change. Undefined if nobody can decide on the plan later. */
   readonly stored: AddedChange | undefined;
-  /** The address of the plan on the page, if the caller may know it. */
+  /** Undefined if the caller may not know it. */
   readonly pageUrl: string | undefined;
-  /** True if nobody can agree to the plan, because this client and the configuration offer no way. */
   readonly isDeadEnd: true | undefined;
 }
 
 /**
- * Answers with the plan and the ways to agree to it, and stores the change that waits. Sends the user to the page, if the client can.
- * @param step the ways that client and configuration offer, of which earlier refusals may close some
- * @returns a refusal if there is no way to agree, because of earlier refusals or because the change cannot be stored; never with `planOnly`
+ * Answers with the plan and the ways to agree to it, and stores the change that waits.
+ * @returns a refusal if there is no way to agree; never with `planOnly`
  */
 export async function answerWithPlan(
   step: Extract<ConsentStep, { kind: 'plan' }>,
@@ -56,15 +52,14 @@ export async function answerWithPlan(
   };
   const answer = planOutcome(open, now().getTime());
 
-  // With `approval`, a person other than the user decides.
+  // With `approval`, another person decides.
   if (guide === undefined || stored === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
   const question = shortQuestion(row.plan, call, questionLimits, now());
   return visitPage(stored, { address: pageUrl, question, answer }, guide, run);
 }
 
-/** Returns the offered ways without those that earlier refusals close, and the refusal that closes one. */
+/** Returns the ways that earlier refusals leave open. */
 async function openOptions({ byConfirmation, byClick, onPage }: DecisionOptions, requestKey: string, run: ChangeRun) {
-  // People are not asked to click after the user has declined too many changes.
   const ofClicks = byClick || onPage ? await againstAsking(run) : undefined;
   const ofConfirmation = byConfirmation ? await againstConfirming(requestKey, run) : undefined;
   const options = {
@@ -76,7 +71,7 @@ async function openOptions({ byConfirmation, byClick, onPage }: DecisionOptions,
   return { options, refusal: ofClicks ?? ofConfirmation };
 }
 
-/** Opens the page in the browser of this machine, or announces the change to the people who sign in to the page. */
+/** Opens the local page, or announces the change. */
 function announce(
   { id, tool, caller, plan, isPrivate, what }: Change,
   pageUrl: string | undefined,
@@ -88,16 +83,14 @@ function announce(
   else if (pageUrl !== undefined) page?.announce({ tool, caller, headline, decideAt: pageUrl });
 }
 
-/** The answer with the plan: `success` for the agent, and `view` for the change view, in which the user sees the plan and may click. */
 function planOutcome(planned: OpenPlan, issuedAt: number): EndedOutcome {
   const { row, options, pageUrl, stored, replaceable } = planned;
   const { tool, plan, accept, typedName } = row;
   const { byConfirmation, byClick, onPage } = options;
-  // A decision in the client counts for ten minutes, and on the page often longer.
+  // A decision in the client counts for ten minutes.
   const inClient = issuedAt + planInClientMs;
   const expiresAt = byConfirmation ? inClient : (stored?.change.expiresAt ?? inClient);
   const planExpires = new Date(expiresAt).toISOString();
-  // If nobody can agree to the plan, its text has no deadline.
   const deadlineText = stored === undefined ? undefined : `${planExpires.slice(0, 16).replace('T', ' ')} UTC`;
   const stepsToReplace = replaceable.map(
     ({ id }) =>
@@ -106,14 +99,13 @@ function planOutcome(planned: OpenPlan, issuedAt: number): EndedOutcome {
   return {
     kind: 'succeeded',
     success: {
-      // The summary tells the agent of the caller's other changes. `show` tells the person of them.
+      // `show` has these plans for the person.
       summary: join([say`Plan of ${own(tool)}; nothing was sent.`, ...(plan.others ?? [])], ' '),
-      // `waiting` says that nobody can decide in the client, because a person decides on the page.
+      // `waiting` means that nobody can decide in the client.
       outcome: onPage && !byConfirmation && !byClick ? 'waiting' : 'planned',
       ...(stored !== undefined && { changeId: row.id, planExpires }),
-      // The agent shows this text to the user.
       show: planText(plan, deadlineText),
-      // The whole plan is for the change view. In the agent's result, only the request of the plan stays (`plainResult`).
+      // For the change view. The agent's result keeps only its request.
       plan,
       ...(pageUrl !== undefined && { decideAt: pageUrl }),
       next: next('user', 'decide', join([...stepsToReplace, nextSteps(planned)], ' ')),
@@ -132,7 +124,6 @@ function planOutcome(planned: OpenPlan, issuedAt: number): EndedOutcome {
   };
 }
 
-/** The agent's next steps: people decide by a click or on the page, or the agent confirms after their yes in the chat, or both. */
 function nextSteps(planned: OpenPlan): SafeText {
   const { row, call, options, isDeadEnd } = planned;
   const { byConfirmation, byClick } = options;
@@ -160,7 +151,7 @@ function nextSteps(planned: OpenPlan): SafeText {
   return say`${start}, call ${own(row.tool)} with the same arguments, without planOnly.`;
 }
 
-/** Sentences about the ways in which people decide without the agent, by a click or on the page. Empty if there is no such way. */
+/** The ways in which people decide without the agent. */
 function sentencesAboutPeople({ row, options: { byClick, onPage }, pageUrl }: OpenPlan): readonly SafeText[] {
   const who = words(row.mode === 'approval' ? 'somebody other than the user' : 'a person');
   return sentences(
@@ -176,6 +167,5 @@ function sentencesAboutPeople({ row, options: { byClick, onPage }, pageUrl }: Op
   );
 }
 
-/** Tells the agent to confirm after a yes. `condition` is the beginning of the sentence: `If they say yes to it`. */
 const confirmAfterYes = (condition: SafeText, row: OpenPlan['row']): SafeText =>
   say`${condition}, call confirm_change with this changeId and thing ${quoted(thingOf(row), 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`;

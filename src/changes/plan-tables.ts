@@ -9,7 +9,7 @@ import { outerListsIn } from './other-arguments.js';
 const mostRows = 100;
 const mostColumns = 12;
 
-/** Makes a table of each list that `outerListsIn` finds in `input`, the arguments without secrets. */
+/** Makes a table of each list in `input`, the arguments without secrets. */
 export const planTables = (operation: Operation, input: Readonly<Record<string, unknown>>): PlanTable[] =>
   outerListsIn(input).map(([path, elements]) => tableOf(operation, path, elements));
 
@@ -27,9 +27,8 @@ function tableOf(operation: Operation, path: string, elements: readonly unknown[
   };
 }
 
-/** The field of an element in words, without the element itself: `disk size` and not `node pool's disk size`. */
+/** `disk size` and not `node pool's disk size`. */
 function columnName(schema: ReturnType<Operation['input']>, path: string, field: string): string {
-  // An element that is a plain value has no fields.
   if (field === '') return 'value';
   const name = fieldInWords(schema, `${path}[0].${field}`) ?? field;
   const owner = `${fieldInWords(schema, `${path}[0]`) ?? ''}'s `;

@@ -25,25 +25,19 @@ import { fieldsSentence } from './fields-sentence.js';
 import { longestInPlan, otherArguments } from './other-arguments.js';
 import { planTables } from './plan-tables.js';
 
-/** The parts of a call from which its plan is made. */
 type PlanInput = Omit<
   ResolvedChange,
   'kind' | 'account' | 'verificationHint' | 'followTool' | 'control' | 'budget' | 'isOffered'
 >;
 
-/**
- * Makes the plan of a change from `call` alone, without reading or sending anything. `call.change` makes the operation's own texts, such as the
- * headline. The plan does not show the values of secret arguments. A secret that is also a part of another argument is shown there.
- */
+/** Makes the plan of a change from `call` alone, without reading or sending anything. Shows no values of secret arguments. */
 export function makePlan(call: PlanInput): Plan {
   const { operation, change: ownTexts, input, shownInput, endpoint, found, alert } = call;
   const { region, isSandbox = false } = endpoint;
   const schema = operation.input();
-  /** Replaces names of arguments in a text by words: `diskSize` becomes `disk size`. Consequences and warnings may name arguments. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
-  // `also` and `tables` show arguments of any kind, so they are made from `shownInput`. The operation's own texts are made from `input`, because no
-  // operation names a secret in them.
+  // No operation names a secret in its own texts.
   const also = otherArguments(ownTexts.named, shownInput, longestInPlan);
   const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
   const tables = planTables(operation, shownInput);
@@ -60,7 +54,7 @@ export function makePlan(call: PlanInput): Plan {
     ...(hasOtherArguments && { also }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
-    // `defined` marks the texts as safe, because they are from the operation's definition. The call only decides which defaults apply.
+    // From the operation's definition, so safe.
     defaults: hints.defaults.map(({ path, value }) => ({
       name: defined(fieldInWords(schema, path) ?? path),
       value: defined(value),
@@ -70,7 +64,7 @@ export function makePlan(call: PlanInput): Plan {
   };
 }
 
-/** The request as a person reviews it. Words stand for the date and the signature, which are known only when the request is sent. */
+/** Without the date and the signature. */
 function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
   const { shownRequest, endpoint, keyId } = call;
   const { method, target, body } = shownRequest;
@@ -84,13 +78,11 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
     method,
     url: origin + target,
     headers,
-    // The request's words in place of secrets may be encoded, as in base64.
-    // A body is JSON, or a text such as XML or a form.
+    // Marks of secrets may be encoded, as in base64.
     ...(body !== undefined && { body: withDecodedSecretMarks(call, parseJson(body) ?? body) }),
   };
 }
 
-/** Describes the destination of a change. The name of an account comes before the region. A key ID in place of the name comes last. */
 function whereOf(call: PlanInput): readonly SafeText[] {
   const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
   const places = destinationsOf(call);
@@ -98,27 +90,25 @@ function whereOf(call: PlanInput): readonly SafeText[] {
   return call.accountName === undefined ? [...places, account] : places.toSpliced(before, 0, account);
 }
 
-/** The account by its name, or by the ID of its access key if accounts have no names. */
 export const accountText = ({ accountName, keyId }: Pick<ResolvedChange, 'accountName' | 'keyId'>): SafeText =>
   say`account ${own(accountName ?? keyId)}`;
 
-/** A deletion is irreversible unless its definition says otherwise. */
 const risksOf = ({ operation, change }: Pick<ResolvedChange, 'operation' | 'change'>): readonly Risk[] => [
   ...(change.costsMoney === false ? [] : [change.costsMoney ? ('costs money' as const) : ('may cost money' as const)]),
   ...((change.irreversible ?? operation.effect === 'delete') ? (['no way back'] as const) : []),
 ];
 
-/** Maximum length of the label (characters). In a terminal of 80 columns, some clients truncate longer options. */
+/** In characters. Some clients truncate longer options. */
 const longestAccept = 48;
 
-/** Label of the accepting button, with the risks: `Create server "wiki" (costs money)`. */
+/** Label of the accepting button, with the risks. */
 export function acceptOf(call: Pick<ResolvedChange, 'operation' | 'change' | 'input'>): SafeText {
   const risks = risksOf(call).map((risk) => words(risk));
   const risk = risks.length === 0 ? words('') : say` (${join(risks, ', ')})`;
   return say`${fitted(call.change.accept(call.input), longestAccept - risk.text.length, longestLabelName).line}${risk}`;
 }
 
-/** A warning for each secret that came in the call itself. If the operation takes the name of a secret file instead, the warning says so. */
+/** Warns of each secret that came in the call itself. */
 function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: PlanInput): readonly SafeText[] {
   const { secrets = [], secretNames = {} } = operation;
   const pasted = secrets.filter((path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined);
@@ -132,7 +122,7 @@ function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: PlanI
   });
 }
 
-/** The sandbox, the regions and the zones that a change goes to, the most important first, each with its source as a detail: `region jp-east-1 (given)`. */
+/** The destinations of a change, the most important first. */
 export const destinationsOf = (call: PlanInput): readonly SafeText[] => [
   ...(call.endpoint.isSandbox === true ? [say`the built-in sandbox`] : []),
   ...regionsOf(call),
@@ -146,7 +136,6 @@ const regionSources = {
   default: detail(words(" (this server's default)")),
 } as const;
 
-/** The region in the arguments, and the region whose endpoint gets the request. There is one region if both are the same. */
 function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlanInput): readonly SafeText[] {
   const regionInArguments = firstText(input.region ?? input.regions);
   const source = regionSources[regionSource];
@@ -154,12 +143,11 @@ function regionsOf({ operation, input, endpoint: { region }, regionSource }: Pla
   if (regionInArguments !== undefined)
     return [say`region ${place(regionInArguments)}${given}`, say`request sent to ${place(region)}${source}`];
 
-  // If the operation has no argument `region`, the region only says which endpoint gets the request.
+  // The region then only says which endpoint gets the request.
   const kind = words('region' in operation.input().shape ? 'region' : 'request sent to');
   return [say`${kind} ${place(region)}${source}`];
 }
 
-/** The zone in the arguments, or the documented default zone of the cloud, if there is one. */
 function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonly SafeText[] {
   const zoneInArguments = firstText(input.availabilityZone ?? input.availabilityZones);
   if (zoneInArguments !== undefined) return [say`zone ${place(zoneInArguments)}${given}`];
@@ -168,13 +156,9 @@ function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonl
     .map(({ value }) => say`zone ${defined(value)}${detail(words(" (the cloud's default)"))}`);
 }
 
-/** Returns a text itself, or the first text of a list; undefined for any other value. */
 const firstText = (value: unknown) => [value].flat().find((element) => typeof element === 'string');
 
-/**
- * The plan as text for a person, without the request.
- * @param until the time at which the plan expires; undefined if no later call can carry out the plan
- */
+/** The plan as text for a person, without the request. */
 export function planText(plan: Plan, until: string | undefined): SafeText {
   const holds = until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`];
   const where = say`Where: ${join(plan.where, ', ')}.`;
@@ -184,17 +168,17 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
   );
 }
 
-/** The lines below the headline: the alert and the risks in one, and other plans for the same thing. These come last, because a client may cut the end. */
+/** The lines below the headline. A client may cut the end. */
 export function cautionsOf(plan: Plan): readonly SafeText[] {
   const alerts = sentences(plan.alert ?? false, ...riskSentencesOf(plan));
   return [...(alerts.length === 0 ? [] : [join(alerts, ' ')]), ...(plan.others ?? [])];
 }
 
-/** The consequences of a plan that its risks do not tell already. */
+/** The consequences that the risks do not tell already. */
 export const consequencesOf = (plan: Plan): readonly SafeText[] =>
   plan.consequences.filter((consequence) => !riskSentencesOf(plan).some((risk) => risk.equals(consequence)));
 
-/** The lines of a plan below the question: what its headline leaves out, and all that is known beyond it. */
+/** The lines of a plan below the question. */
 export function planDetails(plan: Plan): readonly SafeText[] {
   const { found, also } = plan;
   const defaults = plan.defaults.map(({ name, value }) => say`${name}: ${value}`);
@@ -221,7 +205,7 @@ const riskSentencesOf = ({ risks }: Plan): readonly SafeText[] => risks.map((ris
 const section = (title: SafeText, lines: readonly SafeText[]) =>
   lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];
 
-/** Maximum size of a request's body that a person can review (characters of JSON). */
+/** The largest body that a person can review (characters of JSON). */
 const largestBody = 40_000;
 
 export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestBody;

@@ -7,16 +7,12 @@ import { JournalFault } from './journal-fault.js';
 import { connectionString, namingFile } from './postgres-address.js';
 import { indexes, newerVersion, schemaVersion, tables } from './sql.js';
 
-/** A table or an index with the SQL that creates it. */
 interface Part {
   readonly name: string;
   readonly sql: string;
 }
 
-/**
- * Refuses to change what has ended, for roles that do not own the table: ended changes stay, and only an unknown outcome may become known. So
- * whoever takes over a server cannot rewrite the journal.
- */
+/** Refuses to change what has ended, for roles that do not own the table, so a stolen server role cannot rewrite the journal. */
 const guard = `create or replace function cloudops_changes_guard() returns trigger language plpgsql as $guard$
 begin
   if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
@@ -47,22 +43,21 @@ const required: readonly Part[] = [
   },
 ];
 
-/** Without these parts, queries are slow. They are built concurrently, while servers go on writing. */
+/** Without these parts, queries are slow. */
 const indexParts: readonly Part[] = Object.entries(indexes).map(([name, columns]) => ({
   name: `cloudops_changes_${name}`,
   sql: `index concurrently if not exists cloudops_changes_${name} on cloudops_changes ${columns}`,
 }));
 
-/** Keys of advisory locks. All programs that use a database share one set of keys, so these numbers are unusual. */
+/** Unusual keys, because all programs of a database share one set. */
 const tablesLock = 0x636c6f7564;
 const indexesLock = tablesLock + 1;
 
-/** Time limit for a lock on a table (milliseconds), because all other work on the table waits meanwhile. */
+/** In milliseconds. All other work on the table waits meanwhile. */
 const lockMs = 2_000;
-/** Pause between two attempts to get the lock for indexes. */
 const lockPauseMs = 500;
 
-/** The missing tables and indexes. An index whose building was interrupted is invalid, and counts as missing. */
+/** An index whose building was interrupted counts as missing. */
 async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<readonly Part[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) name
@@ -79,11 +74,10 @@ export const missingParts = async (client: pg.ClientBase) => ({
   indexes: (await missing(client, indexParts)).map(({ name }) => name),
 });
 
-/** The owner of the tables, who alone can alter tables and build indexes. Null if this role is the owner, or a member of the owner's role. */
+/** The owner of the tables. Null if this role may act as the owner. */
 export const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
   where oid = to_regclass('cloudops_changes') and not pg_has_role(relowner, 'usage'))`;
 
-/** The fault of a database that lacks tables, for a process that does not create them. */
 async function missingFault(client: pg.ClientBase, names: readonly string[]): Promise<JournalFault> {
   const { rows } = await client.query<{ mayCreate: boolean }>(
     `select coalesce(has_schema_privilege(current_schema(), 'create'), false) and ${otherOwner} is null
@@ -95,9 +89,8 @@ async function missingFault(client: pg.ClientBase, names: readonly string[]): Pr
 }
 
 /**
- * Creates the missing parts of a journal, on a connection without time limits, because a large table takes long. Servers go on meanwhile.
- * @param waitsForIndexes true to wait while another process builds indexes, false to leave the indexes to that process
- * @throws if the database cannot be reached, or the role lacks rights
+ * Creates the missing parts of a journal without time limits, because a large table takes long.
+ * @param waitsForIndexes false to leave indexes to another process
  */
 export async function migrate(url: string, { waitsForIndexes = true } = {}): Promise<void> {
   const client = await connectToMigrate(url);
@@ -110,7 +103,6 @@ export async function migrate(url: string, { waitsForIndexes = true } = {}): Pro
   }
 }
 
-/** Connects without time limits for statements. @throws the library's error, with the name of a file that could not be read */
 async function connectToMigrate(url: string): Promise<pg.Client> {
   try {
     const options = { connectionString: connectionString(url), connectionTimeoutMillis: 10_000, keepAlive: true };
@@ -123,14 +115,13 @@ async function connectToMigrate(url: string): Promise<pg.Client> {
   }
 }
 
-/** Creates tables, which is quick, and the indexes of new tables. */
 async function addTables(client: pg.ClientBase): Promise<void> {
   await client.query(`begin; set local lock_timeout = ${lockMs}`);
   try {
     await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
     const parts = await missing(client, required);
     for (const { sql } of parts) await client.query(sql);
-    // On a new table, indexes take no time. `concurrently` is not allowed in a transaction.
+    // `concurrently` is not allowed in a transaction.
     if (parts.some(({ name }) => name === 'cloudops_changes'))
       for (const { sql } of indexParts) await client.query(`create ${sql.replace(' concurrently', '')}`);
     await client.query('commit');
@@ -140,10 +131,7 @@ async function addTables(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/**
- * Locks the building of indexes. Resolves with false if another process builds them and `waitsForIndexes` is false. Polls, because building
- * an index waits for all transactions, and would never end if one of them waited for this lock.
- */
+/** Polls, because building an index waits for all transactions, also for one that waits for this lock. */
 async function lockIndexes(client: pg.ClientBase, waitsForIndexes: boolean): Promise<boolean> {
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
@@ -157,20 +145,18 @@ async function lockIndexes(client: pg.ClientBase, waitsForIndexes: boolean): Pro
 
 async function addIndexes(client: pg.ClientBase): Promise<void> {
   for (const { name, sql } of await missing(client, indexParts)) {
-    // Removes the remains of an interrupted building.
     await client.query(`drop index concurrently if exists ${name}`);
     await client.query(`create ${sql}`);
   }
 }
 
 /**
- * Returns functions that create missing tables and indexes before the first work of a process, and again after an error.
- * @param createsTables false to create nothing, and to fail if tables are missing
+ * Returns functions that create missing tables before the first work of a process.
+ * @param createsTables false to fail if tables are missing
  */
 export function createTableCheck(currentUrl: () => string, log: Log, createsTables: boolean) {
   let isChecked = false;
   let adding: Promise<void> | undefined;
-  /** Calls at the same time share one attempt. Indexes that another process builds are left to that process. */
   const add = () => {
     adding ??= migrate(currentUrl(), { waitsForIndexes: false }).finally(() => {
       adding = undefined;
@@ -179,7 +165,6 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
   };
 
   return {
-    /** @throws JournalFault if tables are missing and may not be created, or are of a newer version */
     ensure: async (client: pg.ClientBase): Promise<void> => {
       if (isChecked) return;
       const { tables, indexes } = await missingParts(client);
@@ -193,14 +178,13 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
       await requireVersion(client);
       isChecked = true;
     },
-    /** Makes the next `ensure` check again. Called after an error, because the next connection may lead to another database. */
+    /** The next connection may lead to another database. */
     recheck: (): void => {
       isChecked = false;
     },
   };
 }
 
-/** @throws JournalFault if a newer version made the tables, or the role may not read which version made them */
 async function requireVersion(client: pg.ClientBase): Promise<void> {
   const { rows } = await client
     .query<{ version: number }>('select max(schema_version) as version from cloudops_store')

@@ -10,28 +10,25 @@ import { CommitPending } from './retry-writes.js';
 import type { Engine, Transaction, Value } from './sql.js';
 import { storePlace } from './store-place.js';
 
-/** Time limits in milliseconds. A database that does not answer in time counts as unreachable. */
+/** Time limits in milliseconds. */
 const defaultLimits = {
   connectMs: 3_000,
   statementMs: 5_000,
-  /** Longer than `statementMs`, so that the database stops a slow statement first. Its error leaves no doubt about the outcome. */
+  /** Longer than `statementMs`, so that the database stops a slow statement first, which leaves no doubt. */
   answerMs: 7_000,
 };
-/** A commit has practically no time limit: Node's longest timeout is 25 days. With 0, `answerMs` would be its limit. */
+/** Node's longest timeout (25 days), because 0 would mean `answerMs`. */
 const commit = { text: 'commit', query_timeout: 2 ** 31 - 1 };
-/** After this silence, a connection is checked by TCP keep-alive. */
 const keepAliveMs = 10_000;
 
 interface DatabaseTransaction extends Transaction {
   readonly client: pg.PoolClient;
-  /** How far this server's clock is ahead, in milliseconds. 0 if the time that the answer took may explain the difference. */
   readonly offsetMs: number;
 }
 
-/** If this server's clock and the database's differ by more than this (milliseconds), no change may begin. */
+/** If the clocks differ by more than this (milliseconds), no change may begin. */
 const toleratedMs = 60_000;
 
-/** @throws JournalFault if the clocks differ by more than `toleratedMs` */
 function requireSameTime(offsetMs: number): void {
   const [problem] = clockWarnings(offsetMs);
   if (problem !== undefined && Math.abs(offsetMs) > toleratedMs)
@@ -40,23 +37,18 @@ function requireSameTime(offsetMs: number): void {
 
 export interface DatabaseOptions {
   readonly log?: Log | undefined;
-  /** The file with the address. Each new connection takes the password from it. */
+  /** Each new connection takes the password from this file. */
   readonly addressFile?: string | undefined;
-  /** False to create no tables, and to fail if tables are missing. By default true. */
   readonly createsTables?: boolean | undefined;
-  /** Replaces the time of the database's clock, in milliseconds. Tests set it. */
+  /** The database's clock in tests (milliseconds). */
   readonly databaseTime?: ((clockMs: number) => number) | undefined;
-  /** Replaces the time limits. Tests set shorter limits. */
   readonly limits?: typeof defaultLimits | undefined;
 }
 
 const mostConnections = 5;
 const mostScanningConnections = 2;
 
-/**
- * Creates an engine on a database, which several servers may share. No connection keeps state between transactions, so a connection pooler may
- * be used.
- */
+/** Creates an engine on a database, which several servers and a connection pooler may share. */
 export function createPostgres(url: string, now: () => Date, options: DatabaseOptions = {}): Engine {
   const connect = openDatabase(url, now, options);
   const connections = connect(mostConnections);
@@ -79,24 +71,16 @@ export function createPostgres(url: string, now: () => Date, options: DatabaseOp
   };
 }
 
-/** Writes the values of a statement as PostgreSQL does: `$1` in place of the first `?`. */
 const numbered = (sql: string): string => sql.split('?').reduce((text, part, index) => `${text}$${index}${part}`);
 
-/**
- * Returns a function that makes pools of connections to a database. Its tables are checked before the first work, and created if they are missing.
- * @param url may hold a password, which no error contains
- */
+/** Returns a function that makes pools of connections. Errors never contain the password of `url`. */
 function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
   const { log = () => undefined, createsTables = true, limits = defaultLimits } = options;
   const { databaseTime = (clockMs) => clockMs } = options;
   const currentUrl = followPassword(url, options.addressFile);
   const tables = createTableCheck(currentUrl, log, createsTables);
 
-  /**
-   * Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed. Closing rolls back the
-   * transaction, unless the step was a commit that the database has carried out. The next connection may lead to another database, so its
-   * tables are checked again.
-   */
+  /** After an error, the state of the connection is unknown, so it is closed. */
   const closeAndRecheckOnError = async <Result>(client: pg.PoolClient, step: () => Promise<Result>) => {
     try {
       return await step();
@@ -109,14 +93,12 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
 
   return (mostConnections: number) => {
     const pool = createPool(currentUrl, mostConnections, limits);
-    /** Number of connections whose commit the database has not confirmed in time. */
     let unconfirmed = 0;
     return {
       /**
-       * Runs work in a transaction, which is flushed to disk even if the database does not flush by default. Waits at most `answerMs` for the
-       * commit. The commit itself is not given up.
-       * @param beforeCommit called just before the commit is sent. If `run` fails before this call, nothing was committed
-       * @throws CommitPending if the database does not confirm the commit in time, or the database's error
+       * Runs work in a transaction. Waits at most `answerMs` for the commit, which is not given up.
+       * @param beforeCommit called just before the commit. If `run` fails earlier, nothing was committed
+       * @throws CommitPending if the commit is not confirmed in time
        */
       run: async <Result>(
         work: (transaction: DatabaseTransaction) => Promise<Result>,
@@ -132,17 +114,16 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
         });
 
         beforeCommit();
-        // The commit may wait for a standby. It is never cancelled, because the database would then commit without the standby. Nor is its
-        // connection closed, because the database would go on waiting.
+        // The commit may wait for a standby. It is never cancelled, because the database would then commit without the
+        // standby.
         const committed = closeAndRecheckOnError(client, async () => {
           await client.query(commit);
           client.release();
         });
-        // False if the commit still waits after `answerMs`. Throws if it fails before.
         const isConfirmed = await isConfirmedInTime(committed, limits.answerMs);
         if (isConfirmed) return result;
 
-        // The commit goes on, and releases its connection only when it is confirmed or fails.
+        // The commit goes on, and keeps its connection until it ends.
         unconfirmed += 1;
         const settle = () => {
           unconfirmed -= 1;
@@ -152,7 +133,7 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
       },
       close: async () => {
         const ended = pool.end();
-        // Does not wait for an unconfirmed commit, which may wait for a standby for days.
+        // The commit may wait for a standby for days.
         if (unconfirmed === 0) await ended;
       },
     };
@@ -161,7 +142,6 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
 
 function createPool(currentUrl: () => string, mostConnections: number, limits: typeof defaultLimits): pg.Pool {
   const pool = new pg.Pool({
-    // The pool makes a client for each new connection, so each connection uses the address with the present password.
     Client: class extends pg.Client {
       constructor(config: pg.ClientConfig = {}) {
         super({ ...config, connectionString: connectionString(currentUrl()) });
@@ -175,14 +155,12 @@ function createPool(currentUrl: () => string, mostConnections: number, limits: t
     application_name: 'cloudops-mcp',
     allowExitOnIdle: true,
   });
-  // Without listeners, these errors would end the process. They can be ignored, because a query on a broken connection fails anyway, and
-  // the pool replaces idle connections.
+  // Without listeners, these errors would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
 }
 
-/** @throws the error of the connection, with the name of a file that could not be read */
 async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
     return await pool.connect();
@@ -191,7 +169,6 @@ async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-/** Begins a transaction, and compares this server's clock, `now`, with the database's. */
 async function begin(
   client: pg.PoolClient,
   now: () => Date,
@@ -206,12 +183,10 @@ async function begin(
      select extract(epoch from clock_timestamp())::float8 * 1000 as clock_ms`,
   );
 
-  // For several statements, `pg` returns a list of results. Without a number in the last, `databaseNow` is NaN, and the next query that uses
-  // it as a time fails.
   const clockMs: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.clock_ms : undefined;
   const databaseNow = databaseTime(Number(clockMs));
   const serverNow = now().getTime();
-  // The database read its clock between `sentAt` and `serverNow`, so only a time outside them shows a difference.
+  // The database read its clock in between, so only a time outside shows a difference.
   const nearest = Math.min(Math.max(databaseNow, sentAt), serverNow);
   const offsetMs = nearest - databaseNow;
   const query = (sql: string, values: readonly Value[]) => client.query(numbered(sql), [...values]);
@@ -230,40 +205,26 @@ async function begin(
   };
 }
 
-/**
- * Resolves with true when the commit is confirmed, or with false after `answerMs`.
- * @throws the error of the commit
- */
 async function isConfirmedInTime(committed: Promise<void>, answerMs: number): Promise<boolean> {
   const waiting = new AbortController();
   const late = delay(answerMs, false, { signal: waiting.signal, ref: false }).catch(() => false);
   return Promise.race([committed.then(() => true), late]).finally(() => waiting.abort());
 }
 
-/**
- * Passes on an error, but replaces a database error without an SQL code, because its text may be anything and, without encryption, its
- * sender anybody.
- * @throws the error, or an error that says that it has no code
- */
+/** Hides the text of an error without an SQL code, because its sender may be anybody without encryption. */
 function failWithCode(error: unknown): never {
   if (error instanceof pg.DatabaseError && !/^[0-9A-Z]{5}$/.test(error.code ?? ''))
     throw new Error('the database answers with an error that has no code');
   throw error;
 }
 
-/**
- * Checks a database, as `Changes.healthCheck` describes.
- * @throws if changes would be refused because of the role's rights, a standby or the clocks
- */
 async function checkHealth(transaction: DatabaseTransaction): Promise<readonly SafeText[]> {
   const { client, offsetMs } = transaction;
   const { rows } = await client.query<{
     isReadOnly: boolean;
-    /** True if a standby could take over without changes that were confirmed. A standby that is away may still have a replication slot. */
+    /** True if a standby could take over without changes that were confirmed. */
     losesChanges: boolean;
-    /** Missing rights on tables, such as `cloudops_changes select`. */
     lacking: string[];
-    /** Null if this role can build indexes itself. */
     otherOwner: string | null;
   }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
@@ -278,7 +239,6 @@ async function checkHealth(transaction: DatabaseTransaction): Promise<readonly S
 
   if (state?.isReadOnly !== false)
     throw new JournalFault('standby', words('the database is read-only, as a standby is'));
-  // Word by word, because `own` shows single words as they are, and quotes any other text.
   const lacking = state.lacking.map((right) => join(right.split(' ').map(own), ' '));
   if (lacking.length > 0)
     throw new JournalFault('rights', say`the role of this server lacks rights: ${join(lacking, ', ')}`);

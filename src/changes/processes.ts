@@ -5,19 +5,18 @@ import * as z from 'zod';
 import { lazy, textAt } from '../util/objects.js';
 import type { Transaction } from './sql.js';
 
-/** A process that carries out changes. The row of a change has the ID of the process that took the decision. */
+/** A process that carries out the changes which it approved. */
 export interface Process {
-  /** Random, because in containers all processes may have the same host and process ID. */
+  /** Random, because containers may have the same host and process ID. */
   readonly id: string;
   readonly host: string;
-  /** Identifies the host, its last start and the space of process IDs. Only in the same space does a process ID name the same process. */
+  /** Only in the same space does a process ID name the same process. */
   readonly space: string;
   readonly pid: number;
-  /** The start time of the process. Empty if the system does not tell. */
   readonly started: string;
 }
 
-/** A process proves with each lease that it runs, for this time (milliseconds). */
+/** How long a lease proves that a process runs (milliseconds). */
 export const leaseMs = 60_000;
 
 export function thisProcess(): Process {
@@ -27,9 +26,8 @@ export function thisProcess(): Process {
   return { id: randomUUID(), host, space, pid: process.pid, started: startOf(process.pid) ?? '' };
 }
 
-/** The start time of a process in ticks since the start of the system, on Linux. Undefined if there is no such process. */
+/** In ticks since the start of the system. */
 const startOf = (pid: number): string | undefined =>
-  // The name of the program is in parentheses, and may hold any character.
   textOf(() => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') || undefined;
 
 function textOf(read: () => string): string {
@@ -61,10 +59,7 @@ const rowsSchema = lazy(() =>
   ),
 );
 
-/**
- * Returns the IDs of the processes, among those with changes under way, that still run. In the same space, the system knows whether a process
- * runs. Elsewhere, its lease decides.
- */
+/** Returns the IDs of the processes that still run. In another space, the lease decides. */
 export async function runningProcesses({ now, all }: Transaction, { id: self, space }: Process): Promise<Set<string>> {
   const rows = rowsSchema().parse(await all('select id, space, pid, started, lease from cloudops_processes'));
   const running = rows.filter((row) => {

@@ -2,21 +2,23 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Change } from './change.js';
 
 /**
- * This file makes the proofs that clients bring back with a person's click or response. A proof names the change, and holds a secret that models
- * never get. The row has only the secret's hash, so nobody who reads the store can click.
+ * This file makes the proofs of a person's click or response. Models never get them, and the row has only a hash, so
+ * nobody who reads the store can click.
  */
 
 interface Proof {
-  /** What the client gets: in the `_meta` for views, or as the state of a question. */
+  /** For the client alone. */
   readonly token: string;
-  /** What the row keeps. */
   readonly hash: string;
 }
 
-/** Makes the proof of a change. @param secret 128 random bits in base64url */
+/**
+ * Makes the proof of a change.
+ * @param secret 128 random bits in base64url
+ */
 export const makeProof = (id: string, secret: string): Proof => ({ token: `${id}.${secret}`, hash: hashOf(secret) });
 
-/** Returns the ID of the change that a proof names; undefined if it is no proof. */
+/** Returns the ID of the change that a proof names. */
 export const idInProof = (token: string): string | undefined => /^([\w-]{22})\.[\w-]{22}$/.exec(token)?.[1];
 
 /** True if a token is the proof of this change. */

@@ -4,25 +4,21 @@ import type { JournalEntry, ReadOptions } from './change.js';
 import { callerCondition, entryColumns, entryOf } from './rows.js';
 import type { Engine } from './sql.js';
 
-/** Rows per query. */
 const pageSize = 500;
 
-/**
- * How far each pass over a followed journal goes back (milliseconds). A row has the time at which its transaction began, but can be read only
- * after the commit, so an earlier pass may have missed it.
- */
+/** How far each pass goes back (milliseconds), because a row can be read only after its commit. */
 const overlapMs = 60_000;
 
 const positionSchema = lazy(() => z.object({ id: z.string(), state: z.string(), changed: z.coerce.number() }));
 type Position = z.output<ReturnType<typeof positionSchema>>;
 
-/** Streams the journal, as `Changes.read` describes, in the order of the last writes. Leaves out rows that cannot be read. */
+/** Streams the journal in the order of the last writes. Leaves out rows that cannot be read. */
 export async function* readEntries(
   scan: Engine['scan'],
   { since = 0, until = Number.MAX_SAFE_INTEGER, follow, ...of }: ReadOptions,
 ): AsyncGenerator<JournalEntry> {
   const [ofCaller, callers] = callerCondition(of);
-  /** The rows of the last `overlapMs` with their states, oldest first. */
+  /** The rows of the last `overlapMs`, oldest first. */
   const recent = new Map<string, Position>();
   let newest = 0;
   do {

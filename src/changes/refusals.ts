@@ -7,26 +7,26 @@ import { ofCaller, ofCallerOrClient } from './may-see.js';
 
 /** This file counts what people declined, so that nobody is worn out with questions, and no agent goes past a person's no. */
 
-/** After this number of declined or dismissed changes in ten minutes, no more questions are asked. */
+/** The number of declines in ten minutes after which nobody is asked. */
 const mostDeclined = 3;
 
-/** Returns the refusal if the user must not be asked now, because the user declined too many changes through this client. */
+/** Returns the refusal if the user declined too many changes through this client. */
 export const againstAsking = (run: ChangeRun): Promise<Refusal | undefined> =>
   judge(run, ofCallerOrClient(run), (declined) =>
     declined.length >= mostDeclined ? new Refusal('TooManyRefusals') : undefined,
   );
 
-/** Returns the refusal if `confirm_change` must not carry out a change now: as in `againstAsking`, or if a person declined the same change recently. */
+/** Returns the refusal if `confirm_change` must not carry out a change, because a person declined it or too many others. */
 export const againstConfirming = async (requestKey: string, run: ChangeRun): Promise<Refusal | undefined> =>
   (await againstAsking(run)) ??
-  // In any client, because the user may have declined this change in another one.
+  // The user may have declined in another client.
   judge(run, ofCaller(run), (declined) =>
     declined.some((change) => change.requestKey === requestKey && change.decision?.isDismissed !== true)
       ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
       : undefined,
   );
 
-/** Judges by the declined changes. If the store cannot be read, nobody is asked, because the user may have declined too often. */
+/** If the store cannot be read, nobody is asked, because the user may have declined too often. */
 async function judge(
   { store, log }: ChangeRun,
   of: OfCaller,

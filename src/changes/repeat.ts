@@ -7,10 +7,7 @@ import type { Change } from './change.js';
 import { type FollowedCall, stepToVerify } from './follow-change.js';
 import { isOfAnother } from './may-see.js';
 
-/**
- * The facts that `viewer` may know about an earlier change: the caller, or undefined if it may see the changes of all callers. Returns undefined for
- * a change of another caller, of which it only learns that it exists.
- */
+/** The facts that `viewer` may know about an earlier change. Undefined for a change of another caller. */
 function factsOf(change: Change, viewer: string | undefined): EarlierCall | undefined {
   if (isOfAnother(change, viewer)) return undefined;
   const { state, begunAt, madeAt, ending } = change;
@@ -26,7 +23,6 @@ const clauses = {
   'not ended': words('the same call was sent before and has not ended'),
 } as const;
 
-/** The earlier change as a clause. */
 const clauseOf = (earlier: EarlierCall | undefined): SafeText =>
   earlier === undefined ? words('another caller sent the same change before') : clauses[earlier.outcome];
 
@@ -37,7 +33,7 @@ export function repeatWarning(change: Change, viewer: string | undefined): SafeT
   return say`This is a repeat: ${clauseOf(earlier)}.${sent}`;
 }
 
-/** Descriptions of a repetition, which complete `Call again with allowRepeat: true only if, having heard that, they ask for`. */
+/** Ends of a sentence: `only if they ask for`. */
 const repetitions = {
   read: 'another call',
   create: 'a second one',
@@ -50,14 +46,14 @@ export function repeated(change: Change, viewer: string | undefined, call: Follo
   const earlier = factsOf(change, viewer);
   return new Refusal('Repeated', [], {
     reason: clauseOf(earlier),
-    // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
+    // A caller must not learn the outcome of another caller's change.
     next: stepAfterRepetition(earlier?.outcome ?? 'unknown', call),
     ...(earlier !== undefined && { earlier }),
   });
 }
 
 function stepAfterRepetition(outcome: EarlierCall['outcome'], call: FollowedCall): Next {
-  // There is no case for a rejected or declined change, because it never counts as the earlier change.
+  // A rejected or declined change never counts as the earlier change.
   switch (outcome) {
     case 'not ended':
       return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
@@ -72,8 +68,7 @@ function stepAfterRepetition(outcome: EarlierCall['outcome'], call: FollowedCall
       return next('user', 'decide', text);
     }
     case 'unknown': {
-      // A person reads: `When ten minutes have passed since then, look in the console for a server "wiki". Only if it is not there and you still want it, try
-      // again with allowRepeat: true.` The wait is for the cloud, which may list a new thing only minutes after the earlier call.
+      // The cloud may list a new thing only minutes after the earlier call.
       const { who, action, text } = stepToVerify(call, {
         beforeLook: words('When ten minutes have passed since then,'),
         howToRepeat: say`${callAgain} with allowRepeat: true`,

@@ -4,13 +4,9 @@ import { digestOf } from '../util/digest.js';
 import { isObject, parseJson } from '../util/objects.js';
 import type { SealingKey } from '../util/seal.js';
 
-/** This file has the two digests of a change's request: the key by which the same change is recognised, and the digest of exactly what was shown. */
+/** This file has the two digests of a change's request. */
 
-/**
- * Returns the key of a change: a digest of its account and its request, without the headers that describe the body. The arguments of the tool
- * and the access key do not matter. The format for built-in operations is frozen. Operations of models make the same request for the same members,
- * whatever their order. In JSON, they may also have documents, the order of whose fields means nothing.
- */
+/** Returns the key by which the same change is recognised. The format for built-in operations is frozen. */
 export function requestKey({
   operation,
   endpoint: { account, keys, origin },
@@ -18,21 +14,17 @@ export function requestKey({
 }: Pick<ResolvedChange, 'operation' | 'endpoint' | 'request'>): string {
   const { method, target, body = '', chosenHeaders } = request;
   const chosen = chosenHeaders === undefined ? [] : [chosenHeaders];
-  // Built-in operations have their schemas in the package, and others bring them.
+  // Other operations bring their schemas, and the fields of their JSON bodies may have any order.
   if (operation.schemas === undefined) return digestOf([method, origin + target, body, account, keys.id, ...chosen]);
   return digestOf([method, origin + target, canonicalBody(body), account, keys.id, ...chosen]);
 }
 
-/** The value of a JSON body, whose fields `digestOf` sorts, or else the body itself. */
 function canonicalBody(body: string): unknown {
   const value = parseJson(body);
   return isObject(value) || Array.isArray(value) ? value : body;
 }
 
-/**
- * Returns the digest of the exact request: method, address, headers, body, account and signing. A request with secrets is digested with a key, so
- * that nobody who reads the store can guess a secret.
- */
+/** Returns the digest of the exact request that was shown. With secrets, it needs a key, so that nobody who reads the store can guess a secret. */
 export function requestDigest(
   {
     operation,

@@ -17,7 +17,7 @@ import { storedSchemas } from './stored-plan.js';
 
 /** This file converts changes to rows and back. */
 
-/** A text from outside, as a column that is compared. A long text becomes a digest, because PostgreSQL limits the length of an index entry. */
+/** A text from outside as a column. A long text becomes a digest, because PostgreSQL limits index entries. */
 export function keyOf(text: string | undefined): string {
   const json = JSON.stringify(text ?? null);
   return json.length <= 500 ? json : `sha256:${createHash('sha256').update(json).digest('hex')}`;
@@ -54,10 +54,10 @@ export function newRow(
 export const storedDecision = (decision: Decision, wall: number): string =>
   JSON.stringify({ ...decision, decidedAt: wall });
 
-/** Limits of texts from the cloud in an ending. */
+/** Limits of texts from the cloud. */
 const mostEntries = 8;
 const longestText = 512;
-/** The longest outcome that a row keeps (characters). */
+/** In characters. */
 const longestOutcome = 1024 * 1024;
 
 const bounded = (text: string) => text.slice(0, longestText);
@@ -80,7 +80,7 @@ export function storedEnding(
   return [JSON.stringify(facts), outcomeText !== null && outcomeText.length > longestOutcome ? null : outcomeText];
 }
 
-/** A condition on the columns `caller` and `client`, with its values. The client counts only for callers without a name. */
+/** A condition on the caller. The client counts only for callers without a name. */
 export function callerCondition({ caller, client }: OfCaller): readonly [sql: string, values: readonly Value[]] {
   if (caller === undefined) return ['', []];
   if (caller !== null) return [' and caller = ?', [keyOf(caller)]];
@@ -89,7 +89,6 @@ export function callerCondition({ caller, client }: OfCaller): readonly [sql: st
     : [' and caller = ? and client = ?', [keyOf(undefined), keyOf(client)]];
 }
 
-/** Parses JSON text, and its value. */
 const json = <Schema extends z.ZodType>(schema: Schema) =>
   z
     .string()
@@ -142,11 +141,13 @@ const detailsSchema = lazy(() =>
   }),
 );
 
-/** The columns that `entryOf` reads. */
 export const entryColumns =
   'id, state, tool, request_key, budget, made, expires, decided, begun, at, facts, decision, ending, changed';
 
-/** Reads a row without the plan. `now` is the time of the store. @throws if the row is not of this version */
+/**
+ * Reads a row without the plan. `now` is the time of the store.
+ * @throws if the row is not of this version
+ */
 export function entryOf(row: unknown, now: number): JournalEntry {
   const { request_key: requestKey, facts, decision, ending, ...columns } = entrySchema().parse(row);
   const { made, expires, decided, begun, at, ...shown } = columns;
@@ -163,7 +164,10 @@ export function entryOf(row: unknown, now: number): JournalEntry {
   };
 }
 
-/** Reads a row with all columns. @throws if the row is not of this version */
+/**
+ * Reads a row with all columns.
+ * @throws if the row is not of this version
+ */
 export function changeOf(row: unknown, now: number): Change {
   const entry = entryOf(row, now);
   const { plan, outcome } = detailsSchema().parse(row);

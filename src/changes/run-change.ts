@@ -20,11 +20,11 @@ import { answerWithPlan } from './plan-result.js';
 import { type ConsentRequest, type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
 import { takeVisit } from './visit-page.js';
 
-/** This file has the verb `plan`: the call of a tool that changes something, up to its decision. */
+/** This file has the call of a tool that changes something, up to its decision. */
 
 /**
- * Runs the call of a change. Returns its outcome if there is consent, or else the plan or a question to the user.
- * @param unasked the waiting change of an earlier question, which the client could not ask. The new plan replaces it
+ * Runs the call of a change. Returns its outcome, or else the plan or a question to the user.
+ * @param unasked the waiting change of an earlier question, which the client could not ask
  */
 export async function runChange(
   call: ResolvedChange,
@@ -43,10 +43,7 @@ export async function runChange(
   return outcome;
 }
 
-/**
- * Plans a change, and asks the user if that is the way to consent. A new question waits for its turn until the caller's earlier questions are
- * answered and their changes were sent, because its plan names them.
- */
+/** A new question waits until the caller's earlier questions are answered and sent, because its plan names them. */
 async function planAndAnswer(
   given: ResolvedChange,
   replaced: Change | undefined,
@@ -54,7 +51,6 @@ async function planAndAnswer(
 ): Promise<CallOutcome | Refusal> {
   const { account, control, operation } = given;
   const { elicitor, principal, agreed = false } = run;
-  // A change that needs no further consent shows no plan.
   const showsPlan = control.planOnly || (!agreed && account.confirm !== 'off');
   const call = showsPlan ? await runPreflight(given, run) : given;
   if (call.kind !== 'change') return call;
@@ -80,10 +76,7 @@ async function planAndAnswer(
   }
 }
 
-/**
- * Makes the read that precedes a change, if the operation has such a read, and returns the call with a sentence about the answer. If the read
- * fails with an error after which the change would fail too, returns that failure. After any other error, the change goes on.
- */
+/** Makes the read that precedes a change. Returns its failure if the change would fail too. */
 async function runPreflight(
   call: ResolvedChange,
   run: ChangeRun,
@@ -94,7 +87,6 @@ async function runPreflight(
 
   const readArguments = preflight.input(input);
   const args = account === undefined ? readArguments : { ...readArguments, account };
-  // The read reports no progress and draws no view, because these belong to the change.
   const { onPage: _, hasView: __, ...contextOfRead } = run;
   const outcome = await run.callRead(preflight.operation, args, contextOfRead);
   if (outcome.kind === 'succeeded') {
@@ -113,7 +105,6 @@ async function runPreflight(
   return { ...call, found: say`What is there now is not known. ${reason}` };
 }
 
-/** The codes of a failure: this server's own, the cloud's, and that of the status, such as `Http404`. */
 const codesOf = ({ code, serviceSays, status }: Failure) => [code, serviceSays?.code ?? code, `Http${status}`];
 
 async function carryOutAtOnce(
@@ -126,7 +117,7 @@ async function carryOutAtOnce(
 }
 
 async function askAndCarryOut(planned: PlannedChange, run: ChangeRun): Promise<CallOutcome | Refusal> {
-  // While a person is asked, this call frees its place among the concurrent calls. The decision is stored before the call waits for a new place.
+  // Frees the call's place while a person is asked. The decision is stored before the call waits for a new place.
   const answer = await waitForPerson(run, async () => {
     const asked = await askUser(planned, run);
     return asked.kind === 'decided' ? storeAnswer(asked, run) : asked;
@@ -135,7 +126,6 @@ async function askAndCarryOut(planned: PlannedChange, run: ChangeRun): Promise<C
   return answer.kind === 'approved' ? carryOut(answer.change, run) : answer;
 }
 
-/** Chooses the next step towards consent to a plan, from the facts about the account, the call and the client. */
 async function consentStep(planned: PlannedChange, run: ChangeRun): Promise<ConsentStep | Refusal> {
   const { account, control } = planned.call;
   const question = await questionState(planned, run);
@@ -157,16 +147,15 @@ const reconnect = next(
   say`This server does not know what the client can do: its session is missing, or was not made by this server. ${forReader({ agent: 'Have the user reconnect', person: 'Reconnect' })} the client to this server, then ${callAgain}.`,
 );
 
-/** Finds out whether the client can be asked the question of a plan. Returns a refusal if the store cannot be read. */
+/** Returns a refusal if the store cannot be read. */
 async function questionState(
   { question }: PlannedChange,
   run: ChangeRun,
 ): Promise<ConsentRequest['question'] | Refusal> {
   if (run.elicitor === undefined) return run.isUnknownClient === true ? 'unknown' : 'none';
-  // A plan that is too long has no question.
   if (question === undefined) return 'unfit';
   try {
-    // A program that has answered in place of this client's user before would answer again.
+    // A program that has answered before would answer again.
     const isAnswered = await run.store.isAnsweredByProgram({ ...ofCaller(run), client: run.client });
     return isAnswered ? 'unfit' : 'fits';
   } catch (error) {
@@ -175,16 +164,13 @@ async function questionState(
   }
 }
 
-/**
- * Finds the waiting change that the argument `replaces` names. Returns undefined if the argument is absent, or if that change has been decided or
- * has expired, because the call is then simply a new plan.
- */
+/** Finds the waiting change that `replaces` names. Undefined if that change was decided or has expired. */
 async function findReplaced(
   { operation, args, control: { replaces, planOnly } }: ResolvedChange,
   run: ChangeRun,
 ): Promise<Change | undefined | Refusal> {
   if (replaces === undefined) return undefined;
-  // A call with `planOnly` does not carry out its own plan, so the other plan has to stay.
+  // The other plan stays, because this one is not carried out.
   if (planOnly) return notReplaced(say`replaces: does nothing together with planOnly`);
   const change = await findChange(replaces, run);
   if (change instanceof Refusal)
@@ -205,7 +191,6 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
     ),
   });
 
-/** Stores the decision of a person. Returns the outcome of the call, unless the change is still to be carried out. */
 async function storeAnswer({ change, decision }: Extract<Asked, { kind: 'decided' }>, run: ChangeRun) {
   const stored = await storeDecision(change, decision, run);
   if (stored.kind === 'decided') return stored.outcome;

@@ -41,7 +41,7 @@ export function sealPrivate(changes: Changes, keys: SealingKeys): Changes {
     const known = { ...change, ...(outcome && { ending: { ...ending, outcome } }) };
     if (change.sealed === undefined) return known;
     const opened = sealedChange().safeParse(openText(id, change.sealed)).data;
-    // A change that was sealed with another key can be named, withdrawn and declined, but nobody can agree to what is not shown.
+    // Nobody can agree to what is not shown, but the change can be withdrawn and declined.
     return opened === undefined ? { ...known, options: noOptions } : { ...known, ...opened };
   };
   const openAll = async (found: Promise<readonly Change[]>) => (await found).map(openChange);
@@ -80,7 +80,7 @@ export function sealPrivate(changes: Changes, keys: SealingKeys): Changes {
 
 const noOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
 
-/** The fields that a row has in place of the sealed ones, for a server that cannot open these. */
+/** For a server that cannot open the sealed fields. */
 const sealedFields = {
   args: {},
   plan: {

@@ -6,7 +6,10 @@ import { type FaultKind, JournalFault } from './journal-fault.js';
 export type Sqlite = Pick<typeof Driver, 'DatabaseSync'>;
 export type SqliteDatabase = InstanceType<Sqlite['DatabaseSync']>;
 
-/** Loads SQLite: the one of Node.js, or on Node.js 20 a package with the same interface. @throws JournalFault if there is none */
+/**
+ * Loads the SQLite of Node.js, or on Node.js 20 a package.
+ * @throws JournalFault if there is none
+ */
 export async function loadSqlite(): Promise<Sqlite> {
   const builtIn: unknown = withoutWarnings(() => process.getBuiltinModule('node:sqlite'));
   if (isSqlite(builtIn)) return builtIn;
@@ -34,7 +37,7 @@ function withoutWarnings<Result>(work: () => Result): Result {
 }
 
 interface SqliteFault {
-  /** SQLite's result code, and its message, because the package for Node.js 20 leaves out the code of some errors. */
+  /** Also by its message, because the package leaves out some codes. */
   readonly code: number;
   readonly message: string;
   readonly kind: FaultKind;
@@ -64,7 +67,7 @@ function sqliteFaultOf(error: unknown): SqliteFault | undefined {
 
 export const isBusy = (error: unknown): boolean => sqliteFaultOf(error)?.code === busyCode;
 
-/** Returns a fault in place of an error of SQLite, whose message is not for people. */
+/** Returns a fault in place of an error of SQLite. */
 export function faultOf(error: unknown): unknown {
   if (!isOfSqlite(error)) return error;
   const { kind, reason } = sqliteFaultOf(error) ?? { kind: 'damaged', reason: words('SQLite reports an error') };

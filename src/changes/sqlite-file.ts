@@ -20,19 +20,17 @@ import { JournalFault } from './journal-fault.js';
 
 /** The file that a connection has open. */
 export interface OpenFile {
-  /** See `inodeOf`. */
   readonly inode: string;
-  /** The device of the folder, which changes if the disk of the journal is not mounted any more. */
+  /** Changes if the disk is not mounted any more. */
   readonly folderDevice: number;
 }
 
-/** The files of a database: itself, its log, and the index of its log. */
 const filesOf = (path: string) => [path, `${path}-wal`, `${path}-shm`];
 
 /**
- * Creates a file for a database, and its folder, or checks the file that is there. Only the owner may read and write the file.
- * Never opens a file that exists, because closing it would take away the locks of this process on it.
- * @throws ShownError or the system's error if a journal cannot be there
+ * Creates a file for a database, for its owner alone. Never opens a file that exists, because closing it would take
+ * away this process's locks.
+ * @throws ShownError or the system's error
  */
 export function prepareFile(path: string): void {
   const folder = dirname(path);
@@ -42,23 +40,22 @@ export function prepareFile(path: string): void {
   for (const file of filesOf(path)) restrict(file);
 }
 
-/** @throws if no file can be created at a path. Creates nothing that stays */
+/** @throws if no file can be created at a path */
 export function requireWritableFolder(path: string): void {
   let folder = dirname(path);
   while (statSync(folder, { throwIfNoEntry: false }) === undefined && dirname(folder) !== folder)
     folder = dirname(folder);
   refuseNetwork(folder);
-  // A trial, because some file systems, such as /proc, report write access and refuse new files.
+  // Some file systems, such as /proc, report write access and refuse new files.
   rmdirSync(mkdtempSync(join(folder, '.cloudops-')));
 }
 
-/** Takes away the rights of others. */
 function restrict(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats !== undefined && (stats.mode & 0o777) !== 0o600) chmodSync(file, 0o600);
 }
 
-/** Makes a folder and the folders above it. Below /proc, Node's option `recursive` would never end. */
+/** Below /proc, Node's option `recursive` would never end. */
 function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return;
   if (dirname(folder) !== folder) makeFolder(dirname(folder));
@@ -69,7 +66,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** File systems that processes on several machines may share, by their numbers on Linux. Their locks are not safe for a database. */
+/** File systems whose locks are not safe for a database, by their numbers on Linux. */
 const networks: Readonly<Record<number, string>> = {
   26985: 'NFS',
   20859: 'SMB',
@@ -85,7 +82,7 @@ const networks: Readonly<Record<number, string>> = {
   3133910204: 'VMware',
 };
 
-/** The network file system with a number, or of a folder such as `\\\\server\\share`. Undefined for a local one. */
+/** The network file system of a folder. */
 export const networkOf = (folder: string, type: number): string | undefined =>
   folder.startsWith('\\\\') ? 'SMB' : networks[type >>> 0];
 
@@ -105,10 +102,7 @@ export function openFileAt(path: string): OpenFile {
   return { inode: inodeOf(path), folderDevice: statSync(dirname(path)).dev };
 }
 
-/**
- * Writes a copy of a deleted database to a temporary file beside its place, and returns a function that puts the copy there.
- * @param copy writes the copy to a path
- */
+/** Writes a copy of a deleted database beside its place. */
 export function copyBeside(
   path: string,
   { folderDevice }: OpenFile,
@@ -133,7 +127,7 @@ export function copyBeside(
   return {
     inode: inodeOf(temporary),
     link: () => {
-      // SQLite would take a log that the deleted file has left for the log of the new one.
+      // SQLite would take the old log for the log of the new file.
       for (const file of filesOf(path).slice(1)) rmSync(file, { force: true });
       // Replaces nothing.
       linkSync(temporary, path);

@@ -20,13 +20,10 @@ import { faultOf, isBusy, loadSqlite, type Sqlite, type SqliteDatabase } from '.
 import { copyBeside, inodeOf, type OpenFile, openFileAt, prepareFile, requireWritableFolder } from './sqlite-file.js';
 import { type ClockReading, readClock, type SystemClock } from './store-clock.js';
 
-/** SQLite stops this process while it waits for a lock, so it waits only this long (milliseconds). The rest of the wait is asynchronous. */
+/** How long SQLite may stop this process while it waits for a lock (milliseconds). */
 const blockingMs = 5;
 
-/**
- * The row about the file itself. `moved` is null as long as the file is in use. It becomes empty when the file was deleted, so that no process
- * writes to it while it is copied, and then the inode of the copy.
- */
+/** `moved` becomes empty when the file was deleted, so that no process writes while it is copied, and then the inode of the copy. */
 const storeSchema = lazy(() =>
   z.object({
     schema_version: z.number(),
@@ -43,10 +40,9 @@ const storeTable = `create table cloudops_store (
 type Connection = ReturnType<typeof connect>;
 
 /**
- * Creates an engine on a file, which several processes of one machine may share. The null device stands for a database in memory. All
- * statements of this process wait for their turn, so that none falls into the transaction of another call.
- * @param createsTables false for programs that only read: they make no file and no tables
- * @param longestWaitMs the longest time to wait for a lock of another process (milliseconds)
+ * Creates an engine on a file, which several processes of one machine may share. The null device stands for memory.
+ * @param createsTables false for programs that only read
+ * @param longestWaitMs maximum wait for a lock of another process (milliseconds)
  */
 export function createSqlite(
   path: string,
@@ -58,7 +54,7 @@ export function createSqlite(
 ): Engine {
   const sqlite = lazy(loadSqlite);
   let connection: Connection | undefined;
-  /** Stands for a file that is not there yet, so that programs that only read make none. */
+  /** In place of a file that is not there yet, for programs that only read. */
   let nothing: Connection | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -70,7 +66,6 @@ export function createSqlite(
     return next;
   };
 
-  /** Repeats work while another process holds a lock. */
   const retrying = async <Result>(work: () => Result | Promise<Result>): Promise<Result> => {
     for (const until = performance.now() + longestWaitMs; ; ) {
       try {
@@ -82,7 +77,6 @@ export function createSqlite(
     }
   };
 
-  /** @param file undefined for a database in memory */
   const open = async (file: string | undefined, creates: boolean): Promise<Connection> => {
     const { DatabaseSync } = await sqlite();
     if (file !== undefined && creates) prepareFile(file);
@@ -101,7 +95,7 @@ export function createSqlite(
     }
   };
 
-  /** Opens the file, and again if a copy is in the place of a file that was deleted. */
+  /** Opens the file, or the copy in its place. */
   const ready = async (creates: boolean): Promise<Connection> => {
     if (path === devNull || (connection === undefined && !creates && !placeIsTaken(path))) {
       nothing ??= await open(undefined, true);
@@ -116,15 +110,14 @@ export function createSqlite(
     return ready(creates);
   };
 
-  /** Puts a copy of a file in its place if it was deleted. @throws JournalFault if another file is in its place */
   const requireCopy = async (gone: Connection, file: OpenFile): Promise<void> => {
     if (inodeOf(path) === '') await restore(gone, file);
-    // The other file is not opened before this is clear, because SQLite would write the log of the gone file to it.
+    // Not opened before this is clear, because SQLite would write the log of the gone file to it.
     if (gone.store().moved !== inodeOf(path))
       throw new JournalFault('replaced', words('another file was put in its place while this server ran'));
   };
 
-  /** Puts a copy of a deleted file in its place. All processes that have the file open agree on its last write and on the copy by `moved`. */
+  /** Puts a copy of a deleted file in its place. All processes agree on the copy by `moved`. */
   const restore = async (deleted: Connection, file: OpenFile): Promise<void> => {
     const { DatabaseSync } = await sqlite();
     const move = (to: string) => deleted.run('update cloudops_store set moved = ?', to);
@@ -141,7 +134,6 @@ export function createSqlite(
       move(copy.inode);
       copy.link();
     });
-    // If the file was only moved, it shows that it is an older copy.
     deleted.db.exec('pragma wal_checkpoint(full)');
   };
 
@@ -150,7 +142,6 @@ export function createSqlite(
     await finish(connection, async () => work());
   };
 
-  /** Runs work in the transaction that has begun, and commits. */
   const finish = async <Result>({ db }: Connection, work: () => Promise<Result>, beforeCommit = () => {}) => {
     try {
       const result = await work();
@@ -177,7 +168,7 @@ export function createSqlite(
       },
       beforeCommit,
     );
-    // If the file was deleted meanwhile, other processes see the commit only when the file is back.
+    // If the file was deleted meanwhile, other processes see the commit only in its copy.
     await ready(createsTables);
     return result;
   };
@@ -211,7 +202,6 @@ export function createSqlite(
 
 const placeIsTaken = (path: string): boolean => regularFile(path) !== undefined;
 
-/** Opens a file, or a database in memory. */
 function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined) {
   const db = new DatabaseSync(path ?? ':memory:', { timeout: blockingMs });
   const statements = new Map<string, ReturnType<SqliteDatabase['prepare']>>();
@@ -226,7 +216,7 @@ function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined)
     file: path === undefined ? undefined : openFileAt(path),
     all,
     run: (sql: string, ...values: readonly Value[]): number => Number(prepare(sql).run(...values).changes),
-    /** @throws if another version of this program wrote the row */
+    /** @throws if another version wrote the row */
     store: () => storeSchema().parse(all('select * from cloudops_store')[0]),
   };
 }
@@ -245,7 +235,6 @@ const transactionOn = ({ all, run }: Connection, { time, wall }: ClockReading): 
 const writeClock = (connection: Connection, { boot, uptime, wall, time }: ClockReading) =>
   connection.run('update cloudops_store set boot = ?, uptime = ?, wall = ?, time = ?', boot, uptime, wall, time);
 
-/** Ends a transaction, unless SQLite has ended it by itself after an error. */
 function rollBack(db: SqliteDatabase): void {
   try {
     db.exec('rollback');
@@ -254,7 +243,6 @@ function rollBack(db: SqliteDatabase): void {
   }
 }
 
-/** Creates the tables in a new file, unless another process has created them meanwhile. @throws JournalFault if the file is of another program */
 function createTables(connection: Connection, clock: SystemClock): void {
   const { db, run } = connection;
   if (hasTable(connection, 'cloudops_store')) return;
@@ -271,7 +259,7 @@ const hasTable = ({ all }: Connection, name: string): boolean =>
 
 const ofAnotherProgram = () => new JournalFault('not a journal', words('it is the database of another program'));
 
-/** @throws JournalFault if the file has no tables, is of a newer version, or is older than a copy with which servers went on */
+/** @throws JournalFault if the file is no journal, is of a newer version, or is older than its copy */
 function requireVersion(connection: Connection): void {
   const { all, store } = connection;
   if (!hasTable(connection, 'cloudops_store'))

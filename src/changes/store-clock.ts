@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 
-/** The clocks of this system. */
 export interface SystemClock {
-  /** Identifies the time since the system started. Undefined if the system does not tell. */
+  /** Identifies the time since the system started. */
   readonly boot: string | undefined;
-  /** Milliseconds since the system started. */
+  /** Since the system started. */
   uptimeMs(): number;
-  /** Milliseconds since 1970. */
   wallMs(): number;
 }
 
@@ -22,8 +20,7 @@ export interface ClockReading {
 export function systemClock(now: () => Date): SystemClock {
   return {
     boot: bootId(),
-    // In a container, the system may tell the time since the start of the container. The monotonic clock counts since the start of the system,
-    // but not while the system sleeps.
+    // In a container, `uptime` may be that of the container, and the monotonic clock stops while the system sleeps.
     uptimeMs: () => Math.floor(Math.max(uptime() * 1000, Number(process.hrtime.bigint() / 1_000_000n))),
     wallMs: () => now().getTime(),
   };
@@ -38,8 +35,8 @@ function bootId(): string | undefined {
 }
 
 /**
- * Returns the present reading. The clock of the store follows the time since the system started, so setting the wall clock does not move it.
- * After a restart, and on systems without a boot ID, it follows the wall clock, but never back.
+ * Returns the present reading. The store's clock never goes back. It follows the time since the system started, and the
+ * wall clock only after a restart or without a boot ID.
  */
 export function readClock(last: ClockReading | undefined, clock: SystemClock): ClockReading {
   const present = { boot: clock.boot ?? null, uptime: clock.uptimeMs(), wall: clock.wallMs() };

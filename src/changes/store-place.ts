@@ -2,25 +2,24 @@ import { exact, namesOf, type SafeText, say } from '../util/safe-text.js';
 
 /** The file or database that CLOUDOPS_JOURNAL names. */
 export interface StorePlace {
-  /** For people to read: a path, or the host, port and name of a database without user, password and options. */
+  /** For people, without user, password and options. */
   readonly name: string;
-  /** The path of the file. Undefined for a database, even if its address is not valid. */
+  /** Undefined for a database. */
   readonly path: string | undefined;
-  /** True if the address must not be given on the command line, which other users of the machine can read. */
+  /** True if the address must not be on the command line, which other users can read. */
   readonly holdsPassword: boolean;
-  /** Why the file or database cannot be used. Does not quote the address, which may hold a password. */
+  /** Does not quote the address, which may hold a password. */
   readonly problem: SafeText | undefined;
 }
 
 /**
- * Returns the place where the journal is stored. A `problem` stops the program. If `holdsPassword` is true, an address on the command line is
- * reported, too.
+ * Returns the place where the journal is stored.
  * @param journal the path of a file, or the address of a PostgreSQL database
  */
 export function storePlace(journal: string): StorePlace {
-  // A scheme has two letters or more, because a path on Windows may begin with `C:`.
+  // A path on Windows may begin with `C:`.
   const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(journal);
-  // A text such as `host=db password=…` is a path by its form, but was meant as a database, and is refused.
+  // A text such as `host=db password=…` was meant as a database.
   if (!isAddress && !looksLikeConnection(journal))
     return { name: journal, path: journal, holdsPassword: false, problem: pathProblem(journal) };
 
@@ -32,26 +31,20 @@ export function storePlace(journal: string): StorePlace {
   };
 }
 
-/** Refuses placeholders that a client or a shell should have replaced: `${HOME}`, `$HOME` or `%APPDATA%`. */
+/** Refuses placeholders that nothing has replaced. */
 const pathProblem = (path: string): SafeText | undefined =>
   /\$\{[^}]*\}|\$[a-z_]\w*|%[a-z_]\w*%/i.test(path)
     ? say`it has a placeholder such as ${exact('$HOME')}, which nothing replaces: write the whole path, or ~ for the home folder`
     : undefined;
 
-/**
- * True if a text that was taken for a path looks like the address of a database: it contains an address (`"postgres://db"`, `url=mysql:/db`),
- * begins with a scheme of one letter (`p://db`), or has the settings of a connection (`host=db password=…`).
- */
+/** Finds `url=mysql:/db`, `p://db` and `host=db password=…`. */
 const looksLikeConnection = (text: string) =>
   /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\//i.test(text) ||
   /(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i.test(
     text,
   );
 
-/**
- * True for an address that PostgreSQL's library reads as it was meant. An @ after the host shows that /, ? or # in a password was not
- * encoded, so that the rest of the password would be read as the name of the database.
- */
+/** An @ after the host shows that /, ? or # in a password was not encoded. */
 const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i.test(text) && URL.canParse(text);
 
 function databaseProblem(text: string): SafeText | undefined {
@@ -61,10 +54,9 @@ function databaseProblem(text: string): SafeText | undefined {
   return say`it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40`;
 }
 
-/** Matches several hosts, separated by commas, after the user or in the parameter `host`, as libpq allows them. */
 const severalHosts = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)|[?&]host=[^&]*(,|%2c)/i;
 
-/** The parameters for TLS that PostgreSQL's library knows. It ignores others, and then does not encrypt. */
+/** PostgreSQL's library ignores other parameters, and then does not encrypt. */
 const tlsParameters = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation'];
 
 const tlsProblem = (parameters: URLSearchParams) =>
@@ -72,7 +64,7 @@ const tlsProblem = (parameters: URLSearchParams) =>
     ? say`it has a parameter of TLS without a value, or one that is none of ${namesOf(tlsParameters)}`
     : undefined;
 
-/** True if an address has a password, or is not valid, because its parts are then unknown. */
+/** An invalid address may hold a password anywhere. */
 function mayHoldPassword(address: string): boolean {
   if (!isPostgres(address)) return true;
   const { password, searchParams } = new URL(address);

@@ -50,7 +50,7 @@ export interface StoreOptions {
 export function createChanges(engine: Engine, { process: self, log = () => undefined }: StoreOptions): Changes {
   const { read, write } = engine;
   const persistence = createPersistence();
-  /** Declines and withdrawals that the store does not have yet, by the ID of the change, with the change if it could be read. */
+  /** Declines and withdrawals that the store does not have yet. */
   const unwritten = new Map<string, { readonly decision: Decision; readonly change?: Change }>();
   /** IDs of changes that this process has approved and not ended. */
   const underWay = new Set<string>();
@@ -68,7 +68,8 @@ export function createChanges(engine: Engine, { process: self, log = () => undef
   /** @throws Permanent if there is no such change */
   const writeEnding = async (id: string, state: EndState, ending: Ending): Promise<void> => {
     const isThere = await write(async (transaction) => {
-      // Waits for another transaction on this row, because the update would overlook the state that the transaction is about to write.
+      // Waits for another transaction on this row, because the update would overlook the state that it is about to
+      // write.
       const rows = await transaction.all(`select id from cloudops_changes where id = ?${transaction.forUpdate}`, id);
       await updateEnded(transaction, id, state, ending);
       return rows.length > 0;
@@ -77,10 +78,7 @@ export function createChanges(engine: Engine, { process: self, log = () => undef
     if (!isThere) throw new Permanent('the change is not in the journal');
   };
 
-  /**
-   * Approves or begins a change, after which this process may carry it out. If it is in doubt whether that was written, the change ends as
-   * `not sent` as soon as possible, because it will not be carried out.
-   */
+  /** Approves or begins a change. If it is in doubt whether that was written, the change ends as `not sent`, because it will not be carried out. */
   const towardsSending = async <Result>(id: string, work: Work<Result>): Promise<Result | Unwritable> => {
     let mayBeWritten = false;
     try {
@@ -95,7 +93,6 @@ export function createChanges(engine: Engine, { process: self, log = () => undef
     }
   };
 
-  /** The change with the decision that the store does not have yet. */
   const withUnwritten = (change: Change): Change => {
     const decision = unwritten.get(change.id)?.decision;
     return decision === undefined || change.state !== 'waiting'
@@ -124,7 +121,7 @@ export function createChanges(engine: Engine, { process: self, log = () => undef
     return decided;
   };
 
-  /** Declines or withdraws a change. What cannot be written binds this process at once, and is retried. */
+  /** What cannot be written binds this process at once, and is retried. */
   const decline = async (id: string, decision: Decision): Promise<Decided> => {
     const attempt = () => write(decideIn(id, decision));
     try {
@@ -293,7 +290,6 @@ export function createChanges(engine: Engine, { process: self, log = () => undef
   };
 }
 
-/** True if a person declined the change, and it is of this caller. */
 function isRefusalOf({ state, decision, caller, client }: Change, of: OfCaller): boolean {
   const isOfCaller = of.caller === undefined || (of.caller ?? undefined) === caller;
   const isOfClient = caller !== undefined || of.client === undefined || of.client === client;

@@ -6,7 +6,7 @@ import { escapeInvisible, quote } from '../util/quote.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import { modesWithPerson } from './required-consent.js';
 
-/** Of longer names, only the end is typed (characters). */
+/** Of longer names (characters), only the end is typed. */
 const longestTyped = 40;
 const typedEnd = 8;
 
@@ -17,23 +17,20 @@ interface Deletion {
   readonly account: Pick<Account, 'confirm' | 'confirmDelete'>;
 }
 
-/**
- * Returns what a person has to type to agree to a deletion: the name of the thing, the end of a long name, an ARN or a URL, or the number of
- * things (`delete 3`). Undefined if a click is enough. Refuses a name that nobody could read or type.
- */
+/** Returns what a person has to type to agree to a deletion: a name, its end, or `delete 3`. Undefined if a click is enough. */
 export function nameToType({ operation, change, input, account }: Deletion): string | undefined | Refusal {
   const { confirm, confirmDelete = 'type' } = account;
   if (operation.effect !== 'delete' || confirm === 'off') return undefined;
   const path = change.identifies?.at(-1) ?? '';
   const names = textsAt(input, path);
-  // Blank are also spaces, and the blank character of Braille.
+  // `\u2800` is the blank character of Braille.
   if (names.some((name) => /^[\s\u2800]*$/.test(name) || escapeInvisible(name) !== name))
     return new Refusal('InvalidArguments', [
       say`a name of what would be deleted is blank or has invisible characters, so that nobody can check it`,
     ]);
   if (confirmDelete === 'click' || !modesWithPerson.includes(confirm)) return undefined;
 
-  // Entries of a list count even if they have no name.
+  // Entries of a list count even without a name.
   const list = valueAt(input, path.split('[]')[0] ?? '');
   const count = Array.isArray(list) ? list.length : names.length;
   const [name] = names;
@@ -51,10 +48,9 @@ const shortened = (name: string): string =>
 /** The sentence that tells a person what to type. */
 export const typePrompt = (typedName: string): SafeText => say`To go ahead, type ${typedName}`;
 
-/** The answer to anything else that is typed. */
 export const notTyped = words('That does not match.');
 
-/** True if the person typed what is wanted, as it is or as `typePrompt` shows it, or if nothing is wanted. */
+/** True if the person typed what is wanted, or if nothing is wanted. */
 export function isTyped(wanted: string | undefined, typed: string | undefined): boolean {
   if (wanted === undefined) return true;
   const shown = quote(wanted);

@@ -16,7 +16,6 @@ const aboutPage = say`You decide on a page, where you sign in. Opening it decide
 
 /**
  * Sends the user to the page, and waits for the decision there.
- * @param question the first lines of the question
  * @param answer the answer with the plan, if there is no decision
  */
 export async function visitPage(
@@ -33,7 +32,7 @@ export async function visitPage(
   const askedAt = run.now().getTime();
   const ask = () => unlessStopped(run.stop, (signal) => guide.send(message, address, signal));
   const visit = await waitForPerson(run, ask).catch((error: unknown): Visit => {
-    // A refusal is expected, on shutdown or if too many calls wait for people, so it is not logged.
+    // A refusal is expected, so it is not logged.
     if (!(error instanceof Refusal)) run.log('error', 'unexpected', { tool: change.tool, error: errorName(error) });
     // The agent then gives the user the link.
     return 'cancelled';
@@ -43,9 +42,9 @@ export async function visitPage(
   return outcome.kind === 'succeeded' && outcome.success.outcome === 'waiting' ? answer : outcome;
 }
 
-/** Takes the user's response to the request to open the page. A user who has opened the page decides there, so the call waits for that. */
+/** Takes the user's response to the request to open the page. */
 export async function takeVisit(change: Change, visit: Visit, run: ChangeRun): Promise<EndedOutcome | Refusal> {
-  // A response that came so early that a program sent it does not count.
+  // An earlier response is that of a program.
   if (visit === 'declined' && change.ageMs >= shortestReadMs && change.state === 'waiting')
     return decideForCall(change, { kind: 'declined', way: 'asked' }, run);
   return outcomeOfState(visit === 'opened' ? await awaitEnd(change, run) : change, run);

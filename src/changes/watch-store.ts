@@ -3,23 +3,23 @@ import { type Log, reasonOf, ShownError } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { Changes } from './change.js';
 
-/** Pauses between two checks (milliseconds): after a failure, and after a success. */
+/** In milliseconds. */
 const failingMs = 3_000;
 const succeedingMs = 30_000;
 
-/** The result of a check. A problem means that changes are refused. */
+/** A problem means that changes are refused. */
 interface Check {
   readonly problem?: SafeText;
   readonly reason?: string;
   readonly warnings: readonly SafeText[];
 }
 
-/** Checks a store. Never rejects. */
+/** Never rejects. */
 const check = (store: Pick<Changes, 'healthCheck'>): Promise<Check> =>
   store.healthCheck().then(
     (warnings) => ({ warnings }),
     (error: unknown) => ({
-      // `/readyz` shows it to everybody. If an error is no `ShownError`, only the log has its text.
+      // `/readyz` shows it to everybody, so only the log has other errors.
       problem: error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why'),
       reason: reasonOf(error),
       warnings: [],
@@ -36,7 +36,7 @@ function logCheck({ reason, warnings }: Check, log: Log): void {
 export const reportStore = async (store: Pick<Changes, 'healthCheck'>, log: Log): Promise<void> =>
   logCheck(await check(store), log);
 
-/** Checks a store regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
+/** Checks a store regularly until `stop`. Logs each warning once, and each problem when it begins and ends. */
 export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
   let last: Check | undefined;
   let hasEverSucceeded = false;
@@ -64,12 +64,11 @@ export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
 
   void look();
   return {
-    /** True after the first successful check. Later failures do not count, because calls that only read the cloud need no store. */
+    /** True after the first success, because calls that only read the cloud need no store. */
     isReady: () => hasEverSucceeded,
     lastCheck: (): Pick<Check, 'problem' | 'warnings'> => last ?? { warnings: [] },
-    /** False before the first check. */
     lastCheckSucceeded: succeeded,
-    /** Checks the store at once, because a call could not use it. After a failed check, the next check is near anyway. */
+    /** Checks the store at once, because a call could not use it. */
     checkNow: () => {
       if (succeeded() && !isChecking && !isStopped) void look();
     },
@@ -80,10 +79,9 @@ export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
   };
 }
 
-/** Pause between two looks at the number of unwritten outcomes (milliseconds). */
 const pollMs = 100;
 
-/** Waits until the store has written all outcomes, for at most `graceMs`. The store tries again by itself until it is closed. */
+/** Waits at most `graceMs` until the store has written all outcomes. */
 export async function awaitOutcomes({ unwritten }: Pick<Changes, 'unwritten'>, graceMs: number): Promise<void> {
   for (let waitedMs = 0; unwritten() > 0 && waitedMs < graceMs; waitedMs += pollMs) await delay(pollMs);
 }

@@ -38,7 +38,6 @@ export const callCommand: Command = {
       if (outcome.kind === 'failed') return printFailure(tool, outcome.failure, invocation);
       return printSuccess(tool, outcome.success, { isPlanOnly: Object(call.args).planOnly === true }, invocation);
     } catch (error) {
-      // With `--json`, a problem of the command line is printed as JSON, too.
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
       const failure = refusalFailure(subject, new Refusal('Usage', error.problems), { isChange: false });
@@ -47,10 +46,10 @@ export const callCommand: Command = {
   },
 };
 
-/** Prints the text of a failure to stderr or, with `--json`, its data to stdout. Returns the exit code. */
+/** Returns the exit code. */
 function printFailure(tool: string, failure: Failure, { options, terminal }: Invocation): number {
   const { stdout, stderr } = terminal;
-  // This person has just read the plan and declined it. With an HTTP status, the code "Declined" would be one of the cloud's own.
+  // With an HTTP status, the code "Declined" would be the cloud's.
   const isOwnDecline = failure.code === 'Declined' && failure.status === undefined;
   const text = isOwnDecline ? 'Nothing was sent: you did not agree to it.' : resultText(failure);
   if (options.json === undefined) stderr.write(`${text}\n`);
@@ -58,10 +57,7 @@ function printFailure(tool: string, failure: Failure, { options, terminal }: Inv
   return failureCode(failure);
 }
 
-/**
- * Prints the text of a success or, with `--json`, its data. Returns the exit code.
- * @param isPlanOnly true if the call asked only for a plan
- */
+/** Returns the exit code. */
 function printSuccess(
   tool: string,
   success: Success,
@@ -75,28 +71,25 @@ function printSuccess(
   const doneCode = outcome === 'partly' ? 6 : 0;
   const code = lacksConsent ? noConsentCode : doneCode;
   if (options.json !== undefined) {
-    // A change that waits for consent, or was done in part, is a success, but its exit code is not 0, and so `ok` is false.
-    // Programs rely on the name `answer` for the whole success. The cloud's own answer is in the field `answer` of the success.
+    // `ok` is false if the exit code is not 0. Programs rely on the name `answer` for the whole success.
     stdout.write(`${escapeJson(JSON.stringify({ ok: code === 0, tool, answer: success }))}\n`);
     return code;
   }
   stdout.write(`${resultText(success)}\n`);
-  // The change was wanted, so a note says why it was not sent. A plan with the outcome `waiting` needs no note: its text says where to decide.
+  // The text of a `waiting` plan already says where to decide.
   if (lacksConsent && outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
   return code;
 }
 
-/** The exit code of a change without consent. */
 const noConsentCode = 3;
 
 function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
-  // With an HTTP status, the code is the service's, which may have the same name as a code of this server.
+  // With an HTTP status, the code is the service's, and may only look like a code of this server.
   return status === undefined ? (exitCodes.get(code) ?? 1) : 1;
 }
 
-/** Exit codes of failures that are not 1, by this server's codes. */
 const exitCodes: ReadonlyMap<string, number> = new Map([
   ...['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].map((code) => [code, 2] as const),
   ...['Declined', 'NobodyAsked', 'WrongName', 'TooManyRefusals', 'TooLargeToShow', 'NeedsHuman', 'PlanRefused'].map(
@@ -112,15 +105,11 @@ interface Call {
   readonly config: Config;
 }
 
-/**
- * Reads the tool and arguments of a call from the command line, and adds `--account` and `--plan` to the arguments. Only the call itself
- * checks the arguments.
- * @throws UsageError
- */
+/** Reads a call from the command line. The arguments are checked only by the call itself. @throws UsageError */
 async function readCall(invocation: Invocation): Promise<Call> {
   const { positionals, options, operations, terminal } = invocation;
   const [tool = '', argument = '{}'] = positionals;
-  // Problems of the configuration come first, because they may be the reason why the tool is unknown.
+  // Problems of the configuration come first, because they may be why the tool is unknown.
   const config = validConfig(invocation);
   const operation = operations.find(({ name }) => name === tool);
   if (operation === undefined && !changeToolNames.includes(tool)) {
@@ -136,15 +125,15 @@ async function readCall(invocation: Invocation): Promise<Call> {
   if (account !== undefined && accountInJson !== undefined && accountInJson !== account)
     throw new UsageError(say`--account and the arguments name different accounts; name one.`);
 
-  // JSON that is no object, such as `[1]`, gets no account, because the call refuses it anyway.
+  // The call refuses JSON that is no object.
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { tool, operation, args, config };
   if (operation?.change === undefined) throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
-  // `Object` accepts even JSON that is no object, so that every call with `--plan` has `planOnly` and cannot send a change.
+  // `Object` accepts any JSON, so that a call with `--plan` always has `planOnly` and cannot send a change.
   return { tool, operation, args: { ...Object(args), planOnly: true }, config };
 }
 
-/** Reads the arguments from the command line, a file or stdin. Errors do not quote them, because they may hold a secret. */
+/** Reads the arguments. Errors do not quote them, because they may hold a secret. */
 async function readArguments(argument: string, stdin: Terminal['stdin']): Promise<unknown> {
   const path = argument.startsWith('@') ? argument.slice(1) : undefined;
   const isInline = argument !== '-' && path === undefined;
@@ -161,10 +150,10 @@ async function readArguments(argument: string, stdin: Terminal['stdin']): Promis
   }
 }
 
-/** Time limit for closing connections after the call has ended (milliseconds). */
+/** Time limit for closing connections (milliseconds). */
 const graceMs = 1000;
 
-/** Makes the call, shows its progress, and asks for consent at the terminal, unless the user agreed beforehand with `--yes` (`agreed`). */
+/** Makes the call, and asks for consent unless the user agreed beforehand. */
 async function execute(
   { tool: name, operation, args, config }: Call,
   agreed: boolean,
@@ -174,7 +163,7 @@ async function execute(
   const runtime = await startRuntime(config, terminal.version, log, terminal.now);
   const signal = terminal.abortOnSignal();
 
-  // An error in a timer or a promise would end the process, even while a change is under way. So it is only logged and shown.
+  // An error in a timer or a promise must not end the process while a change is under way.
   const onUncaught = (error: unknown) => {
     log('error', 'crash', crashFacts(error));
     const kind = own(errorName(error));
@@ -183,7 +172,6 @@ async function execute(
   process.on('uncaughtException', onUncaught);
 
   const { stderr } = terminal;
-  /** Shows the progress in one line of a terminal, which the next text replaces. */
   const showProgress = (text: SafeText) => void (stderr.isTTY && stderr.write(`${eraseLine}${text}`));
   const tool = own(name);
   try {
@@ -196,13 +184,12 @@ async function execute(
       elicitor: elicitorOn(terminal, signal),
       onPage: (pages, entries) => showProgress(say`${tool}: ${entries} entries, page ${pages}`),
       onRetry: (failedAttempts) => {
-        // Never undefined, because at least one attempt has failed.
         const failures = attemptsText(failedAttempts) ?? words('');
         showProgress(say`${tool}: attempt ${failedAttempts.length + 1}; ${failures}`);
       },
       client,
     });
-    // Never happens: this outcome is for clients that send the user's answer with a second request, and the terminal answers at once.
+    // Only clients that send the user's answer with a second request get this outcome.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     return outcome;
   } finally {
@@ -212,26 +199,21 @@ async function execute(
   }
 }
 
-/** Moves the cursor to the beginning of the line and erases the line. */
 const eraseLine = '\r\x1b[K';
 
-/** Shows whole plans and asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because nobody could answer. */
+/** Asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because nobody could answer. */
 function elicitorOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
-    // The person is at this terminal, so a quick answer is not suspected to be from a program, and long plans and many questions are allowed.
+    // The person is at this terminal, so quick answers, long plans and many questions are allowed.
     isDirect: true,
     show: (plan) => void stderr.write(`${eraseLine}${planForQuestion(plan, terminal).join('\n')}\n`),
-    // Neither the label nor `_cancel` is needed, because the answer is typed, and only Ctrl-C (`signal`) ends the question.
     ask: (question, _acceptLabel, _cancel, nameToType) => askForConsent(question, nameToType, terminal, signal),
   };
 }
 
-/**
- * Asks for consent to a change. Only the typed name or, without a name, "yes" agrees. Any other reply declines, except for a wrong name.
- * @param nameToType what the user must type to agree, for a deletion
- */
+/** Asks for consent to a change. Only `nameToType` or, without it, "yes" agrees. */
 async function askForConsent(
   question: SafeText,
   nameToType: string | undefined,
@@ -239,16 +221,14 @@ async function askForConsent(
   signal: AbortSignal,
 ): Promise<FormResponse> {
   const { stdin, stderr } = terminal;
-  // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
+  // With `terminal: true`, readline would handle Ctrl-C itself.
   const reader = createInterface({ input: stdin, terminal: false, signal });
   const iterator = reader[Symbol.asyncIterator]();
-  /** Resolves with undefined after Ctrl-C, which aborts `signal`, or if stdin has ended or failed. */
+  /** Resolves with undefined after Ctrl-C, or if stdin has ended or failed. */
   const readLine = async (prompt: string): Promise<string | undefined> => {
     stderr.write(prompt);
-    // Stdin fails if its terminal goes away.
     const next = await iterator.next().catch(() => ({ done: true }) as const);
     if (!next.done) return next.value.trim();
-    // Ends the line of the prompt, because the user did not press Enter.
     printLine(stderr, '');
     return undefined;
   };
@@ -266,7 +246,7 @@ async function askForConsent(
       return { kind: 'wrongName' };
     }
 
-    // An empty line declines without a question for the reason. Ctrl-C at that question leaves out the reason, but still declines.
+    // An empty line declines without a question for the reason.
     const reason = line === '' ? undefined : await readLine(reasonPrompt);
     return { kind: 'declined', reason };
   } finally {

@@ -15,7 +15,7 @@ import { type Finding, notChecked, ok, problem } from './finding.js';
 
 interface CheckContext {
   readonly runtime: Runtime;
-  /** The bucket that `--bucket` names. It replaces the bucket in probe calls that read one. */
+  /** Replaces the bucket in probe calls that read one. */
   readonly bucket: string | undefined;
   readonly options: CheckOptions;
 }
@@ -35,14 +35,13 @@ export async function checkAccounts(context: CheckContext): Promise<Finding[]> {
 
 async function checkAccount(account: Account, context: CheckContext): Promise<Finding[]> {
   const keyProblem = await checkKeys(account);
-  // Without keys, the check of each API would report the same problem again.
+  // Without keys, each API would report the same problem again.
   if (keyProblem !== undefined) return [keyProblem];
   const services = [...new Set(context.runtime.server.operations.map(({ service }) => service))];
   const findings = await Promise.all(services.map((service) => checkApi(service, account, context)));
   return findings.flat();
 }
 
-/** Reads the keys of an account. Returns the problem if they cannot be read. */
 async function checkKeys(account: Account): Promise<Finding | undefined> {
   try {
     const { keys } = await account.cloud();
@@ -55,7 +54,7 @@ async function checkKeys(account: Account): Promise<Finding | undefined> {
   }
 }
 
-/** Checks the settings, the endpoint and the signature of an API. Returns no findings if the account may call none of its operations. */
+/** Checks an API, if the account may call any of its operations. */
 async function checkApi(service: Service, account: Account, context: CheckContext): Promise<Finding[]> {
   const { runtime, options } = context;
   const allowed = runtime.server.operations.filter(
@@ -68,7 +67,6 @@ async function checkApi(service: Service, account: Account, context: CheckContex
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) return [missingSettingsFinding(service, missing, cloud, allowed)];
 
-  // The endpoint of any of the operations shows whether the API answers.
   const endpoint = resolveEndpoint(cloud, anyOperation);
   const { answers, findings: endpointFindings } = await checkEndpoint(service, endpoint, options);
   if (!answers) return endpointFindings;
@@ -81,7 +79,6 @@ async function checkApi(service: Service, account: Account, context: CheckContex
   return [...endpointFindings, signature];
 }
 
-/** The finding for an API that cannot be called, because settings are missing. `operations` are those that the account may call. */
 function missingSettingsFinding(
   service: Service,
   missing: readonly string[],
@@ -93,10 +90,9 @@ function missingSettingsFinding(
     return notChecked(service, 'the built-in sandbox does not have this API', remedy);
   }
   const detail = say`not set: ${namesOf(missing)}`;
-  // The sandbox has only the built-in APIs.
   const orSandbox = words(isBuiltInService(service) ? ', or try with --sandbox' : '');
   const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${toolNames(operations)}${orSandbox}.`;
-  // An API without an endpoint is probably not in use. With an endpoint, missing settings are a mistake.
+  // An API without an endpoint is probably not in use.
   const isUnused = cloud.endpoints[service] === undefined;
   return isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy);
 }
@@ -107,7 +103,6 @@ interface OperationWithProbe extends Operation {
 
 const hasProbe = (operation: Operation): operation is OperationWithProbe => operation.probe !== undefined;
 
-/** The finding for an API whose signature cannot be checked, because none of the operations has a probe call. */
 function noProbeFinding(service: Service, operations: readonly Operation[]): Finding {
   const reads = operations.filter(({ effect }) => effect === 'read');
   const detail =
@@ -124,7 +119,6 @@ const toolNames = (operations: readonly Operation[]): SafeText =>
     ' or ',
   );
 
-/** Checks the signature with the probe call of an operation, and explains the service's answer. */
 async function checkSignature(
   operation: OperationWithProbe,
   account: Account,
@@ -134,7 +128,6 @@ async function checkSignature(
   const check = `${operation.service} signature`;
   const { call, server } = runtime;
   const takesBucket = 'bucket' in probe.arguments;
-  // The bucket of the probe usually does not exist, so the user can name another with `--bucket`.
   const usesGivenBucket = takesBucket && bucket !== undefined;
   const probeInput = usesGivenBucket ? { ...probe.arguments, bucket } : probe.arguments;
   const args = server.accounts.areNamed ? { ...probeInput, account: account.name } : probeInput;
@@ -143,11 +136,10 @@ async function checkSignature(
 
   const { code, status, summary, problems, next } = outcome.failure;
   const remedy = textFor('operator', next.text);
-  // Services check the signature before they look for the bucket, so the signature is valid. But a bucket that the user names should exist.
+  // Services check the signature before they look for the bucket.
   if (code === 'NoSuchBucket' && usesGivenBucket)
     return problem(check, say`accepted, but there is no bucket ${bucket} here`, remedy);
-  // A probe usually asks for a thing that does not exist, and expects an error in `accepted`, which shows a valid signature. The sentence is
-  // about `list_parts`, the only built-in operation with a probe. For an operation that a user added, "an upload" may be wrong.
+  // A probe usually asks for a thing that does not exist. The sentence fits `list_parts`, the only built-in operation with a probe.
   if (probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
@@ -166,20 +158,16 @@ async function checkSignature(
   );
 }
 
-/** What else may be the reason for the code of a failed probe call. `canNameBucket` is true if `--bucket` would choose another bucket. */
 function hintsAfterProbe(code: string, canNameBucket: boolean): SafeText[] {
   const nameBucket = canNameBucket ? [words('Or name a bucket that you can read with --bucket.')] : [];
-  // AccessDenied usually means that the account lacks a right. But Ceph with STS sends it for an unknown access key, too.
+  // Ceph with STS sends AccessDenied for an unknown access key, too.
   if (code === 'AccessDenied')
     return [words('Some stores answer so to an unknown access key or a wrong secret, too: check both.'), ...nameBucket];
   // In the style `virtual`, the host of a bucket that does not exist may not exist either.
   return code === 'NameNotResolved' ? nameBucket : [];
 }
 
-/**
- * Tries the other kind of signed headers (CLOUDOPS_STORAGE_HEADERS) and the other place of the bucket (CLOUDOPS_STORAGE_STYLE), because with
- * the wrong ones, stores refuse even a valid key. Returns the problem if the store accepts one of the others.
- */
+/** Tries the other kind of signed headers and the other style, because with the wrong ones, stores refuse even a valid key. */
 async function checkOtherVariants(
   operation: OperationWithProbe,
   account: Account,
@@ -205,10 +193,7 @@ async function checkOtherVariants(
   return undefined;
 }
 
-/**
- * Sends the probe call of an operation, signed for `cloud`, and returns true if the service accepts the signature. The call is not made
- * through the runtime, because the runtime always signs the configured kind of headers.
- */
+/** Tries a probe call signed for `cloud`. Does not use the runtime, because that always signs the configured kind of headers. */
 async function isProbeAccepted(
   operation: OperationWithProbe,
   cloud: Cloud,
@@ -225,16 +210,16 @@ async function isProbeAccepted(
   const credentials = await endpoint.keys.current();
   const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date: now() });
 
-  // A kept-alive connection will do. The request fails if that connection is just closing, which does no harm to a read.
+  // A kept-alive connection will do for a read, even if the connection may be closing.
   const message = { method, origin, path: request.target, headers, newConnection: false };
   const response = await httpClient.send(message, new AbortController().signal);
   if (response.kind === 'failure') return false;
   const { code = '' } = readServiceError(parseBody(response.body), response.headers);
-  // Services check the signature first, so an error that the probe expects shows a valid signature.
+  // Services check the signature first, so an expected error shows a valid signature.
   return response.status === 200 || probe.accepted.includes(code);
 }
 
-/** The endpoint and the wire form of a request. Undefined if its bucket cannot stand before the endpoint's host. */
+/** Undefined if the bucket cannot stand before the endpoint's host. */
 function targetOf(operation: Operation, cloud: Cloud, apiRequest: ApiRequest) {
   try {
     const endpoint = resolveEndpoint(cloud, operation, undefined, apiRequest.path);

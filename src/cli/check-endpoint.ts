@@ -12,10 +12,7 @@ export interface CheckOptions {
   readonly now: () => Date;
 }
 
-/**
- * Sends an unsigned request to an endpoint. If the endpoint answers, even with an error, returns findings about its address and its clock.
- * Otherwise, returns only the problem. `check` is the name of the first finding.
- */
+/** Checks that an endpoint answers an unsigned request, even with an error, and compares its clock. */
 export async function checkEndpoint(
   check: string,
   { origin, pathPrefix }: Endpoint,
@@ -29,7 +26,7 @@ export async function checkEndpoint(
   const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
   const sentAt = now().getTime();
   const response = await httpClient.send(request, new AbortController().signal);
-  // The endpoint read its clock between the request and the answer, so its time is compared with the middle of both times.
+  // The endpoint read its clock between the request and the answer.
   const machineTime = (sentAt + now().getTime()) / 2;
 
   if (response.kind === 'failure') {
@@ -38,23 +35,19 @@ export async function checkEndpoint(
     return { answers: false, findings: [problem(check, detail, remedy)] };
   }
 
-  // NaN if the answer has no Date header, for which `clockFinding` has a warning.
+  // NaN without a Date header.
   const endpointTime = Date.parse(response.headers.date ?? '');
   const clock = clockFinding(`${check} clock`, endpointTime, machineTime);
   return { answers: true, findings: [ok(check, say`${exact(origin)} answers${throughProxy}`), clock] };
 }
 
-/**
- * Compares the endpoint's clock with the clock of this machine.
- * @param endpointTime the time in the endpoint's answer (milliseconds), or NaN if it has none
- * @param machineTime the time of this machine when the endpoint probably read its clock (milliseconds)
- */
+/** Compares the endpoint's time with the time of this machine (both in milliseconds). */
 function clockFinding(check: string, endpointTime: number, machineTime: number): Finding {
   const remedy = 'Synchronize the clock of this machine (NTP): signatures are refused when it is off by 15 minutes.';
   if (Number.isNaN(endpointTime)) return warning(check, 'the endpoint sends no Date header', remedy);
   const seconds = Math.round((machineTime - endpointTime) / 1000);
   const difference = Math.abs(seconds);
-  // A difference of one second may come from rounding, because the Date header has whole seconds.
+  // One second may come from rounding, because the Date header has whole seconds.
   if (difference <= 1) return ok(check, 'in step with this machine');
   const span = difference < 120 ? say`${difference} s` : say`${Math.round(difference / 60)} min`;
   const detail = say`this machine is ${span} ${words(seconds > 0 ? 'ahead' : 'behind')}`;

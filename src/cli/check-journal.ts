@@ -27,7 +27,7 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
     ];
   } catch (error) {
     const remedy = journalRemedy(error, isDatabase);
-    // The first server creates the tables when it starts, so this is only a warning.
+    // The first server creates the tables when it starts.
     if (error instanceof JournalFault && error.kind === 'no tables yet')
       return [warning(check, say`${storePlace(config.journal).name}: ${error.shown}`, remedy)];
     const detail = say`${storePlace(config.journal).name} cannot be used (${shownReason(error)})`;

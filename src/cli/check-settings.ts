@@ -10,9 +10,9 @@ import { type Finding, ok, problem, warning } from './finding.js';
 import { accessOf } from './http-command.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
-/** This file has the checks of `doctor` that use no account's keys and read no journal. Some read files, or ask the OAuth issuer. */
+/** This file has the checks of `doctor` that use no account's keys and read no journal. */
 
-/** Lists the settings that the user has given. Warns about settings that the sandbox ignores. */
+/** Lists the settings that are set, and warns about settings that the sandbox ignores. */
 export function listSettings({ origins, sandbox }: Config): Finding[] {
   const set = origins.map(({ name, shown, secret }) =>
     ok('configuration', say`${own(name)}: ${secret ? exact(shown) : quoted(shown, 200)}`),
@@ -32,7 +32,7 @@ export function checkTls({ insecureTls }: Config): Finding[] {
   return [warning('TLS', insecureTlsWarning, remedy)];
 }
 
-/** Checks that the file of extra certificates can be read. At its start, Node silently goes on without a file that it cannot read. */
+/** Checks the file of extra certificates, because Node silently ignores a file that it cannot read. */
 export async function checkCertificates(path: string | undefined): Promise<Finding[]> {
   if (!path) return [];
   const check = 'NODE_EXTRA_CA_CERTS';
@@ -44,10 +44,7 @@ export async function checkCertificates(path: string | undefined): Promise<Findi
   }
 }
 
-/**
- * Fetches the OAuth issuer's keys, as a server does at its start. Warns if people could not be recognised in another client. Returns no finding if no
- * issuer is set.
- */
+/** Fetches the OAuth issuer's keys, and warns if people could not be recognised in another client. */
 export async function checkIssuer({ http: { issuer, personClaim = 'sub' }, proxies }: Config): Promise<Finding[]> {
   if (issuer === undefined) return [];
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
@@ -67,7 +64,7 @@ const pairwiseSubjects = (issuer: string) =>
   say`${exact(issuer)} names the same person differently in each client (pairwise subjects), so people at /decisions are not recognised as the callers of their own changes`;
 const namePersonClaim = 'Name a claim that is the same in all clients in CLOUDOPS_HTTP_PERSON_CLAIM.';
 
-/** Checks the tokens file and the other settings for access, as `cloudops-mcp http` does before it starts on its default address. */
+/** Checks the settings for access, as `cloudops-mcp http` does before it starts. */
 export async function checkHttpAccess(config: Config, now: () => Date): Promise<Finding[]> {
   const check = 'HTTP server';
   try {

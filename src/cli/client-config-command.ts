@@ -6,7 +6,7 @@ import { exact, listed, namesOf, say } from '../util/safe-text.js';
 import { type Command, validConfig } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
 
-/** `cloudops-mcp client-config` prints the `mcpServers` JSON with the user's settings. What the user has to know or set goes to stderr. */
+/** `cloudops-mcp client-config` prints the `mcpServers` JSON with the user's settings, and notes on stderr. */
 export const clientConfigCommand: Command = {
   usage: '',
   about: 'print the configuration for MCP clients',
@@ -16,18 +16,17 @@ export const clientConfigCommand: Command = {
     const { stdout, stderr, node, script } = invocation.terminal;
     const config = validConfig(invocation);
     const { origins, sandbox, accounts } = config;
-    // The secrets among the given settings, and the missing variables of access keys. The sandbox has its own key.
+    // The sandbox has its own key.
     const missing = sandbox ? [] : accounts.all.flatMap(({ keys }) => missingVariables(keys));
     const secrets = [...new Set([...missing, ...origins.filter(({ secret }) => secret).map(({ name }) => name)])];
-    // Paths are absolute, because clients choose the working directory of the server.
+    // Clients choose the working directory of the server, so paths are absolute.
     const copied = origins.flatMap(({ name, value, isPath, secret }) =>
       secret ? [] : [[name, isPath ? resolve(value) : value] as const],
     );
-    // In place of a secret, a reference that the client replaces by the variable of its own environment.
+    // Secrets are not printed. The client replaces the reference by its own variable.
     const env = Object.fromEntries([...copied, ...secrets.map((name) => [name, `\${${name}}`] as const)]);
-    // Full paths, because a client that the desktop starts has a shorter PATH than a shell.
+    // A client that the desktop starts has a shorter PATH than a shell.
     const server = { command: node, args: [script], env };
-    // Escapes of invisible characters leave the JSON valid.
     const lines = JSON.stringify({ mcpServers: { cloudops: server } }, null, 2).split('\n');
     for (const line of lines) printLine(stdout, exact(line));
 

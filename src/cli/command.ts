@@ -11,18 +11,17 @@ import type { Arguments, CommandSyntax } from './parse-arguments.js';
 export interface Terminal {
   readonly now: () => Date;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** For the output of a command. A server that uses it for MCP writes nothing else to it. */
+  /** A server that uses stdout for MCP writes nothing else to it. */
   readonly stdout: Screen;
-  /** For problems, progress, questions and the log. */
   readonly stderr: Screen;
-  /** Returns a signal that aborts on Ctrl-C or a termination signal, so that the command can end. A second signal kills the process. */
+  /** Returns a signal that aborts on Ctrl-C or a termination signal. A second signal kills the process. */
   abortOnSignal(onSignal?: (name: string) => void): AbortSignal;
   readonly platform: NodeJS.Platform;
-  /** Path of the script that Node runs, with symbolic links resolved. */
+  /** Path of the script, with symbolic links resolved. */
   readonly script: string;
   /** Path of the Node.js executable. */
   readonly node: string;
-  /** Time zone of the times that are printed. By default, the zone of the process. */
+  /** By default, the zone of the process. */
   readonly timeZone?: string;
   readonly env: Environment;
   readonly version: string;
@@ -30,20 +29,16 @@ export interface Terminal {
 
 export interface Invocation extends Pick<Arguments, 'positionals' | 'options'> {
   readonly config: ConfigResult;
-  /** All operations, built in and from files. They are known even if the configuration is invalid. */
+  /** All operations, built in and from files, even if the configuration is invalid. */
   readonly operations: readonly Operation[];
-  /** Reasons why the operations of CLOUDOPS_OPERATIONS could not be loaded, one sentence each. */
+  /** Reasons why operations of CLOUDOPS_OPERATIONS could not be loaded. */
   readonly operationProblems: readonly SafeText[];
   readonly terminal: Terminal;
 }
 
-/** A command of the program. */
 export interface Command extends CommandSyntax {
-  /** Arguments and options after the command's name: `[--json] [--since 24h]`. */
   readonly usage: string;
-  /** The purpose in a few words, for the list of commands. */
   readonly about: string;
-  /** Further sentences for the help of the command. */
   readonly details?: string;
   /** Set for long-running commands, which refuse to start with an invalid setting. */
   readonly serves?: true;
@@ -51,10 +46,10 @@ export interface Command extends CommandSyntax {
   run(invocation: Invocation): Promise<number>;
 }
 
-/** Functions that load a command, by its name. So a server starts without the code of other commands. */
+/** Functions that load a command when it is needed, by its name. */
 export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 
-/** Thrown if a command cannot run. `problems` are sentences for the user, without values of secrets. The exit code is 2. */
+/** Thrown if a command cannot run. `problems` show no secrets. The exit code is 2. */
 export class UsageError extends Error {
   readonly problems: readonly SafeText[];
   constructor(...problems: readonly SafeText[]) {
@@ -63,23 +58,22 @@ export class UsageError extends Error {
   }
 }
 
-/** @throws UsageError if the configuration is not valid */
+/** @throws UsageError */
 export function validConfig({ config }: Invocation): Config {
   if (config.ok) return config.config;
   throw new UsageError(...config.problems);
 }
 
-/** Options of the commands `http` and `health`: the address of the HTTP server. */
 export const addressOptions = { host: 'value', port: 'value' } as const;
 export const defaultAddress = { host: '127.0.0.1', port: '8080' };
 
-/** Parses the value of `--port`. @throws UsageError if it is not a port */
+/** Parses the value of `--port`. @throws UsageError */
 export function portOf(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new UsageError(say`--port takes a number from 0 to 65535; 0 takes a free one.`);
 }
 
-/** Says that the name of a command, a tool or another `kind` of thing is missing or unknown, and lists the names that exist. */
+/** Says that a name is missing or unknown, and lists the names that exist. */
 export const notOneOf = <const Kind extends string>(
   kind: Wording<Kind>,
   name: string,

@@ -5,9 +5,8 @@ import { isAbsolute, join } from 'node:path';
 type Process = Pick<NodeJS.Process, 'env' | 'platform' | 'getuid'>;
 
 /**
- * Lets Node cache the compiled code of modules that are loaded after this call, for the next start. The cache needs a folder that only this
- * user can write to, because another user could put code into it.
- * @param enable `enableCompileCache` of `node:module`, which Node has since 22.1
+ * Lets Node cache compiled code in a folder that only this user can write to, because another user could put code into it. `enable` is missing
+ * before Node 22.1.
  */
 export function enableCompileCache(enable: unknown, process: Process): void {
   if (typeof enable !== 'function') return;
@@ -16,11 +15,10 @@ export function enableCompileCache(enable: unknown, process: Process): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (isPrivate(folder, process.getuid?.())) enable(folder);
   } catch {
-    // Without a folder that can be written to, nothing is cached, and each start takes a little longer.
+    // Without a cache, each start takes a little longer.
   }
 }
 
-/** The system's folder for caches. */
 function cacheFolder({ env, platform }: Process): string {
   const configured = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
   if (configured !== undefined && isAbsolute(configured)) return configured;
@@ -29,10 +27,7 @@ function cacheFolder({ env, platform }: Process): string {
   return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
 }
 
-/**
- * True for a folder (and no link to one) of this user that others cannot open. On Windows, `user` is undefined, and any folder will do,
- * because only this user can open the parent folder.
- */
+/** True for a folder (and no link) of this user that others cannot open. On Windows, the parent folder is already private. */
 function isPrivate(folder: string, user: number | undefined): boolean {
   const status = lstatSync(folder);
   return status.isDirectory() && (user === undefined || (status.uid === user && (status.mode & 0o077) === 0));

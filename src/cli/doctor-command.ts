@@ -17,14 +17,14 @@ import type { Command, Terminal } from './command.js';
 import { type Finding, problem } from './finding.js';
 import { columnsOf, wrapped } from './layout.js';
 
-/** `cloudops-mcp doctor` checks everything that calls depend on, and says how to fix problems. It changes nothing in the cloud. */
+/** `cloudops-mcp doctor` checks everything that calls depend on. It changes nothing in the cloud. */
 export const doctorCommand: Command = {
   usage: '[--bucket <name>] [--json]',
   about: 'check configuration, endpoints, clocks, signature and files',
   details: 'Exit code 0 all is well, 1 there is a problem, 3 no API could be checked.',
   options: { json: 'switch', bucket: 'value' },
   run: async ({ options, config, terminal }) => {
-    // Ctrl-C does not end programs that print keys, because each has its own process group. Listeners that `process.exit` runs end them.
+    // Programs that print keys have their own process groups, so Ctrl-C does not end them, but exit listeners of this process do.
     terminal.abortOnSignal(() => process.exit(interruptedCode));
     const { findings, hasNoApi } = config.ok
       ? await examine(config.config, options.bucket, terminal)
@@ -39,21 +39,17 @@ export const doctorCommand: Command = {
 
 const unsetIt = 'Change or unset it, then run doctor again for the other checks.';
 
-/** The exit code after Ctrl-C that shells use. */
 const interruptedCode = 130;
 
-/** The exit code if no API is set up, so that no API was checked. */
 const noApiCheckedCode = 3;
 
-/** Time in which an endpoint has to answer a check (milliseconds). A call waits longer. */
+/** Time limit for an answer to a check (milliseconds). */
 const longestWaitMs = 10_000;
 
-/** Runs all checks of a valid configuration. In the result, `hasNoApi` is true if no API is set up, so that none was checked. */
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal) {
   const { now, env, version, platform } = terminal;
 
-  // The runtime gets no journal. With one, it would report unfinished changes here, and then no server would report them again. The journal
-  // of `config` is only read, by `checkJournal`.
+  // With a journal, this runtime would report unfinished changes, and then no server would report them.
   const withoutJournalAndTelemetry = { ...config, journal: devNull, telemetry: false };
   const runtime = await startRuntime(withoutJournalAndTelemetry, version, () => undefined, now);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: longestWaitMs });
@@ -70,7 +66,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...(await checkIssuer(config)),
       await checkSecretsFolder(config.secretsDir, platform),
     ];
-    // An API that is set up always has a finding with another status, about its keys, its settings or its endpoint.
+    // An API that is set up always has a finding with another status.
     const hasNoApi = accountFindings.every(({ status }) => status === 'not checked');
     return { findings, hasNoApi };
   } finally {
@@ -81,10 +77,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 
 const statusWidth = 'not checked'.length + 2;
 
-/** Formats the findings in columns, each with its remedy below, and counts the problems and warnings. */
 function doctorReport(findings: readonly Finding[], hasNoApi: boolean, width: number): string {
   const checkWidth = Math.max(...findings.map(({ check }) => check.length)) + 2;
-  // On a narrow screen, or with long names of accounts, lines continue further left.
   const indent = Math.min(statusWidth + checkWidth, narrowestIndent);
   const lines = findings.flatMap(({ check, status, detail, remedy }) => [
     ...wrapped(detail, width, { start: exact(status.padEnd(statusWidth) + check.padEnd(checkWidth)), indent }),

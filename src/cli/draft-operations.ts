@@ -8,12 +8,7 @@ import { defined, own, say } from '../util/safe-text.js';
 import { notOneOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
 
-/**
- * Prints a file of operations for a model, and on stderr what a person has to decide and what is left out. The file names the model by its path
- * from the current folder.
- * @param chosen names of operations, separated by commas. Undefined or `all` for all operations
- * @throws UsageError
- */
+/** Prints a file of operations for a model, and on stderr what a person has to decide. `chosen` has names separated by commas. @throws UsageError */
 export async function draftOperations(path: string, chosen: string | undefined, { stdout, stderr }: Terminal) {
   const model = await openReadableModel(path);
   const isAll = chosen === undefined || chosen === 'all';
@@ -28,19 +23,19 @@ export async function draftOperations(path: string, chosen: string | undefined, 
   return 0;
 }
 
-/** Returns the path of the model from the current folder, where the draft is expected: `./model.json` or `../models/model.json`. */
+/** The draft is expected in the current folder. */
 function pathFromFolder(path: string): string {
   const fromFolder = relative('.', path).replaceAll('\\', '/');
   return fromFolder.startsWith('../') ? fromFolder : `./${fromFolder}`;
 }
 
-/** @throws UsageError if the model cannot be read */
+/** @throws UsageError */
 async function openReadableModel(path: string): Promise<Model> {
   try {
     return await openModel('.', path);
   } catch (error) {
     if (!(error instanceof UnusableFile)) throw error;
-    // The problems can be shown as they are: they are sentences of this program, and quote any text of the model.
+    // The problems can be shown, because text of the model is quoted in them.
     throw new UsageError(...error.problems.map((problem) => say`${defined(problem)}.`));
   }
 }

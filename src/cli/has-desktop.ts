@@ -2,13 +2,13 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Terminal } from './command.js';
 
-/** Name of the program that opens an address in the browser on any system but Windows. */
+/** The program that opens an address in the browser, except on Windows. */
 export const browserOpener = (platform: NodeJS.Platform) => (platform === 'darwin' ? 'open' : 'xdg-open');
 
-/** Variables that are set on remote and automated machines, whose screen the client's user probably does not see. */
+/** Variables of remote and automated machines, whose screen the user probably does not see. */
 const remoteVariables = ['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'];
 
-/** True if a browser can be opened on this machine, and if the client's user would probably see it. */
+/** True if a browser can be opened on this machine, and its user would probably see it. */
 export function hasDesktop({ platform, env }: Pick<Terminal, 'platform' | 'env'>): boolean {
   if (remoteVariables.some((name) => env[name])) return false;
   if (platform === 'win32') return true;

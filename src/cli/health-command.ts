@@ -6,14 +6,14 @@ import { addressOptions, type Command, defaultAddress, portOf } from './command.
 import { printLine } from './layout.js';
 import { parseArguments } from './parse-arguments.js';
 
-/** `cloudops-mcp health` is the health check of a container. The image has no other HTTP client, such as curl. */
+/** `cloudops-mcp health` is the health check of a container, whose image has no curl. */
 export const healthCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'ask a running http server whether it is ready',
   details: 'In a container, it asks the server of the container.',
   options: addressOptions,
   run: async ({ options, terminal: { stdout, stderr } }) => {
-    // In a container, process 1 is the server, or an init program that has started the server. Its command line has the server's address.
+    // In a container, the command line of process 1 has the server's address.
     const commandLine = await readFile('/proc/1/cmdline', 'utf8').catch(() => '');
     const { host, port } = { ...defaultAddress, ...addressIn(commandLine.split('\0')), ...options };
     const origin = `http://${isIPv6(host) ? `[${host}]` : host}:${portOf(port)}`;
@@ -31,17 +31,17 @@ export const healthCommand: Command = {
   },
 };
 
-/** Time limit of the request (milliseconds). The image's health check waits longer, so that this command can print the problem. */
+/** Time limit of the request (milliseconds), shorter than that of the image's health check. */
 const answerMs = 2_000;
 
-/** Finds the server's address in the options of `cloudops-mcp http`. `args` is a command line, which may begin with an init program. */
+/** Finds the server's address in a command line, which may begin with an init program. */
 export function addressIn(args: readonly string[]): Partial<typeof defaultAddress> {
   const command = args.findIndex(
     (arg, index) => arg === 'http' && /(main\.js|cloudops-mcp)$/.test(args[index - 1] ?? ''),
   );
   if (command < 0) return {};
   const { host, port } = parseArguments(args.slice(command + 1), { options: addressOptions }).options;
-  // `0.0.0.0` and `::` mean that the server listens on every address. It is then asked on loopback.
+  // A server that listens on every address is asked on loopback.
   const loopbackOf = new Map([
     ['0.0.0.0', '127.0.0.1'],
     ['::', '::1'],

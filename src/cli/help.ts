@@ -7,7 +7,7 @@ import { columnsOf, wrapped } from './layout.js';
 
 const settingsTopic = 'settings';
 
-/** `cloudops-mcp help` and the option `--help` of any command. The arguments name a command and, for `call`, also a tool. */
+/** `cloudops-mcp help` and the option `--help` of any command. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
   usage: '[<command> [<tool>] | <tool> | settings]',
   about: 'print help about a command, a tool or the settings',
@@ -20,7 +20,6 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
   },
 });
 
-/** The help about a command, about a tool of `call`, about the settings, or in general. */
 async function linesAbout(
   invocation: Invocation,
   width: number,
@@ -46,11 +45,11 @@ async function linesAbout(
   const operation = operations.find(({ name }) => name === tool);
   if (operation !== undefined) return toolLines(topic, command, operation, width);
   if (operationProblems.length === 0) throw new UsageError(notOneOf('tool', tool, tools));
-  // The tool may be one of the operations that could not be loaded.
+  // The tool may be one that could not be loaded.
   throw new UsageError(...operationProblems, say`Until the file is loaded, the tools are ${namesOf(tools)}.`);
 }
 
-/** The help without arguments: all commands, and where to find more help. It fits a screen of 24 lines. */
+/** Fits a screen of 24 lines. */
 async function overview(commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
   const loadedCommands = await Promise.all(
     Object.entries(commands).map(async ([name, load]) => ({ name, about: (await load()).about })),
@@ -81,7 +80,7 @@ function settingsLines(width: number): readonly string[] {
       '',
       `  ${title}`,
       ...Object.entries(rows).flatMap(([name, row]) =>
-        // In a file or pipe, which has an infinite width, each setting is one line, for programs such as grep.
+        // In a file or pipe, each setting is one line, for programs such as grep.
         Number.isFinite(width)
           ? [`    ${variableName(name)}`, ...wrapped(say`${defined(helpOf(row))}`, width, { indent: 8 })]
           : [`    ${variableName(name).padEnd(32)}${helpOf(row)}`],
@@ -111,7 +110,6 @@ function usageOf(name: string, { usage, about, details }: Command, width: number
   ];
 }
 
-/** The help of a tool for the command `call`: its purpose, its arguments with their rules, and an example. */
 function toolLines(commandName: string, command: Command, operation: Operation, width: number): readonly string[] {
   const usage = command.usage.replace('<tool>', operation.name);
   const lines = usageOf(commandName, { ...command, usage }, width);
@@ -122,14 +120,12 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   lines.push('', heading);
   for (const row of rows) lines.push(...argumentLines(row, width));
 
-  // Several arguments may refer to the same list of values by its letter.
   const lists = new Map(rows.flatMap(({ list }) => (list === undefined ? [] : [[list.name, list.values] as const])));
   for (const [letter, values] of lists) {
     const start = say`  List ${own(letter)}: `;
     lines.push('', ...wrapped(say`${defined(plain(values))}.`, width, { start, indent: 4 }));
   }
 
-  // The last line is an example of a call. As a whole command line, it needs no heading.
   const example = exampleOf(operation);
   if (example === undefined) return [...lines, '  The operation has no example.'];
   const json = exact(JSON.stringify(example));
@@ -145,13 +141,10 @@ function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, w
   return [`  ${path}`, ...lines];
 }
 
-/** A remark in some descriptions that is only for models, and is left out of the help. */
 const remarkForModels = /; ask the user rather than guess/;
 
-/** Removes the backquotes of Markdown. */
 const plain = (text: string) => text.replaceAll('`', '');
 
-/** Descriptions of control arguments for people, in place of the descriptions that are written for models. */
 const descriptionsForPeople: Readonly<Record<string, string>> = {
   planOnly: 'Only show the plan, as --plan does.',
   replaces: 'Withdraw the waiting plan with this changeId.',

@@ -34,7 +34,7 @@ import { printLine } from './layout.js';
 import { localPageFor } from './local-page.js';
 import { runUntilSignal } from './run-until-signal.js';
 
-/** Time limit for running calls and unwritten outcomes after a termination signal (milliseconds). */
+/** Time limit for running calls and unwritten outcomes (milliseconds). */
 const graceMs = 30_000;
 
 /** `cloudops-mcp http` serves many clients over HTTP. */
@@ -48,10 +48,9 @@ export const httpCommand: Command = {
     const { host, port } = { ...defaultAddress, ...invocation.options };
     const given = validConfig(invocation);
     const address = { host, port: portOf(port) };
-    // The settings are checked here, so that a wrong setting is reported before the runtime starts.
+    // A wrong setting is reported before the runtime starts.
     const access = await accessOf(host, given, terminal.now);
     const config = withOwnPage(given, address, access);
-    // Without authentication, the only person is at this machine.
     const localPage =
       access.openIdentity === undefined ? localPageFor(config, terminal, { printsLink: true }) : undefined;
     const serveWithPage = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
@@ -64,7 +63,7 @@ export const httpCommand: Command = {
   },
 };
 
-/** Gives a server the page for decisions at its own address, if CLOUDOPS_HTTP_PUBLIC_URL gives it no other one. The port has to be known. */
+/** Gives a server the page for decisions at its own address, unless CLOUDOPS_HTTP_PUBLIC_URL is set. */
 export function withOwnPage(
   config: Config,
   { host, port }: Address,
@@ -74,7 +73,6 @@ export function withOwnPage(
   return { ...config, publicUrl: originOf({ host, port }) };
 }
 
-/** Serves until `stop` aborts, and then shuts down in order. Resolves with the exit code. */
 async function serve(
   {
     config,
@@ -87,20 +85,19 @@ async function serve(
   stop: AbortSignal,
 ): Promise<number> {
   const { server, store } = runtime;
-  // Only this machine can reach a server without authentication. Such a server has no replicas, and its user knows of a restart.
+  // Only this machine can reach a server without authentication, so it has no replicas.
   const mayHaveReplicas = access.openIdentity !== undefined;
-  // Without a state key, other replicas and a restarted server refuse plans.
   if (mayHaveReplicas && config.stateKeys === undefined) log('warn', 'state key', { message: noStateKey });
-  // Many running calls may listen to `stop`. By default, Node warns of a leak at the eleventh listener.
+  // Many running calls may listen to `stop`, and Node warns at the eleventh listener.
   setMaxListeners(0, stop);
-  // A change goes on if the connection of its client is lost, so that its outcome is known and recorded.
+  // A change goes on without its client, so that its outcome is recorded.
   runtime.inFlight.detach();
 
-  // Only changes are recorded in the journal, so a server whose accounts allow none is ready without the journal.
+  // Only changes are recorded in the journal, so a server that allows none is ready without it.
   const journalWatch = allowChanges(server.accounts, server.operations) ? watchStore(store, log) : undefined;
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config.publicUrl, runtime, identity, log);
-  // If `serveHttp` fails, for example because the port is in use, the process ends, so nothing that is open has to be closed here.
+  // If `serveHttp` fails, the process ends, so nothing has to be closed here.
   const httpServer = await serveHttp({
     listen: address,
     metricsAt: config.http.metrics,
@@ -117,18 +114,17 @@ async function serve(
     missingPart: () => (journalWatch?.isReady() === false ? 'the journal' : identity?.missingPart()),
     journalNotes() {
       const { problem, warnings = [] } = journalWatch?.lastCheck() ?? {};
-      // Anybody can read them. Warnings about a database are left out, because they name its roles.
+      // Anybody can read the notes. Warnings about a database are left out, because they name its roles.
       const shownWarnings = runtime.place.path === undefined ? [] : warnings;
       return problem === undefined ? shownWarnings : [problem, ...shownWarnings];
     },
-    // Functions that return the state of this process, for its metrics.
     state: {
       journalReachable: journalWatch?.lastCheckSucceeded,
       unwrittenOutcomes: store.unwritten,
       interruptedChanges: runtime.interruptedChanges,
       issuerReachable: identity?.reachable,
       authenticationReady: identity && (() => identity.missingPart() === undefined),
-      // Each caller is asked one question at a time, so the number of callers is the number of questions.
+      // Each caller is asked one question at a time.
       waitingQuestions: runtime.questions.callers,
       waitingPlans: decisions && store.countWaiting,
     },
@@ -146,10 +142,10 @@ async function serve(
   }
   if (!stop.aborted) await once(stop, 'abort');
 
-  // The HTTP server stops first, because its last calls still use the journal and the authentication.
+  // The last calls still use the journal and the authentication.
   const stoppedAt = now().getTime();
   await httpServer.stop(graceMs);
-  // Waits for outcomes that the journal could not take yet. Otherwise, they would end as unknown. A second signal ends the process at once.
+  // Outcomes that are not written would end as unknown.
   await awaitOutcomes(store, graceMs - Math.max(0, now().getTime() - stoppedAt));
   journalWatch?.stop();
   await identity?.close?.();
@@ -162,7 +158,7 @@ const noStateKey = words(
   'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the sessions of this process, and its plans with secrets.',
 );
 
-/** The options of the page for decisions. Undefined without a public URL, or without authentication, which signing in needs. */
+/** Undefined without a public URL, or without authentication, which signing in needs. */
 async function decisionsOf(
   publicUrl: string | undefined,
   { store }: Runtime,
@@ -175,27 +171,25 @@ async function decisionsOf(
     publicUrl,
     signIn,
     store,
-    // If a person accepts the change, it is made in the name and with the scopes of this caller. A change without a caller is from a server that
-    // shares the database and authenticates no callers, such as one on stdio. It is made without a caller, and no scopes limit it.
+    // An accepted change is made in the name and with the scopes of its caller. A change without a caller is from a server that shares the
+    // database and authenticates no callers, such as one on stdio. No scopes limit this change.
     callerOf: async ({ caller, scopes = [] }) =>
       caller === undefined ? undefined : identity.callerNamed(caller, scopes),
     log,
   };
 }
 
-/** Who can reach the server, and how it authenticates them. */
 interface Access {
-  /** The host names by which clients reach this server. Requests for other hosts are refused. */
+  /** Requests for other hosts are refused. */
   readonly hosts: readonly string[];
   /** True if only this machine can reach the server, and somebody can sign in with a token to decide. */
   readonly mayHaveOwnPage: boolean;
-  /** The metadata for OAuth clients. Undefined if no issuer is set. */
   readonly resource: ProtectedResource | undefined;
-  /** Starts the authentication. Undefined if callers are not authenticated. */
+  /** Undefined if callers are not authenticated. */
   readonly openIdentity: ((log: Log) => Identity) | undefined;
 }
 
-/** Checks the settings for access, and reads the tokens file. @throws UsageError with every problem */
+/** Checks the settings for access, and reads the tokens file. @throws UsageError */
 export async function accessOf(listenHost: string, config: Config, now: () => Date): Promise<Access> {
   const { http, proxies, publicUrl } = config;
   const { tokensFile, issuer, audience, scopeClaim, scopePrefix = '', personClaim } = http;
@@ -205,16 +199,14 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
   const problems = accessProblems(config, reach, tokens?.problems ?? []);
   if (problems.length > 0) throw new UsageError(...problems);
 
-  // `Config` is valid: an issuer always has an audience, and excludes a tokens file.
+  // `Config` is valid, so an issuer has an audience and excludes a tokens file.
   if (issuer !== undefined && audience !== undefined) {
-    // From this metadata, OAuth clients learn where to get a token for this server.
     const resource = { url: resourceUrl(audience, publicUrl), issuer, scopePrefix };
     const claims = { scopeClaim, scopePrefix, personClaim };
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, http, proxies);
     return { hosts, mayHaveOwnPage: false, resource, openIdentity };
   }
-  // Undefined without a tokens file. Callers are then not authenticated, and only this machine can reach the server, because
-  // `accessProblems` refuses a wider reach.
+  // Without a tokens file, only this machine can reach the server, because `accessProblems` refuses a wider reach.
   const mayHaveOwnPage = tokens?.canDecide === true && reach.exposedHosts.length === 0;
   const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
   return { hosts, mayHaveOwnPage, resource: undefined, openIdentity };
@@ -226,8 +218,6 @@ function accessProblems(
   tokensProblems: readonly SafeText[],
 ): readonly SafeText[] {
   const authenticatesCallers = tokensFile !== undefined || issuer !== undefined;
-  // With a public URL, the server has a page for decisions (`/decisions`). People sign in to it with a token of the tokens file, or at the
-  // issuer, which needs a client ID for this.
   const hasDecisionPage = publicUrl !== undefined;
   const lacksClientId = hasDecisionPage && issuer !== undefined && clientId === undefined;
   return sentences(
@@ -248,19 +238,14 @@ function accessProblems(
   );
 }
 
-/** The authentication of callers, by a tokens file or by an OAuth issuer. */
 interface Identity {
   readonly authenticate: Authenticate;
-  /**
-   * Finds a caller, with its current scopes if they can be known, and otherwise with `scopesAtPlan`. `invalid` if the caller may no longer make
-   * calls.
-   */
+  /** Finds a caller with its current scopes, or with `scopesAtPlan` if they are unknown. `invalid` if it may no longer make calls. */
   callerNamed(name: string, scopesAtPlan: readonly string[]): Promise<Authentication>;
-  /** Returns the way in which people sign in to the page for decisions. */
   signIn(publicUrl: string): Promise<SignIn>;
   /** True if the issuer answered the last request. Absent for a tokens file. */
   readonly reachable?: () => boolean;
-  /** The missing part without which no caller can be authenticated. Undefined if nothing is missing. */
+  /** The missing part without which no caller can be authenticated. */
   missingPart(): NeededPart | undefined;
   close?(): Promise<void>;
 }
@@ -269,14 +254,14 @@ function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0])
   const authenticate = authenticateByTokensFile(options);
   return {
     authenticate,
-    // A caller has the scopes that the file gives it now. If the file no longer has the caller, the change is refused.
+    // If the file no longer has the caller, the change is refused.
     callerNamed: authenticate.callerNamed,
     signIn: async () => signInByToken(authenticate, options.now),
     missingPart: () => (authenticate.isReadable() ? undefined : 'the tokens file'),
   };
 }
 
-/** Authenticates by an issuer. Fetches its keys at once, so that a wrong address is logged now and the first caller need not wait. */
+/** Fetches the issuer's keys at once, so that a wrong address is logged now. */
 function openIssuer(
   options: Omit<IssuerOptions, 'keys'>,
   { clientId, clientSecret }: Config['http'],
@@ -290,7 +275,7 @@ function openIssuer(
   const authenticate = authenticateByIssuer({ ...options, keys });
   return {
     authenticate,
-    // An issuer names scopes only in a token, so the caller keeps the scopes of the token with which the plan was made.
+    // An issuer names scopes only in a token, so the caller keeps those of the plan.
     callerNamed: async (name, scopesAtPlan) => ({ kind: 'authenticated', principal: { name, scopes: scopesAtPlan } }),
     signIn: async (publicUrl) => {
       if (clientId === undefined) throw new Error('accessOf refuses a page for decisions without a client ID.');
@@ -305,31 +290,29 @@ function openIssuer(
 
 type Reach = ReturnType<typeof reachOf>;
 
-/** The host names that the server accepts, and the hosts by which other machines may reach it, which are none if only this machine can. */
+/** The accepted host names, and the hosts by which other machines may reach the server. */
 function reachOf(listenHost: string, { http: { allowedHosts, audience }, publicUrl }: Config) {
-  // By default, clients use the host of the audience, which is usually the URL of this server.
+  // The audience is usually the URL of this server.
   const clientHosts = allowedHosts.length > 0 ? allowedHosts : [hostOf(audience)];
-  // Without the host of the public URL, the page for decisions would be refused at its own address.
+  // The page for decisions must be reachable at its own address.
   const namedHosts = [...new Set([...clientHosts, hostOf(publicUrl)])].filter((name) => name !== undefined);
 
   const listensOnLoopback = isLoopback(listenHost === '::1' ? '[::1]' : listenHost);
   if (!listensOnLoopback) return { hosts: namedHosts, exposedHosts: [listenHost] };
-  // Even on loopback, other machines can reach the server if a proxy on this machine passes on their requests for a named host.
+  // Even on loopback, a proxy on this machine can pass on requests for a named host.
   const exposedHosts = namedHosts.every(isLoopback) ? [] : namedHosts;
   return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedHosts };
 }
 
-/** The URL of this server for OAuth clients: the audience if it is a URL, otherwise `/mcp` at the public URL, which `accessProblems` then requires. */
 const resourceUrl = (audience: string, publicUrl: string | undefined): string =>
   hostOf(audience) === undefined && publicUrl !== undefined ? `${publicUrl}/mcp` : audience;
 
-/** The host name of an http or https URL. Undefined for any other text, because the audience of tokens need not be a URL. */
+/** Undefined for other text, because an audience need not be a URL. */
 function hostOf(text: string | undefined): string | undefined {
   const isUrl = text !== undefined && /^https?:/i.test(text) && URL.canParse(text);
   return isUrl ? new URL(text).hostname : undefined;
 }
 
-/** Reads the tokens file. With any of the returned `problems`, the server does not start. */
 async function tokensAtStart(path: string) {
   const read = () => readTokensFile(path);
   try {

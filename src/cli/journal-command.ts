@@ -42,7 +42,6 @@ export const journalCommand: Command = {
   },
 };
 
-/** Prints the changes in the order in which their states changed last. With `--follow`, waits for more until a signal. */
 async function print(config: Config, { options, terminal }: Invocation): Promise<number> {
   const { stdout, now } = terminal;
   const since = timeOfOption('since', options.since, now());
@@ -54,7 +53,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
 
   let buffer = '';
   const flush = async () => {
-    // `write` returns false if the reader is slower. Then nothing more is written until the reader has caught up.
+    // `write` returns false if the reader is slower.
     if (!stdout.write(buffer)) await once(stdout, 'drain');
     buffer = '';
   };
@@ -62,17 +61,17 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   let isEmpty = true;
   const store = await openStore(config.journal, now, {
     createsTables: false,
-    // Each new connection to a database uses the password that this file has by then.
+    // New connections use the password that this file has by then.
     addressFile: config.journalFile,
   }).openChanges();
-  // Resolves with true after a pause, so that the journal reads on, and with false after a signal, which ends the reading.
+  // Resolves with false after a signal, which ends the reading.
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
   try {
     for await (const change of store.read({ since, until, follow })) {
       if (stop?.aborted) break;
       isEmpty = false;
       buffer += `${format(change)}\n`;
-      // With `--follow`, each change is printed at once, because a person or a program waits for it.
+      // With `--follow`, somebody waits for each change.
       if (follow !== undefined || buffer.length > longestBuffer) await flush();
     }
     if (buffer !== '') await flush();
@@ -86,20 +85,18 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
 
 const pollMs = 1_000;
 
-/** Number of characters that are collected and written together, because writing each change by itself is much slower. */
+/** Characters that are written together, because writing each change by itself is much slower. */
 const longestBuffer = 64 * 1024;
 
-/** The SQLSTATE code of PostgreSQL for a missing right. */
 const insufficientPrivilege = '42501';
 
-/** Brings the tables of a database up to date. A file needs no migration. */
 async function migrate({ journal }: Config, { terminal: { stdout, now } }: Invocation): Promise<number> {
   await openStore(journal, now).migrate();
   printLine(stdout, 'The journal is up to date.');
   return 0;
 }
 
-/** Erases the changes from before a time. In a database, only the role that owns the tables may. */
+/** Erases the changes from before a time. In a database, only the tables' owner may. */
 async function prune({ journal, journalFile }: Config, { options, terminal }: Invocation): Promise<number> {
   const { stdout, now } = terminal;
   const before = timeOfOption('before', options.before, now());
@@ -117,7 +114,7 @@ async function prune({ journal, journalFile }: Config, { options, terminal }: In
 const actions = { migrate, prune };
 const isAction = (text: string): text is keyof typeof actions => Object.hasOwn(actions, text);
 
-/** Parses the value of `--since` or `--until` (milliseconds since 1970). @throws UsageError if it is not a time */
+/** Parses a time (milliseconds since 1970). @throws UsageError */
 function timeOfOption(option: string, text: string | undefined, now: Date): number | undefined {
   const time = text === undefined ? undefined : parseTime(text, now);
   if (Number.isNaN(time))
@@ -130,12 +127,12 @@ function timeOfOption(option: string, text: string | undefined, now: Date): numb
 function parseTime(text: string, now: Date): number {
   const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
   const milliseconds: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-  // The text must begin with a date, because `Date.parse` takes even "7" as a time: the first day of July.
+  // `Date.parse` takes even "7" as a time: the first day of July.
   if (count === undefined) return /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   return now.getTime() - Number(count) * (milliseconds[unit] ?? Number.NaN);
 }
 
-/** A change as JSON, with its times in UTC. */
+/** Times are in UTC. */
 function jsonOf({ isExpired: _, ageMs: __, decidedAgoMs: ___, ...change }: JournalEntry) {
   const { madeAt, expiresAt, decidedAt, begunAt, endedAt, ...facts } = change;
   const times = { madeAt, expiresAt, decidedAt, begunAt, endedAt };
@@ -145,7 +142,7 @@ function jsonOf({ isExpired: _, ageMs: __, decidedAgoMs: ___, ...change }: Journ
 const isoTime = (time: number | undefined): string | undefined =>
   time === undefined || Number.isNaN(new Date(time).getTime()) ? undefined : new Date(time).toISOString();
 
-/** The line of a change in the journal's text, with its time in the reader's zone. A terminal gets it broken to its width. */
+/** The line of a change, with its time in the reader's zone, broken to the terminal's width. */
 export function changeLine(change: JournalEntry, { stdout, timeZone }: Pick<Terminal, 'stdout' | 'timeZone'>): string {
   const text = withTimes(describe(change), (time) => localTime(time, timeZone) ?? words('an unknown time'));
   return wrapped(text, columnsOf(stdout), { start: 0, indent: 4 }).join('\n');

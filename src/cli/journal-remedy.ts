@@ -31,7 +31,7 @@ const remediesByKind: Readonly<Record<FaultKind, SafeText>> = {
   newer: words('Update cloudops-mcp, or name another in CLOUDOPS_JOURNAL.'),
 };
 
-/** Remedies by SQLSTATE code, or by its class, which is the first two characters. */
+/** Remedies by SQLSTATE code, or by its first two characters. */
 const remediesByCode: Readonly<Record<string, SafeText>> = {
   '08': networkAdvice,
   25006: primaryNeeded,
@@ -46,21 +46,20 @@ const remediesByCode: Readonly<Record<string, SafeText>> = {
   57: words('The database is starting or going down: try again, and see its own log if that stays so.'),
 };
 
-/** Advice about a journal that cannot be used, by the kind of the error. */
+/** Advice about a journal that cannot be used. */
 export function journalRemedy(error: unknown, isDatabase: boolean): SafeText {
   if (error instanceof JournalFault) return remediesByKind[error.kind];
   if (!isDatabase) return words('Make it readable and writable, or name another in CLOUDOPS_JOURNAL.');
 
   const code = textAt(error, 'code') ?? '';
-  // Node.js has codes of five letters as well, such as EPIPE.
+  // Node.js has codes of five letters, too, such as EPIPE.
   const isSqlState = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/.test(code);
   if (isSqlState) return remediesByCode[code] ?? remediesByCode[code.slice(0, 2)] ?? databaseLog;
   return tlsRemedy(code, error instanceof Error ? error.message : '') ?? networkAdvice;
 }
 
-/** Advice about a connection with TLS. Undefined if the error is not of TLS. */
 function tlsRemedy(code: string, message: string): SafeText | undefined {
-  // The first two errors have no code, so their messages are compared.
+  // The first two errors have no code.
   if (message.includes('does not support SSL'))
     return words('Turn on TLS in the database. Without it, anybody on the network between can read the password.');
   if (message.includes('cannot be read'))

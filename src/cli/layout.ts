@@ -4,19 +4,18 @@ import { exact, type SafeText, type Wording, words } from '../util/safe-text.js'
 /** An output stream: a terminal, which has `columns`, or a file or pipe. */
 export type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Text does not fill wider terminals, because longer lines are hard to read. */
+/** Longer lines are hard to read. */
 const widestColumns = 120;
-/** On a narrower terminal, the terminal itself breaks the lines. */
 const narrowestColumns = 40;
 
-/** Number of columns that text may fill: infinite in a file or pipe, and 80 on a terminal of unknown width. */
+/** Number of columns that text may fill: infinite in a file or pipe. */
 export const columnsOf = ({ isTTY, columns }: Pick<Screen, 'isTTY' | 'columns'>): number =>
   isTTY === true ? Math.max(narrowestColumns, Math.min(widestColumns, columns || 80)) : Number.POSITIVE_INFINITY;
 
-/** Characters that take two columns: East Asian letters, full-width forms and emoji. */
+/** Characters that take two columns, such as East Asian letters and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3ffff}]/gu;
-/** Marks that take no column, because they stand above or below a letter. */
+/** Marks above or below a letter take no column. */
 const combining = /\p{M}/gu;
 
 /** Number of columns that a line takes on a terminal. */
@@ -26,15 +25,14 @@ export const widthOf = (line: string): number =>
 export const printLine = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Wording<Text>): void =>
   void screen.write(`${words(line)}\n`);
 
-/** How the lines of a paragraph begin. If only one of the two is given, all lines begin at the same column. */
 interface Beginnings<Start extends string> {
-  /** The beginning of the first line, or its number of spaces. */
+  /** Text, or a number of spaces. */
   readonly start?: Wording<Start> | number;
-  /** Number of spaces at the beginning of the other lines. */
+  /** Number of spaces before the other lines. */
   readonly indent?: number;
 }
 
-/** Breaks a paragraph into lines between words. A word that is longer than a line, such as an address, stays whole so that it can be copied. */
+/** Breaks a paragraph into lines between words. A longer word stays whole so that it can be copied. */
 export function wrapped<const Text extends string, const Start extends string>(
   text: Wording<Text>,
   width: number,
@@ -57,7 +55,7 @@ export function wrapped<const Text extends string, const Start extends string>(
   return [...fullLines, line];
 }
 
-/** Formats a time in a time zone: `2026-11-22 15:41:39 GMT+1`. Undefined if it is not a time. By default, the zone is that of the process. */
+/** Formats a time in a time zone: `2026-11-22 15:41:39 GMT+1`. Undefined if it is not a time. */
 export function localTime(time: string | number, timeZone: string | undefined): SafeText | undefined {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return undefined;

@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { browserOpener } from './has-desktop.js';
 
-/**
- * Opens a secret address in the browser. It is no error if the system has no browser.
- * @returns a file with the address, which the caller removes when the page is no longer needed. Undefined if this system needs no file
- */
+/** Opens a secret address in the browser. The caller removes the returned file, which has the address, when the page is no longer needed. */
 export async function openBrowser(
   url: string,
   platform: NodeJS.Platform,
@@ -24,8 +21,8 @@ export async function openBrowser(
     return undefined;
   }
 
-  // On other systems, other users can see the arguments of a program. So the program does not get the address, but a file that leads to the
-  // address and that only this user can read. The file is in the home folder, because browsers that are snaps can read no other folder.
+  // Elsewhere, other users can see the arguments, so the program gets a file that only this user can read. It is in the home folder, because
+  // browsers that are snaps can read no other folder.
   const folder = await mkdtemp(join(homedir(), 'cloudops-mcp-view-'));
   const file = join(folder, 'view.html');
   await writeFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${url}">`, { mode: 0o600 });

@@ -34,10 +34,9 @@ export const operationsCommand: Command = {
   },
 };
 
-/** Average number of characters of JSON in a token, measured with the encoding o200k_base. */
+/** Measured with the encoding o200k_base. */
 const charactersPerToken = 4.4;
 
-/** Prints a list of the tools that the settings offer, as JSON with `--json`. */
 function list(invocation: Invocation): number {
   const { operations, accounts } = validConfig(invocation);
   const { stdout } = invocation.terminal;
@@ -50,7 +49,7 @@ function list(invocation: Invocation): number {
   return 0;
 }
 
-/** Returns the facts about a tool for the list. The names of optional arguments are in brackets. */
+/** The names of optional arguments are in brackets. */
 function describeTool(operation: Operation) {
   const { name, title, description, effect, service } = operation;
   const { input, output } = operation.schemas ?? toolSchemas(operation);
@@ -72,7 +71,6 @@ function toolLines(
   ];
 }
 
-/** Checks a file, or all files of a folder. Prints problems, and the notes on each operation and the request of its example. */
 async function check(path: string, { stdout }: Terminal): Promise<number> {
   const { operations, follows = {}, problems } = await loadOperationFiles(path);
   for (const problem of problems) printLine(stdout, say`problem  ${problem}`);
@@ -84,7 +82,6 @@ async function check(path: string, { stdout }: Terminal): Promise<number> {
   return problems.length === 0 ? 0 : 1;
 }
 
-/** The facts about an operation that its author should know although they are no problems, and the request of its example. */
 async function checkedLines(operation: Operation): Promise<SafeText[]> {
   const doubt = effectDoubt(operation);
   const example = exampleOf(operation);
@@ -102,9 +99,8 @@ async function checkedLines(operation: Operation): Promise<SafeText[]> {
 
 const noExample = 'No example could be made up that keeps to the rules of the arguments, so no request is shown.';
 
-/** The request of the example, with a made-up account. */
 async function exampleRequest(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
-  // An operation never gets the arguments that tell this server what to do with a call.
+  // An operation never gets the control arguments.
   const { planOnly: _, allowRepeat: __, replaces: ___, ...input } = operation.input().parse(example);
   const apiRequest = await operation.request(input);
   const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});

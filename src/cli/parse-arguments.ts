@@ -7,37 +7,36 @@ import { own, type SafeText, say, words } from '../util/safe-text.js';
 export interface CommandSyntax {
   /** Maximum number of arguments that are not options. */
   readonly positionals?: number;
-  /** Names of the options without dashes, and whether they need a value. Every command also has `--sandbox`. */
+  /** Options without dashes. Every command also has `--sandbox`. */
   readonly options?: Readonly<Record<string, 'switch' | 'value'>>;
 }
 
 export interface Arguments {
   readonly positionals: readonly string[];
-  /** Values of the options. The value of a switch is `1`. */
+  /** The value of a switch is `1`. */
   readonly options: Readonly<Record<string, string>>;
   readonly wants: 'help' | 'version' | undefined;
-  /** All problems, one sentence each. They show no value, because it may be a secret. */
+  /** Sentences that show no value, because it may be a secret. */
   readonly problems: readonly SafeText[];
 }
 
-/** Options that print the help of the command, or the version, and do not run the command. */
 const infoFlags = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
 const isInfoFlag = (flag: string): flag is keyof typeof infoFlags => Object.hasOwn(infoFlags, flag);
 
-/** Parses the arguments of a command with Node's parser. Its own checks would show a value, and only the first problem. */
+/** Parses the arguments of a command. Node's own checks would show a value. */
 export function parseArguments(args: readonly string[], syntax: CommandSyntax = {}): Arguments {
   const kinds: Readonly<Record<string, 'switch' | 'value'>> = { sandbox: 'switch', ...syntax.options };
   const types = Object.entries(kinds).map(([name, kind]) => {
     const type: 'boolean' | 'string' = kind === 'switch' ? 'boolean' : 'string';
     return [name, { type }] as const;
   });
-  // Node would take `-name` for four options with one letter each, so it gets a second hyphen here.
+  // Node would take `-name` for four options.
   const longArgs = args.map((arg) => (/^-[^-]./.test(arg) ? `-${arg}` : arg));
   const { tokens } = parseArgs({ args: longArgs, options: Object.fromEntries(types), strict: false, tokens: true });
 
   const given = tokens.filter((token) => token.kind === 'option');
   const ownOptions = given.filter(({ rawName }) => !isInfoFlag(rawName));
-  // What follows an unknown option may be the secret value of a misspelt option, so it is no positional.
+  // What follows an unknown option may be a secret, so it is no positional.
   const indexesToSkip = ownOptions.flatMap(({ name, index }) => (Object.hasOwn(kinds, name) ? [] : [index + 1]));
   const positionals = tokens.flatMap((token) =>
     token.kind === 'positional' && !indexesToSkip.includes(token.index) ? [token.value] : [],
@@ -54,17 +53,14 @@ export function parseArguments(args: readonly string[], syntax: CommandSyntax = 
   return { positionals: positionals.slice(0, mostPositionals), options, wants, problems };
 }
 
-/** An option as Node's parser finds it. */
 interface OptionToken {
   readonly name: string;
-  /** The name as it was given, with its hyphens. */
+  /** With its hyphens. */
   readonly rawName: string;
   readonly value?: string | undefined;
-  /** True if the value stands after `=`. */
   readonly inlineValue?: boolean | undefined;
 }
 
-/** The problem with an option. Undefined if there is none. */
 function problemOf(
   { name, rawName, value, inlineValue }: OptionToken,
   kinds: Readonly<Record<string, 'switch' | 'value'>>,
@@ -72,12 +68,11 @@ function problemOf(
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (kind === undefined) return unknownOption(name, rawName, Object.keys(kinds));
   if (kind === 'switch') return value === undefined ? undefined : say`${own(rawName)} takes no value.`;
-  // What begins with a hyphen is the next option, unless it stands after `=`.
   const isNextOption = inlineValue === false && value?.startsWith('-') === true;
   return !value?.trim() || isNextOption ? say`${own(rawName)} needs a value.` : undefined;
 }
 
-/** Says that there is no such option, and names the variable of a setting, or a similar option. */
+/** Names the variable of a setting, or a similar option. */
 function unknownOption(name: string, rawName: string, names: readonly string[]): SafeText {
   const option = own(rawName);
   const setting = name.toUpperCase().replaceAll('-', '_');

@@ -5,7 +5,7 @@ import { linesOf, type SafeText, withTimes, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { columnsOf, localTime, wrapped } from './layout.js';
 
-/** The plan of a change and the question about it, as a person at a terminal reads them: on its width, with times in its time zone. */
+/** The plan of a change and the question about it, as a person at a terminal reads them. */
 
 /** The lines of a plan, for display above its question. */
 export const planForQuestion = (plan: Plan, terminal: Terminal): string[] => [
@@ -13,13 +13,13 @@ export const planForQuestion = (plan: Plan, terminal: Terminal): string[] => [
   '',
 ];
 
-/** The lines of one line of a plan's sections. A line such as `What will happen:` is a heading and becomes bold. */
+/** A line such as `What will happen:` is a heading and becomes bold. */
 function detailLines(line: SafeText, terminal: Terminal): string[] {
   if (/^[A-Z][^.]*:$/.test(line.text)) return [paint('bold', line.text, terminal)];
   return paragraph(line, terminal, line.text.startsWith('- ') ? 2 : 0);
 }
 
-/** The lines of a question: the change, its cautions and its destination. All come last, so that a small screen still shows them. */
+/** The lines of a question, below its plan, so that a small screen still shows them. */
 export function questionLines(question: SafeText, terminal: Terminal): string[] {
   const lines = linesOf(question);
   return lines.flatMap((line, index) => {

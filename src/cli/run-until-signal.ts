@@ -9,10 +9,7 @@ import { serverLog } from './terminal-log.js';
 /** Time limit for running changes after a termination signal (milliseconds). */
 const graceMs = 10_000;
 
-/**
- * Starts the runtime, serves until a signal, and shuts down in order. Resolves with the exit code of `serve`.
- * @param page the page for decisions in this machine's browser. Undefined if the server opens no browser
- */
+/** Starts the runtime, serves until a signal, and shuts down. Resolves with the exit code of `serve`. */
 export async function runUntilSignal(
   config: Config,
   terminal: Terminal,
@@ -30,8 +27,7 @@ export async function runUntilSignal(
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 
   const stop = abortOnSignal((signalName) => log('info', 'stop', { signal: signalName }));
-  // After an error that nothing caught, the state of the process is not known. So the process ends as soon as the changes under way have
-  // ended. `detach` lets them go on without their clients.
+  // The state of the process is not known now, so the process ends as soon as the changes under way have ended.
   process.on('uncaughtException', (error: unknown) => {
     log('error', 'crash', crashFacts(error));
     runtime.inFlight.detach();

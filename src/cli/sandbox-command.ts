@@ -4,7 +4,7 @@ import { exact, own, say } from '../util/safe-text.js';
 import { type Command, portOf, validConfig } from './command.js';
 import { printLine } from './layout.js';
 
-/** `cloudops-mcp sandbox` runs the sandbox without an MCP server, until a signal. Several servers and S3 clients can then share it. */
+/** `cloudops-mcp sandbox` runs the sandbox without an MCP server, so that several programs can share it. */
 export const sandboxCommand: Command = {
   usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
   about: 'run the sandbox alone, for servers and S3 clients',
@@ -30,7 +30,7 @@ export const sandboxCommand: Command = {
       CLOUDOPS_STORAGE_URL: endpoints.storage,
       CLOUDOPS_CATALOG_URL: endpoints.catalog,
       CLOUDOPS_DEVOPS_URL: endpoints.devops,
-      // With these variables, the AWS CLI and SDKs use the sandbox, too.
+      // For the AWS CLI and SDKs.
       AWS_ACCESS_KEY_ID: credentials.accessKeyId,
       AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
       AWS_ENDPOINT_URL_S3: endpoints.storage,

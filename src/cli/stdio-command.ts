@@ -38,7 +38,6 @@ export const stdioCommand: Command = {
   },
 };
 
-/** Serves one client until it closes its end of stdin or stdout, or until `stop` aborts. */
 async function serveClient(
   { server, inFlight }: Runtime,
   log: Log,
@@ -48,14 +47,14 @@ async function serveClient(
   const output = createEscapedOutput(stdout);
   const ended = new Promise<void>((resolve) => {
     const end = () => {
-      // A running change goes on without its client, so that its outcome is known and recorded.
+      // A running change goes on without its client, so that its outcome is recorded.
       inFlight.detach();
       resolve();
     };
-    // These listeners are added before the transport adds its own, which abort running calls. So changes are detached first.
+    // The transport's own listeners abort running calls, so changes are detached first.
     for (const event of ['end', 'close', 'error']) stdin.once(event, end);
     output.once('error', end);
-    // No abort can be missed, because `runUntilSignal` creates `stop` just before it calls `serve`, and nothing is awaited in between.
+    // No abort can be missed, because nothing is awaited between the creation of `stop` and here.
     stop.addEventListener('abort', end);
   });
 
@@ -63,16 +62,16 @@ async function serveClient(
     answer: (answer) => void output.write(`${JSON.stringify(answer)}\n`),
     onTooLong: () => log('warn', 'connection', { error: 'a line was skipped, because it is too large' }),
   });
-  // `lines` limits the length of a line. A line that it writes may be longer than the line that it read, because numbers may have more digits.
+  // `lines` limits the length. A line that it writes may be longer, because numbers may have more digits.
   const options = { maxBufferSize: Number.POSITIVE_INFINITY };
   const transport = new StdioServerTransport(stdin.pipe(lines), output, options);
   const connection = serveStdio(() => createServer(server), {
     transport,
-    // The error's message is not logged, because it may quote any text that the client sent.
+    // The message may quote any text that the client sent.
     onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
   });
   await ended;
   await connection.close();
-  // The transport stops reading `lines`. A stdin that is still read would keep the process from ending.
+  // A stdin that is still read would keep the process from ending.
   stdin.unpipe(lines).pause();
 }

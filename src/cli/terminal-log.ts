@@ -4,13 +4,13 @@ import { join, own, quoted, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
 
-/** The log of a server, with one JSON object per line. At a terminal, if no log level is set, it is warnings and errors in sentences. */
+/** The log of a server, in JSON. At a terminal without a log level, warnings and errors in sentences. */
 export function serverLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, stderr }: Terminal): Log {
   if (stderr.isTTY && !hasLevel(config)) return logForPeople(stderr);
   return createLog(config.logLevel, now, (line) => stderr.write(line));
 }
 
-/** The log of a command. Without a log level, it has only changes without a known outcome, and faults, whose messages refer to the log. */
+/** The log of a command. Without a log level, only faults and changes without a known outcome. */
 export function commandLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, stderr }: Terminal): Log {
   if (hasLevel(config)) return createLog(config.logLevel, now, (line) => stderr.write(line));
   const showFault = logForPeople(stderr);

@@ -7,44 +7,39 @@ import { anyText } from './setting-schemas.js';
 import { type Setting, settingNames, settings } from './settings.js';
 import type { Report } from './sources.js';
 
-/** This file checks the structure of the accounts file and the names in it. `accounts.ts` checks the values of its settings. */
+/** Checks the structure of the accounts file and the names in it. `accounts.ts` checks the values. */
 
-/** An account as it stands in the accounts file. The values of its settings are not checked yet. */
+/** An account as it stands in the accounts file, with unchecked values. */
 export interface WrittenAccount {
   readonly name: string;
   readonly description: string | undefined;
-  /** The settings that the account gives. The value for an access key is the path of the file that holds the key. */
   readonly values: Readonly<Partial<Record<Setting, unknown>>>;
-  /** Endpoints of the APIs that operation files (the files of CLOUDOPS_OPERATIONS) add, by service. */
   readonly endpoints: Readonly<Record<string, string>>;
 }
 
 const mostAccounts = 32;
 const maximumCharacters = 1024 * 1024;
 
-/** Writes the name of a setting in the style of JSON: `storageUrl` for `STORAGE_URL`. */
 const camelCase = (setting: string) =>
   setting.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The field of a setting in an account. Access keys are never in the accounts file: `secretAccessKeyFile` is a file's path. */
+/** The field of a setting in an account. For an access key, the field has the path of its file. */
 export const fieldOf = (setting: Setting): string => `${camelCase(setting)}${settings[setting].file ? 'File' : ''}`;
 
 const settingsByField: ReadonlyMap<string, Setting> = new Map(
   settingNames.filter((setting) => settings[setting].account).map((setting) => [fieldOf(setting), setting]),
 );
 
-/** The whole schema of the accounts file, for the documentation and for editors. */
+/** The whole schema of the accounts file. */
 export const accountsFileSchema = lazy(() => fileSchema((setting) => settings[setting].schema()));
 
-/** A schema in which settings may have any value. Their values are checked one by one later, so that a wrong one hides no other problem. */
+/** Values are checked one by one later, so that a wrong value hides no other problem. */
 const structureSchema = lazy(() => fileSchema(() => z.unknown()));
 
-/** Makes a schema of the accounts file. `schemaOf` returns the schema for the value of a setting. */
 function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   const settingFields = Array.from(settingsByField, ([field, setting]) => {
     const { file: isInOwnFile, help } = settings[setting];
     const meaning = helpInJson(help);
-    // For some settings, such as keys, the accounts file has only the path of a file with the text.
     const schema = isInOwnFile
       ? anyText().describe(`${meaning}, in a file of this name`)
       : schemaOf(setting).describe(meaning);
@@ -68,7 +63,7 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
 
   return z.strictObject(
     {
-      // `anyText` would refuse an empty text, which is no problem here, because only editors use this field.
+      // `anyText` would refuse an empty text.
       $schema: z.string('must be a text').optional(),
       default: anyText().describe('account of calls that name none').optional(),
       accounts: z.record(z.string(), account, 'must be an object of accounts by name'),
@@ -77,13 +72,13 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   );
 }
 
-/** Adapts the help of a setting: a list in the accounts file is a JSON array, and not a text with commas. */
+/** In the accounts file, a list is a JSON array. */
 const helpInJson = (help: string) => help.replace(/^comma-separated /, '');
 
-/** Parses the accounts file, and reports every problem of its structure. Undefined if the problems leave no accounts to check. */
+/** Parses the accounts file, and reports every problem of its structure. */
 export function parseAccountsFile(content: string, report: Report) {
   const reportFile = (problem: SafeText) => report(say`The accounts file: ${problem}.`);
-  // Characters are counted in place of bytes, because almost all characters of such a file are one byte.
+  // Almost all characters of such a file are one byte.
   if (content.length > maximumCharacters) {
     reportFile(say`it is larger than 1 MiB`);
     return undefined;
@@ -96,12 +91,11 @@ export function parseAccountsFile(content: string, report: Report) {
     return undefined;
   }
 
-  // Nothing else is checked if a field is there twice, because either of its values may be meant.
+  // Either value of a repeated field may be meant, so nothing else is checked.
   const repeated = repeatedFields(content);
   for (const path of repeated) reportFile(say`${path} is there twice`);
   if (repeated.length > 0) return undefined;
 
-  // The accounts are checked even if the structure has problems, so that all problems are reported together.
   const { error } = structureSchema().safeParse(json);
   const structureProblems = error?.issues.flatMap(problemsOf) ?? [];
   for (const problem of structureProblems) reportFile(problem);
@@ -110,7 +104,6 @@ export function parseAccountsFile(content: string, report: Report) {
   const defaultName = textAt(json, 'default')?.trim();
   for (const problem of namingProblems(Object.keys(accounts), defaultName)) reportFile(problem);
 
-  // An account that is no object has been reported above.
   const writtenAccounts = Object.entries(accounts).flatMap(([name, account]) =>
     isObject(account) ? [readAccount(name, account)] : [],
   );
@@ -119,13 +112,10 @@ export function parseAccountsFile(content: string, report: Report) {
 
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
-/** Returns the paths of fields that an object has twice. `JSON.parse` cannot find them: it silently keeps the last value. */
+/** Returns the paths of repeated fields, because `JSON.parse` silently keeps the last value. */
 function repeatedFields(json: string): SafeText[] {
-  /** The objects and lists around the current token, the outermost first. A list has no names and no current name. */
   const containers: { readonly names: Set<string>; currentName: string | undefined }[] = [];
-  /** The repeated fields by path, so that a field that is there three times is reported once. */
   const repeated = new Map<string, SafeText>();
-  // A token is a bracket, or a text and the colon after it, if there is one.
   for (const [token, text, colon] of json.matchAll(jsonToken)) {
     const container = containers.at(-1);
     if (token === '{' || token === '[') {
@@ -133,7 +123,7 @@ function repeatedFields(json: string): SafeText[] {
     } else if (token === '}' || token === ']') {
       containers.pop();
     } else if (text !== undefined && colon !== undefined && container !== undefined) {
-      // The text is the name of a field. The current names of all containers are the path of this field.
+      // The current names of all containers are the path of this field.
       const name = String(JSON.parse(text));
       container.currentName = name;
       const path = containers.map(({ currentName }) => currentName).filter((step) => step !== undefined);
@@ -144,7 +134,6 @@ function repeatedFields(json: string): SafeText[] {
   return [...repeated.values()];
 }
 
-/** The problems with the names of accounts, with their number, and with the name of the default account. */
 function namingProblems(names: readonly string[], defaultName: string | undefined): SafeText[] {
   const problems: SafeText[] = [];
   for (const name of names)
@@ -159,10 +148,9 @@ function namingProblems(names: readonly string[], defaultName: string | undefine
   return problems;
 }
 
-/** Formats a path: `accounts.prod.storageUrl`. */
 const pathOf = (steps: readonly string[]): SafeText => namesOf(steps, '.');
 
-/** Describes an issue of the schema. No value is shown, because a value in the wrong field may be a secret. */
+/** Shows no value, because a value in the wrong field may be a secret. */
 function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') return issue.keys.map((field) => unknownFieldProblem(path, field));
@@ -170,7 +158,6 @@ function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
   return [say`${subject} ${defined(issue.message)}`];
 }
 
-/** Returns the problem of an unknown field in the object at `path`. The path is empty for the outermost object of the file. */
 function unknownFieldProblem(path: readonly string[], field: string): SafeText {
   const name = pathOf([...path, field]);
   if (settingsByField.has(`${field}File`))
@@ -182,11 +169,9 @@ function unknownFieldProblem(path: readonly string[], field: string): SafeText {
   return say`${name} is not a setting of ${words(isTop ? 'the file' : 'an account')}${hint}`;
 }
 
-/** Reads an account. Fields of a wrong type have been reported, and do not keep the other settings from being checked. */
 function readAccount(name: string, account: Readonly<Record<string, unknown>>): WrittenAccount {
   const { description, endpoints } = account;
   const values = Array.from(settingsByField, ([field, setting]) => [setting, account[field]]);
-  // An endpoint of a wrong type becomes a text. The check of URLs may report it a second time, which does no harm.
   const urls = Object.entries(isObject(endpoints) ? endpoints : {}).map(([api, url]) => [api, String(url).trim()]);
   return {
     name,

@@ -17,7 +17,7 @@ import { type ExplicitValues, type NameOf, parseSettings, type SettingValues, wi
 import { endpointSettings, type Setting, safeVariableName, settingNames, settings } from './settings.js';
 import { type ConfigSources, type GatheredSettings, type Report, readSettingFile } from './sources.js';
 
-/** The settings of an account, checked and with defaults. Its keys are not read yet: see `openKeys`. */
+/** The settings of an account, checked and with defaults. `openKeys` reads the keys. */
 export interface AccountConfig
   extends Pick<Account, 'name' | 'description' | 'policy' | 'confirm' | 'confirmDelete' | 'budget'> {
   readonly cloud: Omit<Cloud, 'account' | 'keys'> & { readonly regionIsConfigured: boolean };
@@ -28,9 +28,7 @@ export interface AccountConfig
 
 export interface AccountsConfig {
   readonly all: readonly [AccountConfig, ...AccountConfig[]];
-  /** Name of the account for calls that name no account. */
   readonly byDefault: string | undefined;
-  /** True if the accounts come from a file, which gives them names. */
   readonly areNamed: boolean;
 }
 
@@ -38,20 +36,19 @@ export interface AccountsConfig {
 export interface ParsedEnvironment extends Pick<GatheredSettings, 'files'> {
   readonly explicit: ExplicitValues;
   readonly values: SettingValues;
-  /** Endpoints of the APIs that operation files add, by service. */
   readonly endpoints: Cloud['endpoints'];
   /** All operations, built in and from files. */
   readonly operations: readonly Operation[];
 }
 
-/** The only account, which the settings of the environment describe if there is no accounts file. */
+/** The account that the environment describes if there is no accounts file. */
 export const onlyAccount = (environment: ParsedEnvironment): AccountsConfig => ({
   all: [accountOf(defaultAccount, environment, keysOf(environment.values, environment.files))],
   byDefault: defaultAccount,
   areNamed: false,
 });
 
-/** The accounts of the accounts file. Accounts inherit missing settings from the environment. Undefined if no account is usable. */
+/** The accounts of the accounts file, which inherit missing settings from the environment. */
 export function accountsOfFile(
   content: string,
   environment: ParsedEnvironment,
@@ -62,12 +59,10 @@ export function accountsOfFile(
   if (file === undefined) return undefined;
   const [first, ...others] = file.accounts.map((account) => accountOfFile(account, environment, readFile, report));
   if (first === undefined) return undefined;
-  // The only account of a file is the default account, even if the file does not say so.
   const byDefault = file.defaultName ?? (others.length === 0 ? first.name : undefined);
   return { all: [first, ...others], byDefault, areNamed: true };
 }
 
-/** Checks an account of the accounts file, and adds the settings that it inherits from the environment. Reports every problem. */
 function accountOfFile(
   written: WrittenAccount,
   environment: ParsedEnvironment,
@@ -75,12 +70,10 @@ function accountOfFile(
   report: Report,
 ): AccountConfig {
   const { name, description } = written;
-  /** True if the account itself gives the setting. */
   const isGiven = (setting: Setting) => written.values[setting] !== undefined;
   const nameOf: NameOf = (setting) =>
     isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
 
-  // In the accounts file, the settings of keys are paths of files. The texts of these files replace the paths.
   const keyFiles = readKeyFiles(written, nameOf, readFile, report);
   const ownValues = parseSettings({ ...written.values, ...keyFiles.texts }, nameOf, report);
   const ownAndInherited: ExplicitValues = { ...environment.explicit, ...ownValues };
@@ -89,7 +82,7 @@ function accountOfFile(
   const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
   // Problems of inherited keys are reported for the environment.
   if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
-  // An account that gives any key setting, such as a profile, inherits no key setting, because parts of two keys do not match.
+  // An account that gives any key setting inherits none, because parts of two keys do not match.
   const keys = givesKeys ? keysOf(ownValues, keyFiles.paths) : keysOf(environment.values, environment.files);
   reportWidening(values, environment, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
@@ -98,13 +91,11 @@ function accountOfFile(
   return { ...accountOf(name, { explicit: ownAndInherited, values, endpoints }, keys), description };
 }
 
-/** Reads the files with an account's keys. Returns their paths and texts by setting. Reports unreadable files, whose text is undefined. */
 function readKeyFiles({ values }: WrittenAccount, nameOf: NameOf, readFile: ConfigSources['readFile'], report: Report) {
   const paths: Partial<Record<Setting, string>> = {};
   const texts: Partial<Record<Setting, string | undefined>> = {};
   for (const setting of settingNames) {
     const path = settings[setting].file ? values[setting] : undefined;
-    // A path that is empty or no text has been reported.
     if (typeof path !== 'string') continue;
     paths[setting] = path.trim();
     const isEmpty = path.trim() === '';
@@ -113,7 +104,6 @@ function readKeyFiles({ values }: WrittenAccount, nameOf: NameOf, readFile: Conf
   return { paths, texts };
 }
 
-/** Builds the configuration of an account from checked values. */
 function accountOf(
   name: string,
   { explicit, values, endpoints }: Pick<ParsedEnvironment, 'explicit' | 'values' | 'endpoints'>,
@@ -123,7 +113,7 @@ function accountOf(
     name,
     cloud: {
       region: values.REGION,
-      // A region that the user has given wins over the region of a profile, but the default region does not.
+      // A configured region wins over the region of a profile, but the default region does not.
       regionIsConfigured: explicit.REGION !== undefined,
       endpoints: { ...endpoints, storage: values.STORAGE_URL, catalog: values.CATALOG_URL, devops: values.DEVOPS_URL },
       signingServices: {
@@ -150,7 +140,6 @@ const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS }: SettingValues)
   extensions: STORAGE_HEADERS === 'amz' ? ['s3'] : [],
 });
 
-/** Checks the endpoints that an account gives for APIs of operation files, and returns those without a problem. */
 function endpointsOf(
   { name, endpoints }: WrittenAccount,
   { ALLOW_HTTP: allowHttp }: SettingValues,
@@ -164,7 +153,7 @@ function endpointsOf(
   return parseEndpoints(endpoints, allowHttp, nameOf, report);
 }
 
-/** Checks the endpoints of APIs that operation files add. Reports problems, and returns the endpoints without a problem. */
+/** Checks the endpoints of APIs that operation files add, and returns those without a problem. */
 export function parseEndpoints(
   texts: Cloud['endpoints'],
   allowHttp: boolean,
@@ -180,7 +169,7 @@ export function parseEndpoints(
   return Object.fromEntries(usable);
 }
 
-/** Returns the problem of an endpoint, to follow the name of its setting in a sentence. Undefined if the endpoint has none. */
+/** Returns the problem of an endpoint, to follow the name of its setting in a sentence. */
 export function problemOfEndpoint(url: string, allowHttp: boolean): SafeText | undefined {
   const [issue] = endpoint().safeParse(url).error?.issues ?? [];
   if (issue !== undefined) return say`${defined(issue.message)}`;
@@ -199,12 +188,9 @@ function reportKeys(isGiven: (setting: Setting) => boolean, account: SafeText, r
     report(say`${account} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
 }
 
-/**
- * Reports settings by which an account may do more than the environment allows, or needs less consent. `values` also has inherited settings,
- * which are never reported, because they are equal to the environment's.
- */
+/** Reports settings by which an account may do more than the environment allows, or needs less consent. */
 function reportWidening(values: SettingValues, environment: ParsedEnvironment, nameOf: NameOf, report: Report): void {
-  // A default is no limit, so an account may need less consent than the default if the environment does not give the setting.
+  // A default is no limit, so an account may need less consent than the default.
   const { explicit: limits } = environment;
   if (limits.READ_ONLY && !values.READ_ONLY)
     report(say`${nameOf('READ_ONLY')} may not be false while ${safeVariableName('READ_ONLY')} is set.`);
@@ -213,7 +199,7 @@ function reportWidening(values: SettingValues, environment: ParsedEnvironment, n
     const allowed = limits[setting];
     // Without a list in the environment, every name is allowed.
     if (allowed === undefined) continue;
-    // An account without a list inherits `allowed`. `values` lacks the list if the account's list is wrong, which has been reported.
+    // `values` lacks the list if the account's list is wrong, which has been reported.
     const excluded = (values[setting] ?? []).filter((name) => !allowed.includes(name));
     if (excluded.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(excluded)}, which ${safeVariableName(setting)} leaves out.`);

@@ -19,10 +19,7 @@ const sharedSettings: readonly Setting[] = [
   'SANDBOX',
 ];
 
-/**
- * Describes the effective configuration in Markdown, with the source of each value and without secrets.
- * @param names names of the accounts that the viewer may use
- */
+/** Describes the effective configuration in Markdown, with the source of each value and without secrets. */
 export function describeConfig(
   { origins, sandbox, accounts }: Config,
   viewer: 'operator' | 'caller',
@@ -41,7 +38,6 @@ export function describeConfig(
   return `${parts.join('\n\n')}\n`;
 }
 
-/** The cells of a setting: its name, value, source and meaning. */
 function settingRow(setting: Setting, origins: Config['origins']): readonly string[] {
   const row = settings[setting];
   const help = helpOf(row);
@@ -53,7 +49,6 @@ function settingRow(setting: Setting, origins: Config['origins']): readonly stri
   return [name, String(row.default ?? 'not set'), 'default', help];
 }
 
-/** A table of the accounts with these names, with the settings that decide which calls are possible. */
 function accountsTable({ all, byDefault }: AccountsConfig, names: readonly string[]): string {
   const rows = all
     .filter(({ name }) => names.includes(name))

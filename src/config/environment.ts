@@ -4,7 +4,7 @@ import { own, type SafeText, say } from '../util/safe-text.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the variables `https_proxy`, `http_proxy` and `no_proxy`. Each may also be in upper case. */
+/** Reads the variables `https_proxy`, `http_proxy` and `no_proxy`, also in upper case. */
 export function readProxies(env: Environment, report: (problem: SafeText) => void): Proxies {
   const read = (name: string) => env[name] || env[name.toUpperCase()] || undefined;
   const readAddress = (name: string) => {
@@ -27,7 +27,7 @@ function isProxy(address: string): boolean {
   }
 }
 
-/** True if the variables of OpenTelemetry's SDK ask for traces. Unlike the SDK, this server sends no traces by default. */
+/** True if the variables of OpenTelemetry's SDK ask for traces. By default, this server sends none. */
 export function asksForTraces(env: Environment): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   if (env.OTEL_TRACES_EXPORTER) return env.OTEL_TRACES_EXPORTER.split(',').includes('otlp');
@@ -39,7 +39,7 @@ const homeOf = (env: Environment): string => env.HOME ?? env.USERPROFILE ?? '.';
 /** Replaces `~` at the beginning of a path by the user's home folder. */
 export const withHome = (path: string, env: Environment): string => path.replace(/^~(?=$|[/\\])/, () => homeOf(env));
 
-/** The default path of the journal, in the user's state folder. Changes in the sandbox are recorded in another file. */
+/** The default path of the journal, with another file for the sandbox. */
 export function defaultJournal(env: Environment, sandbox: boolean): string {
   const home = homeOf(env);
   const state = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(home, '.local', 'state');

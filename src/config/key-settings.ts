@@ -3,7 +3,7 @@ import type { KeySettings } from '../signing/open-keys.js';
 import { row } from './setting-row.js';
 import { anyText, choice, command, headerText } from './setting-schemas.js';
 
-/** The settings that say where keys come from. A new source of keys is added here and in `signing/open-keys.ts`. */
+/** The settings that say where keys come from. A new source is also added in `signing/open-keys.ts`. */
 export const keySettings = {
   ACCESS_KEY_ID: row('access key of the account', headerText, { file: true, account: true }),
   SECRET_ACCESS_KEY: row('its secret', anyText, { secret: true, file: true, account: true }),
@@ -33,10 +33,7 @@ type IsGiven = (setting: KeySetting) => boolean;
 
 export const isKeySetting = (name: string): name is KeySetting => Object.hasOwn(keySettings, name);
 
-/**
- * Returns the source of an account's keys. The sources exclude each other, which `haveSeveralSources` checks.
- * @param files paths of the files from which `values` were read. Keys in files are read again when the files change
- */
+/** Returns the source of an account's keys. Keys in `files` are read again when the files change. */
 export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySetting, string>>>): KeySettings {
   if (values.PROFILE !== undefined) return { kind: 'profile', name: values.PROFILE };
   if (values.CREDENTIAL_PROCESS !== undefined) return { kind: 'process', command: values.CREDENTIAL_PROCESS };
@@ -56,7 +53,6 @@ export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySett
   };
 }
 
-/** The settings of each way to set keys. */
 const sources: readonly (readonly KeySetting[])[] = [
   ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'],
   ['CREDENTIAL_PROCESS'],

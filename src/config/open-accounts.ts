@@ -11,15 +11,14 @@ import { type AccountConfig, type AccountsConfig, problemOfEndpoint } from './ac
 import { regionName } from './setting-schemas.js';
 import { variableName } from './settings.js';
 
-/** The sandbox's own endpoints and credentials. */
 type SandboxCloud = Pick<Cloud, 'endpoints' | 'signingServices'> & { readonly credentials: Credentials };
 
 interface OpenAccountsDependencies extends KeyDependencies {
-  /** Starts the sandbox, which replaces the endpoints and the keys of every account. Undefined if the sandbox is not in use. */
+  /** Starts the sandbox, which replaces the endpoints and the keys of every account. */
   readonly sandbox: (() => Promise<SandboxCloud>) | undefined;
 }
 
-/** Makes accounts that can be used in calls. Their keys are read with the first call. */
+/** Makes accounts for calls. Their keys are read at the first call. */
 export function openAccounts(
   { all, byDefault, areNamed }: AccountsConfig,
   dependencies: OpenAccountsDependencies,
@@ -28,17 +27,12 @@ export function openAccounts(
   return { all: opened, byDefault: opened.find(({ name }) => name === byDefault), areNamed };
 }
 
-/** Makes an account. Its `cloud()` resolves with endpoints and keys, which are the sandbox's if the sandbox is in use. */
 function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
-  // `allowHttp` is not for calls. `settingsOfProfile` takes it from `config`.
+  // `allowHttp` is not for calls.
   const { cloud, keys: keySettings, allowHttp: _, ...nameAndRules } = config;
   const { sandbox } = dependencies;
   const cloudSettings = { ...cloud, account: config.name };
-  /**
-   * Opens the source of the keys at the first call, and keeps it. The source reads changed files and profiles again for each call, and runs
-   * programs again if their keys are about to expire. Opening does not reject, because the settings are valid and no key is missing, so no
-   * rejection is kept.
-   */
+  /** The source is kept, because it notices changed files and expiring keys itself. */
   const openSource = lazy(async () => {
     // Loaded only now, so that a server starts without this code.
     const { openKeys } = await import('../signing/open-keys.js');
@@ -47,11 +41,10 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
 
   const configuredCloud = async (): Promise<Cloud> => {
     const missing = missingVariables(keySettings);
-    // A call without keys is refused later, and the refusal names the missing variables.
+    // A call without keys is refused later, with the names of the missing variables.
     if (missing.length > 0) return { ...cloudSettings, keys: { missing } };
 
     const source = await openSource();
-    // Besides keys, a profile may have a region and an endpoint.
     const profile = await source.profile?.();
     const profileSettings = profile === undefined ? {} : settingsOfProfile(config, profile);
     return { ...cloudSettings, keys: source.keys, ...profileSettings };
@@ -70,7 +63,7 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
   };
 }
 
-/** Names of the variables for the missing halves of an access key. Empty if a program or a profile gives the keys. */
+/** Names of the variables for the missing halves of an access key. */
 export function missingVariables(keys: KeySettings): string[] {
   if (keys.kind !== 'keys') return [];
   const { accessKeyId, secretAccessKey } = keys.credentials;
@@ -80,11 +73,7 @@ export function missingVariables(keys: KeySettings): string[] {
   ];
 }
 
-/**
- * Returns the region and the endpoints of an account with a profile. Settings win over the profile's region and endpoint. The profile's endpoint
- * is for storage, because other tools use the endpoint in a profile for S3.
- * @throws Refusal if the region or the endpoint in the profile is wrong, even if a setting wins over it
- */
+/** Settings win over the profile. @throws Refusal if the region or the endpoint in the profile is wrong */
 function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
   const problems: SafeText[] = [];
   if (region !== undefined && !regionName().safeParse(region).success)
@@ -98,10 +87,9 @@ function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpoi
     );
 
   return {
-    // `cloud.region` is the default region unless a setting gives one (`regionIsConfigured`). The profile's region wins over the default.
     region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),
     regionIsConfigured: cloud.regionIsConfigured || region !== undefined,
-    // There is no default endpoint, so an endpoint in `cloud` comes from a setting, and wins.
+    // Other tools use the endpoint in a profile for S3, so it is for storage.
     endpoints: { ...cloud.endpoints, storage: cloud.endpoints.storage ?? endpointUrl },
   };
 }

@@ -4,7 +4,7 @@ import { isBuiltInService, type Operation, type Service } from '../tools/define-
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';
 
-/** The built-in operations, and those of the user's operation files, which may also add a follow-up read to a built-in operation. */
+/** The built-in operations and the user's. Operation files may also add a follow-up read to a built-in operation. */
 export const allOperations = (
   builtIn: readonly Operation[],
   { operations, follows = {} }: OwnOperations,
@@ -16,17 +16,16 @@ export const allOperations = (
   ...operations,
 ];
 
-/** No operation files. In the type and here, `own` means the user's and not this server's. */
+/** `own` means the user's and not this server's. */
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 
-/** The path in CLOUDOPS_OPERATIONS. Undefined if it is not set. */
 export const operationsPath = (env: Environment): string | undefined => env[`${prefix}OPERATIONS`]?.trim() || undefined;
 
-/** The services that operation files add, one for each API. `endpointSetting` names the setting for the endpoint of each. */
+/** The services that operation files add, one for each API. */
 export const addedServices = (operations: readonly Operation[]): Service[] => [
   ...new Set(operations.map(({ service }) => service).filter((service) => !isBuiltInService(service))),
 ];
 
-/** Names of the settings for the endpoints of services that operation files add, without the prefix `CLOUDOPS_`. */
+/** Names of the settings for the endpoints of added services, without the prefix `CLOUDOPS_`. */
 export const addedSettings = ({ operations }: OwnOperations): string[] =>
   addedServices(operations).map(endpointSetting);

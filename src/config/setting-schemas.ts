@@ -4,11 +4,7 @@ import { storePlace } from '../changes/store-place.js';
 import { signableRegion } from '../util/region.js';
 import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
-/**
- * This file has the schemas of settings. They are functions, because building a schema is slow and most settings are not given.
- *
- * Error messages are the end of a sentence that begins with the setting's name. They show no value that may be a secret.
- */
+/** The schemas of settings, as functions, because building a schema is slow. Messages show no value that may be a secret. */
 
 export const anyText = () => z.string('must be a text').trim().min(1, { error: 'must not be empty', abort: true });
 
@@ -40,11 +36,11 @@ const regionRule = 'a region name such as jp-east-1';
 export const regionName = () => matching(signableRegion, regionRule);
 export const serviceName = () => matching(/^[\w-]+$/, 'a service name');
 
-/** Text that is sent in an HTTP header. It may be a secret, so messages do not show it. */
+/** Text for an HTTP header. It may be a secret, so messages do not show it. */
 export const headerText = () =>
   anyText().regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
 
-/** The beginning of a scope (RFC 6749, section 3.3), which is also written into a header in quotation marks. */
+/** The beginning of a scope (RFC 6749, section 3.3), which a header has in quotation marks. */
 export const scopePrefix = () =>
   matching(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'the beginning of a scope, without spaces, quotation marks and backslashes');
 
@@ -69,7 +65,7 @@ export const command = () => {
 const minuteMs = 60_000;
 const longestWindowMs = 24 * 60 * minuteMs;
 
-/** The number of changes that are allowed within some minutes or hours, such as `5/1h` for five changes an hour. */
+/** The number of changes per time, such as `5/1h` for five changes an hour. */
 export const budget = () =>
   anyText().transform((text, { issues }): Budget => {
     if (text === '0') return { mostChanges: 0, windowMs: longestWindowMs };
@@ -111,7 +107,7 @@ export const listenAddress = () =>
     return z.NEVER;
   });
 
-/** Text in which `problemOf` finds no problem. Messages show only the problem, because the text may hold a password. */
+/** Messages show only the problem, because the text may hold a password. */
 const usable = (problemOf: (text: string) => SafeText | undefined) =>
   anyText().check(({ value, issues }) => {
     const problem = problemOf(value);
@@ -119,35 +115,31 @@ const usable = (problemOf: (text: string) => SafeText | undefined) =>
       issues.push({ code: 'custom', input: value, message: say`is not usable: ${problem}`.text });
   });
 
-/** The URL of an API. Plain http is checked later with `isPlainHttp`, because the setting `ALLOW_HTTP` may allow it. */
+/** The URL of an API. Plain http is checked later, because `ALLOW_HTTP` may allow it. */
 export const endpoint = () => usable(endpointProblem);
 
-/** An address without `{region}`, such as that of a webhook or an OAuth issuer. */
+/** An address without `{region}`, such as an OAuth issuer. */
 export const webAddress = () =>
   usable((text) => (URL.canParse(text) ? endpointProblem(text) : say`it is not a URL such as https://example.com`));
 
-/**
- * The problem with the URL of an API, if any. In a call, the region takes the place of `{region}`. Agents choose the region, so with
- * `https://{region}.com` they could choose the host. A domain must therefore follow `{region}`.
- */
+/** A domain must follow `{region}`: agents choose the region, so with `https://{region}.com` they could choose the host. */
 function endpointProblem(text: string): SafeText | undefined {
-  // Takes the place of `{region}` here, because `URL` refuses braces in a host name. No real host name has this label.
+  // `URL` refuses braces in a host name.
   const regionLabel = 'region-stands-here';
   const withRegion = text.replaceAll('{region}', regionLabel);
   if (!URL.canParse(withRegion)) return say`it is not a URL such as https://storage.{region}.example.com`;
 
   const url = new URL(withRegion);
-  // Plain http is checked later, because a setting may allow it.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return say`it must begin with https://`;
   if (url.username !== '' || url.password !== '') return say`it must not hold a user name or password`;
   if (url.search !== '' || url.hash !== '') return say`it must not hold a query or fragment`;
   if (/[{}]/.test(withRegion)) return say`the only placeholder is {region}`;
   if (!url.hostname.includes(regionLabel)) return undefined;
 
-  // For https://s3-{region}x.example.com, the text is "x.example.com", and the fixed labels are "example" and "com".
+  // For https://s3-{region}x.example.com, the fixed labels are "example" and "com".
   const textAfterRegion = url.hostname.split(regionLabel).at(-1) ?? '';
   const fixedLabels = textAfterRegion.replace(/\.$/, '').split('.').slice(1);
-  // A top-level domain has a letter, so "1-2" in https://{region}.example.1-2 is no top-level domain.
+  // A top-level domain has a letter.
   const isDomain = fixedLabels.length >= 2 && !fixedLabels.includes('') && /[a-z]/.test(fixedLabels.at(-1) ?? '');
   if (isDomain) return undefined;
   return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;

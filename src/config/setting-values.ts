@@ -8,20 +8,17 @@ type ValueOf<Name extends Setting> = z.output<ReturnType<Table[Name]['schema']>>
 /** Values of the settings that the user has given, without defaults. */
 export type ExplicitValues = { readonly [Name in Setting]?: ValueOf<Name> | undefined };
 
-/** Values of all settings. A switch that is not given is off, and a setting without a default may be undefined. */
+/** Values of all settings. A switch that is not given is off. */
 export type SettingValues = {
   readonly [Name in Setting]: Table[Name] extends { default: string | number } | { kind: 'switch' }
     ? ValueOf<Name>
     : ValueOf<Name> | undefined;
 };
 
-/** Returns the name of a setting, as the user wrote it, for a sentence about the setting. */
+/** Returns the name of a setting, as the user wrote it. */
 export type NameOf = (setting: Setting) => SafeText;
 
-/**
- * Checks the values of settings. Reports every wrong value, which then counts as not given, so that the others can still be used.
- * @param report takes a problem, without the value of a secret
- */
+/** Checks the values of settings. Reports every wrong value, which then counts as not given. */
 export function parseSettings(
   unchecked: Readonly<Partial<Record<Setting, unknown>>>,
   nameOf: NameOf,
@@ -41,6 +38,6 @@ export function withDefaults(explicit: ExplicitValues): SettingValues {
     const { kind, default: defaultValue } = settings[name];
     return [name, explicit[name] ?? (kind === 'switch' ? false : defaultValue)];
   });
-  // `Object.fromEntries` loses the types of the values. Each value has the type of its setting, because it was checked or is a default.
+  // `Object.fromEntries` loses the types of the values, which were checked or are defaults.
   return Object.fromEntries(values) as unknown as SettingValues;
 }

@@ -7,10 +7,9 @@ import { keySettings } from './key-settings.js';
 import { type Row, row } from './setting-row.js';
 import * as schemas from './setting-schemas.js';
 
-/** A row for the path of a file or folder. */
 const path = (help: string) => row(help, schemas.anyText, { kind: 'path' });
 
-/** All settings by their names without the prefix `CLOUDOPS_`, in sections whose headings stand in the help and the documentation. */
+/** All settings by their names without the prefix `CLOUDOPS_`, in sections for the help and the documentation. */
 export const sections = {
   Account: {
     ...keySettings,
@@ -164,7 +163,7 @@ export const settings: Readonly<Record<Setting, Row>> = table;
 export const isSetting = (name: string): name is Setting => Object.hasOwn(table, name);
 export const settingNames = Object.keys(table).filter(isSetting);
 
-/** Converts the text of a list or command to an array, and of a switch to a boolean. Other text stays, and the schema may refuse it. */
+/** Converts the text of a list or command to an array, and of a switch to a boolean. */
 export function valueOfText(setting: Setting, text: string | undefined): unknown {
   const { kind } = settings[setting];
   if (text === undefined) return undefined;
@@ -178,7 +177,7 @@ export function valueOfText(setting: Setting, text: string | undefined): unknown
 
 export const prefix = 'CLOUDOPS_';
 
-/** The help of a setting, with its default, and with a hint if its value may also come from a file. */
+/** The help of a setting, with its default. */
 export function helpOf({ help, file, default: defaultValue }: Row): string {
   return [
     help,
@@ -194,7 +193,7 @@ export const safeVariableName = (setting: string): SafeText => own(variableName(
 /** The settings of the endpoints of built-in APIs. */
 export const endpointSettings = ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as const;
 
-/** All names that users can set. A setting that may come from a file has a second name with `_FILE`. */
+/** All names that users can set, including names with `_FILE`. */
 export const inputs = settingNames.flatMap((setting) => {
   const { secret = false, file = false } = settings[setting];
   const direct = { name: setting, setting, isFile: false, isSecret: secret };

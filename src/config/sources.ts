@@ -10,39 +10,38 @@ import { inputs, prefix, type Setting, safeVariableName, settings, variableName 
 
 export interface ConfigSources {
   readonly env: Environment;
-  /** The user's own operations, from the files that CLOUDOPS_OPERATIONS names. Each API that they add has a setting for its endpoint. */
+  /** Operations from the files that CLOUDOPS_OPERATIONS names. */
   readonly ownOperations?: OwnOperations;
   readonly readFile: (path: string) => string;
 }
 
-/** The texts of the settings that are given, before they are parsed. */
+/** The texts of the given settings, before they are parsed. */
 export interface GatheredSettings {
   readonly texts: Readonly<Partial<Record<Setting, string>>>;
-  /** The path of the file from which a text comes, if it comes from a file. */
+  /** The file from which a text was read. */
   readonly files: Readonly<Partial<Record<Setting, string>>>;
-  /** Endpoints of the APIs that operation files add, by setting, such as `ENDPOINT_BILLING_URL`. */
+  /** Endpoints of added APIs, by setting, such as `ENDPOINT_BILLING_URL`. */
   readonly endpoints: Readonly<Record<string, string>>;
   readonly origins: readonly GivenSetting[];
 }
 
 /** A setting that the user has given, for people to read. */
 interface GivenSetting {
-  /** Name of the variable, such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
   readonly name: string;
-  /** The value that `client-config` copies, or `set, not shown` for a secret. The address of a database has no password. */
+  /** The value that `client-config` copies. Never a secret, and no password of a database. */
   readonly value: string;
-  /** The value that agents and the command `doctor` show. For a command, only the program, because an argument may be a secret. */
+  /** The value that agents and `doctor` show: of a command only the program, because arguments may be secrets. */
   readonly shown: string;
   /** True if the real value is a secret or may hold one. */
   readonly secret: boolean;
-  /** True if the value is the path of a file or folder. `client-config` makes such paths absolute. */
+  /** True if `client-config` makes the value absolute. */
   readonly isPath: boolean;
 }
 
 /** Collects a problem, which is one sentence and shows no value of a secret. */
 export type Report = <const Text extends string>(problem: Wording<Text>) => void;
 
-/** The name under which a user may give a setting. `setting` is undefined for the endpoint of an API that operation files add. */
+/** `setting` is undefined for the endpoint of an API that operation files add. */
 interface Input {
   readonly name: string;
   readonly setting: Setting | undefined;
@@ -50,10 +49,7 @@ interface Input {
   readonly isSecret: boolean;
 }
 
-/**
- * Collects the texts of all settings from the environment, and from the files that it names. For example, the variable
- * `CLOUDOPS_STATE_KEY_FILE` is the input `STATE_KEY_FILE`: the path of a file with the text of the setting `STATE_KEY`.
- */
+/** Collects the texts of all settings from the environment, and from the files that it names. */
 export function gatherSettings(
   { env, readFile, ownOperations = noOwnOperations }: ConfigSources,
   report: Report,
@@ -65,8 +61,7 @@ export function gatherSettings(
     isSecret: false,
   }));
   const allInputs: readonly Input[] = [...inputs, ...added];
-  // If operations could not be loaded, their endpoints are not known, so no variable of an endpoint is reported as unknown. The values are not
-  // needed, because the configuration is refused until the operations can be loaded.
+  // If operations could not be loaded, their endpoints are not known, so none is reported as unknown.
   const areAllLoaded = ownOperations.problems.length === 0;
   const variables = Object.entries(env).filter(([name]) => areAllLoaded || !addedEndpoint.test(name));
   const knownVariables = allInputs.map(({ name }) => variableName(name));
@@ -110,7 +105,6 @@ function originOf({ name, setting, isFile, isSecret }: Input, text: string): Giv
 
 const hiddenValue = 'set, not shown';
 
-/** The name of the program in the text of a command, which is a JSON array. */
 function programIn(text: string): string {
   const command = parseJson(text);
   const [program]: readonly unknown[] = Array.isArray(command) ? command : [];
@@ -120,10 +114,7 @@ function programIn(text: string): string {
 /** Matches `${NAME}` and `$NAME`, which the MCP client should have replaced by a value. */
 const placeholder = /^(\$\{[^{}]*\}|\$[A-Z_]+)$/;
 
-/**
- * Returns the values of variables with the prefix `CLOUDOPS_`, by their names without the prefix. Reports unknown variables, and values that
- * the MCP client left encrypted or unreplaced.
- */
+/** Reports unknown variables, and values that are encrypted or placeholders. */
 function readVariables(
   env: readonly (readonly [string, string | undefined])[],
   known: readonly string[],
@@ -134,7 +125,7 @@ function readVariables(
     if (!variable.startsWith(prefix)) continue;
     const name = own(variable);
     const text = value.trim();
-    // An empty variable counts as not set, because clients set one for each field that the user leaves empty.
+    // Clients set an empty variable for each field that the user leaves empty.
     if (text === '') continue;
     if (!known.includes(variable)) {
       report(say`${name} is not a setting${hint(variable, known)}`);
@@ -153,10 +144,7 @@ function readVariables(
   return values;
 }
 
-/**
- * Reads the file with the text of a setting, which may be a secret. Undefined if the file is empty or cannot be read, which is reported.
- * @param name how reports name the setting or field with the path; by default the variable, such as `CLOUDOPS_STATE_KEY_FILE`
- */
+/** Reads the file with the text of a setting. Reports a file that is empty or cannot be read. */
 export function readSettingFile(
   setting: Setting,
   path: string,
@@ -171,7 +159,7 @@ export function readSettingFile(
       report(say`${file} is empty.`);
       return undefined;
     }
-    // CLOUDOPS_JOURNAL_FILE is for the address of a database, which has a password. The path of a journal belongs in CLOUDOPS_JOURNAL.
+    // CLOUDOPS_JOURNAL_FILE is for the address of a database, which has a password.
     if (setting === 'JOURNAL' && storePlace(text).path !== undefined)
       report(say`${file} must hold postgres://…; a journal in a file is ${safeVariableName(setting)}.`);
     return text;
@@ -181,10 +169,8 @@ export function readSettingFile(
   }
 }
 
-/** Matches the variable for the endpoint of an API that an operation file adds. */
 const addedEndpoint = /^CLOUDOPS_ENDPOINT_.*_URL$/;
 
-/** Completes a sentence about an unknown variable, with a similar name or with the command that lists all names. */
 function hint(variable: string, known: readonly string[]): SafeText {
   const isEndpoint = addedEndpoint.test(variable);
   // The endpoints of built-in APIs have shorter names, such as CLOUDOPS_STORAGE_URL.

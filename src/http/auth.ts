@@ -4,12 +4,12 @@ import { type Principal, readScope, scopeOf, scopes as serverScopes, writeScope 
 import type { Operation } from '../tools/define-operation.js';
 import { HttpError, onlyHeader, unavailable } from './http-helpers.js';
 
-/** The result of verifying a bearer token. `reason` is for the log. It has no text of a client, but may quote claims that the issuer has signed. */
+/** The result of verifying a bearer token. `reason` has no text of a client. */
 export type Authentication =
   | {
       readonly kind: 'authenticated';
       readonly principal: Principal;
-      /** Time at which the token expires (milliseconds since 1970). Absent if it does not expire. */
+      /** Milliseconds since 1970. Absent if the token does not expire. */
       readonly expiresAt?: number;
     }
   | { readonly kind: 'invalid'; readonly reason: string }
@@ -17,20 +17,20 @@ export type Authentication =
 
 export type Authenticate = (token: string) => Promise<Authentication>;
 
-/** This server as an OAuth resource: the URL that tokens are issued for, and their issuer. */
+/** This server as an OAuth resource. */
 export interface ProtectedResource {
   readonly url: string;
   readonly issuer: string;
-  /** The text in front of the scopes' names at the issuer, such as `api://cloudops/`. Empty if the issuer has none. */
+  /** The text in front of the scopes' names, such as `api://cloudops/`. */
   readonly scopePrefix: string;
 }
 
-/** The scopes that the metadata offers. The scope for auditors is left out, because clients request every scope that is offered. */
+/** Without the scope for auditors, because clients request every offered scope. */
 const offeredScopes = [readScope, writeScope];
 
 const metadataPath = '/.well-known/oauth-protected-resource';
 
-/** True for the two paths at which clients look for the metadata of `/mcp` (RFC 9728, section 3.1). */
+/** The paths of the metadata of `/mcp` (RFC 9728, section 3.1). */
 export const isMetadataPath = (path: string) => path === metadataPath || path === `${metadataPath}/mcp`;
 
 /** Metadata that tells clients where to get a token (RFC 9728, section 2). */
@@ -42,17 +42,13 @@ export const resourceMetadata = ({ url, issuer, scopePrefix }: ProtectedResource
   resource_name: 'cloudops-mcp',
 });
 
-/** Called when a login fails, with the reason for the log. */
+/** Called when a login fails. */
 export type OnFailedLogin = (
   request: { readonly socket: { readonly remoteAddress?: string | undefined } },
   reason: string,
 ) => void;
 
-/**
- * Authenticates the sender of a request by the bearer token.
- * @param resource undefined if tokens come from a tokens file and not from an issuer
- * @throws HttpError if the token is missing or not valid, has no scope of this server, or cannot be verified now
- */
+/** Authenticates the sender of a request by the bearer token. @throws HttpError */
 export async function authenticateRequest(
   request: IncomingMessage,
   authenticate: Authenticate,
@@ -62,7 +58,7 @@ export async function authenticateRequest(
   const authorization = onlyHeader(request, 'authorization');
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
-    // A request without the header is no failed login, because a client may send it to learn from the answer where to get a token.
+    // Clients may ask without the header where to get a token.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
     throw challenge(resource, 401, 'token', 'A bearer token is needed.', requestedScopes(resource));
   }
@@ -93,16 +89,12 @@ export async function authenticateRequest(
   return principal;
 }
 
-/** Header that closes the connection of a client without a valid token. The connections are limited, and other clients may need them. */
+/** Frees the connection, because connections are limited. */
 const closeConnection = { connection: 'close' };
 
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
 
-/**
- * Refuses the call of a tool for which the caller lacks the scope. The header names this scope and those that the caller has, because clients
- * request exactly the named scopes and would lose the others.
- * @throws HttpError
- */
+/** Refuses the call of a tool for which the caller lacks the scope. @throws HttpError */
 export function checkScope(
   message: unknown,
   principal: Principal,
@@ -111,7 +103,6 @@ export function checkScope(
 ): void {
   const { data } = toolCall.safeParse(message);
   const operation = operations.find(({ name }) => name === data?.params.name);
-  // The SDK answers any other message, and a call of a tool that does not exist.
   if (operation === undefined || principal.scopes.includes(scopeOf(operation))) return;
   const scope = scopeOf(operation);
   const present = principal.scopes.filter((each) => serverScopes.includes(each));
@@ -119,7 +110,6 @@ export function checkScope(
   throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, needed);
 }
 
-/** The scopes that a client should request from the issuer. Undefined without an issuer, because tokens of a file have fixed scopes. */
 const requestedScopes = (resource: ProtectedResource | undefined) =>
   resource === undefined ? undefined : { scope: scopesAtIssuer(resource, offeredScopes) };
 
@@ -131,7 +121,7 @@ const insufficientScope = (resource: ProtectedResource | undefined, scopes: read
 const scopesAtIssuer = (resource: ProtectedResource | undefined, scopes: readonly string[]): string =>
   scopes.map((scope) => (resource?.scopePrefix ?? '') + scope).join(' ');
 
-/** An error whose header tells the client how to get a valid token (RFC 6750, section 3; RFC 9728, section 5.1). */
+/** Tells the client how to get a valid token (RFC 6750, section 3; RFC 9728, section 5.1). */
 function challenge(
   resource: ProtectedResource | undefined,
   status: number,

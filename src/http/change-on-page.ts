@@ -20,7 +20,7 @@ import { quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Authentication } from './auth.js';
 import type { DecisionSession } from './decision-session.js';
 
-/** This file has what the pages for decisions show of changes, who may see them and decide on them, and the clicks there. */
+/** The changes on the pages for decisions: who may see them and decide, and the clicks. */
 
 export interface PageDependencies {
   readonly store: Pick<Changes, 'find' | 'waiting' | 'newest'>;
@@ -29,11 +29,10 @@ export interface PageDependencies {
   readonly operations: readonly Operation[];
   readonly now: () => Date;
   readonly log: Log;
-  /** Finds the caller of a change, with the caller's present scopes. Undefined if the change has no `caller`. */
   readonly callerOf: (change: Change) => Promise<Authentication | undefined>;
 }
 
-/** The person at the page: signed in, or at this machine. The person at this machine has no name and may use every account. */
+/** The person at the page, who has no name and may use every account if the page is local. */
 export type PageUser =
   | Pick<DecisionSession, 'person' | 'personId' | 'mayApprove' | 'scopes'>
   | {
@@ -43,32 +42,29 @@ export type PageUser =
       readonly scopes: undefined;
     };
 
-/** The account of a change; undefined if the person may not use the account. */
 function accountFor({ args }: Change, user: PageUser, accounts: Accounts): Account | undefined {
   const principal = user.person === undefined ? undefined : { name: user.person, scopes: user.scopes };
   const { all, areNamed } = accountsOf(accounts, principal);
-  // If accounts have no names, there is only one account.
   return all.find(({ name }) => !areNamed || name === args.account);
 }
 
-/** True if a change is for people on the page, and this person may use its account and made it, or may approve changes. */
+/** True if the person may use the account of a change, and made it or may approve. */
 export const isVisible = (change: Change, user: PageUser, accounts: Accounts): boolean =>
   change.options.onPage &&
   !(change.state === 'waiting' && change.isExpired) &&
   (user.mayApprove || isOwnChange(change, user)) &&
   accountFor(change, user, accounts) !== undefined;
 
-/** Returns the reason why a person may not decide on a change; undefined if the person may. */
+/** Returns the reason why a person may not decide on a change. */
 export function reasonAgainst(change: Change, user: PageUser, accounts: Accounts): SafeText | undefined {
   const account = accountFor(change, user, accounts);
   if (account === undefined) return words('You have no access to the account of this change.');
   return reasonAgainstDeciding(account.confirm, change, user);
 }
 
-/** The states of another change that matters to a plan for the same thing: it waits, or somebody agreed to it. */
 const relatedStates: readonly State[] = ['waiting', 'approved', 'begun', 'accepted', 'partly', 'unknown'];
 
-/** Returns the other changes of the same thing that wait, or to which somebody agreed. */
+/** Returns the other open or agreed changes of the same thing. */
 export const relatedChanges = (change: Change, all: readonly Change[]): readonly Change[] =>
   all.filter(
     ({ id, subject, state }) =>
@@ -78,10 +74,7 @@ export const relatedChanges = (change: Change, all: readonly Change[]): readonly
       relatedStates.includes(state),
   );
 
-/**
- * The content of the change view: a waiting plan, with its buttons if the person may decide, or the outcome above a decided plan.
- * @param visible all changes that the person may see. The plan names those of the same thing
- */
+/** The content of the change view: a waiting plan, or the outcome above a decided plan. */
 export function shownChange(
   change: Change,
   user: PageUser,
@@ -95,7 +88,6 @@ export function shownChange(
   return resultForView(waitingOutcome(change, { mayDecide, others }), change);
 }
 
-/** What became of a change that was decided, below a text about its decision, and the ID of the newer plan that replaced it. */
 function endOnPage(
   change: Change,
   { earlierDecision, isLate = false }: { readonly earlierDecision: SafeText | undefined; readonly isLate?: boolean },
@@ -105,17 +97,15 @@ function endOnPage(
   return { ...result, ...(replacedBy !== undefined && { successor: replacedBy }) };
 }
 
-/** The decision on a change in sentences for people. */
 const standingDecision = (change: Change): SafeText | undefined =>
   change.decision && withReason(change, decisionText(change, change.decision));
 
-/** A text about the decision on a change, and the reason that the person gave. */
 const withReason = ({ decision }: Change, text: SafeText | undefined): SafeText | undefined =>
   text === undefined || decision?.reason === undefined
     ? text
     : say`${text} Reason: ${quoted(decision.reason, longestReason)}.`;
 
-/** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket, and shows no buttons. */
+/** Without `mayDecide`, the view gets no ticket, and shows no buttons. */
 function waitingOutcome(
   { id, plan, accept, typedName, madeAt, expiresAt }: Change,
   { mayDecide, others = [] }: { readonly mayDecide: boolean; readonly others?: readonly SafeText[] },
@@ -125,32 +115,29 @@ function waitingOutcome(
     success: {
       summary: plan.summary,
       outcome: 'waiting',
-      // Other changes are named as they are now, and not as they were when the plan was made.
       plan: { ...plan, others },
       warnings: [],
       requestIds: {},
     },
-    // On a page, the ID is enough, because the page proves who clicks.
+    // The page proves who clicks, so the ID is enough.
     view: { kind: 'plan', accept, typedName, issuedAt: madeAt, expiresAt, ...(mayDecide && { ticket: id }) },
   };
 }
 
-/** Makes the result of a call for the change view: an outcome together with its plan. */
 function resultForView(outcome: EndedOutcome, change: Change, showing: Showing = {}): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const metaOf = (shown: EndedOutcome) => viewMeta(shown, { onDecisionPage: true, ...showing });
   const planMeta = metaOf(waitingOutcome(change, { mayDecide: false }));
-  // If the plan and the outcome have the same field, the outcome's field counts.
   return { content: [], structuredContent, _meta: { ...planMeta, ...metaOf(outcome) } };
 }
 
-/** The note above a plan: who asked for it, and with which client. Both names are quoted, because they come from outside. */
+/** The note above a plan. The names come from outside, so they are quoted. */
 export const noteOf = ({ caller, client }: Change): SafeText => {
   const asker = caller === undefined ? words('a caller without a name') : quoted(caller, 100);
   return say`Asked for by ${asker} with the client ${quoted(client, 100)}.`;
 };
 
-/** The tool call that the view makes for a click. `ticket` is the ID of the change. With `look`, the view only asks for the state of the change. */
+/** `ticket` is the ID of the change, and `look` only asks for its state. */
 const clickSchema = z.object({
   name: z.literal(decideTool),
   arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
@@ -161,16 +148,15 @@ type DecidingClick = PageClick & { readonly decision: 'accept' | 'decline' };
 
 const isDeciding = (click: PageClick): click is DecidingClick => click.decision !== 'look';
 
-/** Reads a tool call of the change view as a click. Undefined for any other call, which a page does not answer. */
+/** Reads a tool call of the change view. */
 export const readClick = (params: unknown): PageClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
-/** The effect of a click, for the log. */
 const effects = { decided: 'counted', late: 'too late', refused: 'not counted' } as const satisfies Record<
   ClickResult['kind'],
   string
 >;
 
-/** Takes a click. Returns the new content of the change view: for a look, the plan, and otherwise the outcome and the decision on the plan. */
+/** Takes a click, and returns the new content of the change view. */
 export async function answerClick(
   change: Change,
   click: PageClick,
@@ -180,12 +166,11 @@ export async function answerClick(
   if (!isDeciding(click)) return shownChange(change, user, dependencies);
   const { tool, id, caller } = change;
   const decided = await decideByClick(change, click, user, dependencies);
-  // The ID may be in the log, because it is not enough for a click: a click also needs a session, or has to come from the local page.
+  // The ID is not enough for a click, so it may be in the log.
   const decision = { decision: click.decision, result: effects[decided.kind], person: user.person };
   dependencies.log('info', 'decision', { tool, id, ...decision, caller });
   switch (decided.kind) {
     case 'decided':
-      // The person at this machine, who has no name, knows who decided.
       return resultForView(
         decided.outcome,
         change,
@@ -201,7 +186,7 @@ export async function answerClick(
   }
 }
 
-/** Decides on a change by a click. The call of the change is made in the name of its caller, with the caller's present scopes. */
+/** Calls in the name of the caller, with the caller's present scopes. */
 async function decideByClick(
   change: Change,
   { decision, reason, name: typedName }: DecidingClick,
@@ -219,23 +204,22 @@ async function decideByClick(
   return changes.click(change, click, { client: change.client, principal: principalOf(change, caller), signal });
 }
 
-/** The caller of a change as it is now. A caller who may not call this server any more has no scopes, so its change is not carried out. */
+/** A caller who lost access has no scopes, so the change is not carried out. */
 function principalOf({ caller: name }: Change, caller: Authentication | undefined): Principal | undefined {
   if (caller?.kind === 'authenticated') return caller.principal;
   return name === undefined ? undefined : { name, scopes: [] };
 }
 
-/** The refusal of a click for a temporary reason, after which the plan waits for another click. */
 const undecided = (reason: SafeText): Refusal =>
   new Refusal('StateUnavailable', [say`the plan is kept; click again in a few seconds`], {
     reason: say`${reason}, so this click decided nothing`,
   });
 
-/** The outcome of a click that decided nothing. Nothing was sent, or the view would take the outcome for a lost answer. */
+/** Nothing was sent, or the view would take the outcome for a lost answer. */
 const refusedClick = (tool: string, { code, problems, more }: Refusal): EndedOutcome =>
   refusedChange(tool, new Refusal(code, problems, { ...more, mayHaveHappened: false }));
 
-/** The answer to a click that decided nothing, for a temporary reason, before its change could be read. */
+/** The answer to a click that decided nothing, for a temporary reason. */
 export function undecidedClick(reason: SafeText): object {
   const outcome = refusedClick(decideTool, undecided(reason));
   return { content: [], _meta: viewMeta(outcome, { onDecisionPage: true }) };

@@ -9,24 +9,21 @@ import { decisionPage, nameHtml, pageTop } from './decision-pages.js';
 import type { DecisionSession } from './decision-session.js';
 import type { Html } from './pages.js';
 
-/** The filter that the person chose. An empty text means none. */
+/** An empty text means no filter. */
 interface ListFilter {
   readonly caller: string;
   readonly account: string;
 }
 
 interface ListOptions {
-  /** The changes that the person may see, oldest first. */
+  /** Oldest first. */
   readonly changes: readonly Change[];
-  /** True if accounts have names, which the list then shows. */
   readonly accountsAreNamed: boolean;
   readonly filter: ListFilter;
   readonly now: Date;
 }
 
-/** Maximum number of waiting changes on the page. */
 const longestList = 200;
-/** Maximum number of decided changes on the page. */
 const longestHistory = 50;
 
 /** Reads the filter from the query of the page's address. */
@@ -35,7 +32,6 @@ export const filterIn = (query: (name: string) => string | undefined): ListFilte
   account: query('account') ?? '',
 });
 
-/** A change with the values by which it is filtered. */
 interface ListedChange {
   readonly change: Change;
   /** Empty if callers are not authenticated. */
@@ -44,7 +40,7 @@ interface ListedChange {
   readonly account: string;
 }
 
-/** The page of changes. Waiting changes come first, by age, with all changes of the same thing together. Decided changes follow, newest first. */
+/** The page of changes: waiting changes by age, and then decided changes, newest first. */
 export function listPage(
   session: DecisionSession,
   { changes, accountsAreNamed, filter, now }: ListOptions,
@@ -55,11 +51,10 @@ export function listPage(
     account: (accountsAreNamed && textAt(change.args, 'account')) || '',
   }));
   const filtered = all.filter((listed) => matches(listed, filter));
-  // `changes` is in the order of the requests, oldest first.
   const waiting = togetherBySubject(filtered.filter(({ change }) => change.state === 'waiting'));
   const decided = filtered.filter(({ change }) => change.state !== 'waiting').reverse();
 
-  // If all changes go to the sandbox, the page has one banner in place of a mark at each change.
+  // If all changes go to the sandbox, one banner replaces the marks.
   const isAllSandbox = filtered.length > 0 && filtered.every(({ change }) => change.plan.sandbox === true);
   const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
   const itemOf = (listed: ListedChange) => listItem(listed, relatedMarks(listed.change, changes), !isAllSandbox, now);
@@ -79,7 +74,7 @@ const decidedList = (decided: readonly ListedChange[], itemOf: (listed: ListedCh
   decided.length > 0 &&
   html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${hiddenCount(decided.length, longestHistory)}`;
 
-/** Orders changes so that all changes of the same thing follow directly after the first of them. */
+/** Changes of the same thing follow the first of them. */
 function togetherBySubject(changes: readonly ListedChange[]): readonly ListedChange[] {
   const keyOf = ({ change }: ListedChange) => change.subject?.digest ?? change.id;
   const bySubject = new Map<string, ListedChange[]>();
@@ -87,10 +82,9 @@ function togetherBySubject(changes: readonly ListedChange[]): readonly ListedCha
   return [...bySubject.values()].flat();
 }
 
-/** A short text in a coloured frame, such as `Costs money`. */
 type Mark = readonly [cssClass: string, text: string];
 
-/** The marks that warn of other changes of the same thing. Only waiting changes get marks. */
+/** The marks that warn of other changes of the same thing. */
 function relatedMarks(change: Change, changes: readonly Change[]): readonly Mark[] {
   if (change.state !== 'waiting') return [];
   const others = relatedChanges(change, changes);
@@ -105,12 +99,11 @@ function relatedMarks(change: Change, changes: readonly Change[]): readonly Mark
 const matches = ({ caller, account }: ListedChange, filter: ListFilter) =>
   (filter.caller === '' || filter.caller === caller) && (filter.account === '' || filter.account === account);
 
-/** Says how many changes the page leaves out, if there are more than `limit`. */
 const hiddenCount = (count: number, limit: number) =>
   count > limit &&
   html`<p class="quiet">${countText(count - limit, 'other change')}, which this page does not show.</p>`;
 
-/** The form with the filters. A filter is offered if there are several callers or accounts, or if it is in use. */
+/** A filter is offered if there is a choice, or if it is in use. */
 function filterForm(all: readonly ListedChange[], filter: ListFilter): Html | false {
   const fields = (['caller', 'account'] as const).flatMap((name) => {
     const values = [...new Set(all.map((listed) => listed[name]))].filter((value) => value !== '').sort();
@@ -143,7 +136,6 @@ const riskMarks: Readonly<Record<Risk, Mark>> = {
 
 const underWay: Mark = ['', 'No outcome yet'];
 
-/** The marks of changes that were decided. */
 const stateMarks: Readonly<Record<Exclude<State, 'waiting'>, Mark>> = {
   approved: underWay,
   begun: underWay,
@@ -156,11 +148,6 @@ const stateMarks: Readonly<Record<Exclude<State, 'waiting'>, Mark>> = {
   withdrawn: ['', 'Withdrawn'],
 };
 
-/**
- * The list item of a change: its plan as a link, its marks, and its facts.
- * @param related the marks that warn of other changes of the same thing
- * @param marksSandbox true if a change in the sandbox gets a mark of its own
- */
 function listItem(
   { change, caller, account }: ListedChange,
   related: readonly Mark[],
@@ -184,9 +171,9 @@ function listItem(
   return html`<li class="plan"><a dir="auto" href="/decisions/${id}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${markElements}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
 }
 
-/** A text with each quoted value in a `<bdi>` element, so that a value in a right-to-left script cannot reorder our words. */
+/** `<bdi>` keeps right-to-left values from reordering our words. */
 const isolated = (text: SafeText): Html =>
-  // Every second part is a match of the group, which is a quoted value.
+  // Every second part is a quoted value.
   html`${text.text.split(/("(?:[^"\\]|\\.)*")/).map((part, index) => (index % 2 === 1 ? html`<bdi>${part}</bdi>` : part))}`;
 
 const ago = (time: number, now: Date): Html => {
@@ -194,13 +181,12 @@ const ago = (time: number, now: Date): Html => {
   return timeText(time, seconds < 60 ? 'just now' : `${humanDuration(seconds)} ago`);
 };
 
-/** The time until a plan expires, in words. From two hours on, only whole hours are shown. */
+/** From two hours on, only whole hours are shown. */
 function timeLeft(expiresAt: number, now: Date): string {
   const seconds = Math.max(0, expiresAt - now.getTime()) / 1000;
   return seconds < 7200 ? humanDuration(seconds) : `${Math.floor(seconds / 3600)} h`;
 }
 
-/** A `<time>` element with a text such as `2 min ago`, and with the exact time as its title. */
 function timeText(time: number, text: string): Html {
   const iso = new Date(time).toISOString();
   return html`<time datetime="${iso}" title="${iso.slice(0, 16).replace('T', ' ')} UTC">${text}</time>`;

@@ -4,24 +4,20 @@ import { lazy } from '../util/objects.js';
 import type { SealingKeys } from '../util/seal.js';
 import { createSealedCookie } from './sealed-cookie.js';
 
-/** The session of a signed-in person, as the session cookie holds it. */
+/** The session of a signed-in person, as the cookie holds it. */
 export interface DecisionSession {
   readonly person: string;
-  /** See `Principal.personId`. */
   readonly personId?: string | undefined;
-  /** Set if the person has the scope `cloudops:approve`. */
   readonly mayApprove: boolean;
-  /** The person's scopes that name accounts. */
   readonly scopes: readonly string[];
-  /** Time at which the session ends (milliseconds since 1970). */
+  /** Milliseconds since 1970. */
   readonly expiresAt: number;
-  /** Random text that our pages send with each request that changes something, as proof of their origin. */
+  /** Our pages send this random text with each change, as proof of their origin. */
   readonly csrf: string;
-  /** The person's token, if people sign in by a tokens file. Each request looks the token up in the file, so that the token can be revoked. */
+  /** Looked up in the tokens file at each request, so that the token can be revoked. */
   readonly token?: string | undefined;
 }
 
-/** Maximum duration of a session (milliseconds). */
 export const sessionMs = 8 * 60 * 60 * 1000;
 
 const schema = lazy(() =>
@@ -39,7 +35,7 @@ const schema = lazy(() =>
 export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
   createSealedCookie<DecisionSession>({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
 
-/** The session of a person who has just signed in, before `withNewProof`. */
+/** A session before `withNewProof`. */
 export type NewSession = Omit<DecisionSession, 'csrf'>;
 
 /** Adds a new `csrf` proof to a session. */
@@ -48,7 +44,7 @@ export const withNewProof = (signedIn: NewSession): DecisionSession => ({
   csrf: randomBytes(16).toString('base64url'),
 });
 
-/** True if `proof` is the `csrf` proof of the session. Compared in constant time. */
+/** Compares the `csrf` proof in constant time. */
 export function isOwnPage({ csrf }: DecisionSession, proof: string | undefined): boolean {
   const [expected, actual] = [Buffer.from(csrf), Buffer.from(proof ?? '')];
   return expected.length === actual.length && timingSafeEqual(expected, actual);

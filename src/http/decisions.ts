@@ -35,52 +35,42 @@ import {
 import { changeInQuery, type Reception, type SignIn } from './sign-in.js';
 
 export interface DecisionsOptions extends PageDependencies {
-  /** The origin at which people's browsers reach this server. */
   readonly publicUrl: string;
   readonly signIn: SignIn;
-  /** Keys for the cookies. */
   readonly stateKeys: SealingKeys;
 }
 
-/** Size limit of the body of a click, and of all clicks together that are being received, in bytes. */
+/** In bytes, for one click and for all that are being received. */
 const maximumBody = 64 * 1024;
 const maximumBodies = 16 * maximumBody;
 
-/** True for the paths that `createDecisions` serves. */
 export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
 
 interface DecisionsEnv extends PageEnv {
   readonly Variables: {
     session: DecisionSession;
-    /** The change that the path names. */
     change: Change;
-    /** All changes that the person may see. */
     visibleChanges: readonly Change[];
   };
 }
 
-/**
- * Serves the pages on which people decide on changes. All requests except the sign-in and the view need a session. A request that changes
- * something must also come from our origin, with the `csrf` proof of the session.
- * @param noteRefusal called with each `HttpError` that is answered here and not thrown
- */
+/** Serves the pages for decisions. All but the sign-in and the view need a session, and changes also need our origin and a `csrf` proof. */
 export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefusal) {
   const { publicUrl, stateKeys, accounts, now } = options;
   const sessionCookie = createSessionCookie(stateKeys, now);
   const readForm = createFormReader();
 
   const pages = createPages<DecisionsEnv>();
-  // The HTML of each page limits scripts and styles to its own.
+  // The HTML of each page limits scripts and styles itself.
   pages.use(hostHeaders('same-origin'));
-  // By default, Hono also accepts requests from the same site, and to browsers, another port of this host is the same site.
+  // Hono's default also accepts other ports of this host.
   pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
   addSignInRoutes(pages, options, sessionCookie, readForm);
-  // The view needs no session, because it holds no secrets, and the browser sends no cookies from its sandboxed frame.
+  // The view holds no secrets, and its sandboxed frame sends no cookies.
   pages.get(`${changePath}/view`, viewHeaders('same-origin'), async (context) =>
     context.html(await readView('change')),
   );
 
-  // All handlers below need a session.
   pages.use(requireSession(options, sessionCookie, noteRefusal));
   pages.post('/decisions/sign-out', requireForm, async (context) => {
     const form = await readForm(context.env.incoming);
@@ -93,7 +83,7 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
     const filter = filterIn((name) => context.req.query(name));
     return context.html(listPage(session, { changes, accountsAreNamed: accounts.areNamed, filter, now: now() }));
   });
-  // Hono's `/*` also matches the path without a slash at its end, which `addChangeRoutes` redirects.
+  // `/*` also matches the path without a slash at its end.
   pages.use(`${changePath}/*`, requireChange(options));
   addChangeRoutes(pages, options);
 
@@ -105,17 +95,15 @@ type Pages = Hono<DecisionsEnv>;
 type SessionCookie = ReturnType<typeof createSessionCookie>;
 type Middleware = MiddlewareHandler<DecisionsEnv>;
 
-/** Creates middleware that requires that the person is signed in. Sets `session`. */
 const requireSession =
   ({ signIn }: DecisionsOptions, sessionCookie: SessionCookie, noteRefusal: NoteRefusal): Middleware =>
   async (context, next) => {
     const cookieSession = sessionCookie.read(context);
     let session: DecisionSession | undefined;
     try {
-      // The person's rights may have changed since the cookie was made.
+      // The person's rights may have changed since the sign-in.
       session = cookieSession && (await signIn.renew(cookieSession));
     } catch (error) {
-      // `renew` throws an `HttpError` only if the rights cannot be verified now.
       if (!(error instanceof HttpError)) throw error;
       return unverifiedAnswer(context, error, noteRefusal);
     }
@@ -124,14 +112,13 @@ const requireSession =
       return next();
     }
 
-    // A POST gets no redirect, because it comes from the script of the page around the view, which cannot show another page. The form to sign out
-    // also gets this error, but the person is signed out already.
+    // A POST comes from the script around the view, which cannot show another page.
     if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
     sessionCookie.clear(context);
     return context.redirect(`/decisions/sign-in${queryOf(changeInPath(context.req.path))}`, 303);
   };
 
-/** The answer if the person's rights cannot be verified now. @throws HttpError if the request is neither a click nor for a page */
+/** @throws HttpError if the request is neither a click nor for a page */
 function unverifiedAnswer(
   context: Context<DecisionsEnv>,
   error: HttpError,
@@ -145,7 +132,6 @@ function unverifiedAnswer(
 
 const isClick = ({ req }: Pick<Context, 'req'>) => req.method === 'POST' && req.path.endsWith('/tool');
 
-/** Creates middleware that requires that the change in the path exists and that the person may see it. Sets `change`. */
 const requireChange =
   (options: DecisionsOptions): Middleware =>
   async (context, next) => {
@@ -156,17 +142,15 @@ const requireChange =
     } catch (error) {
       return unreadableAnswer(context, error, options);
     }
-    // A change that does not exist and one that the person may not see get the same answer, so that nobody learns which changes others have.
+    // Missing and invisible changes get the same answer, so that nobody learns which changes others have.
     if (change === undefined || !isVisible(change, context.var.session, accounts))
       return context.html(problemPage(words('No such plan'), goneText), 404);
     context.set('change', change);
     return next();
   };
 
-/** Maximum number of changes, decided or not, that are read for the list of decided changes. */
 const mostRead = 200;
 
-/** Creates middleware that sets `visibleChanges`, the changes that the person may see: decided ones and waiting ones, each oldest first. */
 const setVisibleChanges =
   (options: DecisionsOptions): Middleware =>
   async (context, next) => {
@@ -184,7 +168,6 @@ const setVisibleChanges =
     return next();
   };
 
-/** Adds the sign-in page, and the requests with which a person signs in by `signInMethod`: by a token, or at an issuer. */
 function addSignInRoutes(
   pages: Pages,
   { signIn: signInMethod, stateKeys, now, log }: DecisionsOptions,
@@ -213,10 +196,7 @@ function addSignInRoutes(
   );
 }
 
-/**
- * Adds the page of a change, the link to the next waiting change (`/next`), and the requests of the page: for the change (`/call`), and for a
- * click (`/tool`). All need the change that `requireChange` sets.
- */
+/** Adds the page of a change, and its requests, which need `requireChange`. */
 function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   const { accounts, publicUrl } = options;
   const readBody = createBodyReader(maximumBody, maximumBodies);
@@ -226,7 +206,7 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   const requireRightToDecide: Middleware = async (context, next) => {
     const { session, change } = context.var;
     const reason = reasonAgainst(change, session, accounts);
-    // A decided change only shows its outcome, so everybody who may see the change may open it.
+    // A decided change only shows its outcome.
     if (reason === undefined || change.state !== 'waiting') return next();
     return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
   };
@@ -236,7 +216,6 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   pages.get(`${changePath}/next`, setVisibleChanges(options), (context) => {
     const { session, change, visibleChanges } = context.var;
     const position = visibleChanges.findIndex(({ id }) => id === change.id);
-    // First the newer changes, and then the older changes, from the oldest on.
     const others = [...visibleChanges.slice(position + 1), ...visibleChanges.slice(0, Math.max(position, 0))];
     const next = others.find(
       (other) => other.state === 'waiting' && reasonAgainst(other, session, accounts) === undefined,
@@ -245,17 +224,16 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   });
 
   pages.post(`${changePath}/*`, requireJson, async (context, next) => {
-    // Hono's `csrf` does not check the origin of JSON requests.
+    // Hono's `csrf` does not check JSON requests.
     if (context.req.header('origin') !== publicUrl) throw otherSite();
     checkProof(context.var.session, context.req.header('x-csrf-token'));
     await next();
   });
-  // The content of the page: the note above the view, and the tool result that the view shows.
   pages.post(`${changePath}/call`, setVisibleChanges(options), async (context) => {
     const { session, change, visibleChanges } = context.var;
     return context.json({ note: noteOf(change), result: shownChange(change, session, options, visibleChanges) });
   });
-  // The view may only send a click on this change. `answerClick` refuses a person who may not decide.
+  // `answerClick` refuses a person who may not decide.
   pages.post(`${changePath}/tool`, async (context) => {
     const { session, change } = context.var;
     const click = readClick(parseJson(String(await readBody(context.env.incoming))));
@@ -264,7 +242,6 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   });
 }
 
-/** Logs why plans cannot be read. Returns the answer to the person. */
 function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOptions) {
   log('error', 'journal', { error: reasonOf(error) });
   if (isClick(context)) return context.json(undecidedClick(words('the plans cannot be read now')));
@@ -284,23 +261,16 @@ function checkProof(session: DecisionSession, proof: string | undefined): void {
   if (!isOwnPage(session, proof)) throw new HttpError(403, 'csrf', 'The request comes from another page.');
 }
 
-/** Adds the `csrf` proof for the page's requests, and the top with the person and the links, to the page around the view. */
 const withSession = (html: string, session: DecisionSession, { id }: Change): string =>
   html
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${session.csrf}"><meta name="viewport"`)
     .replace('<body>', () => `<body>${pageTop(session, changeLinks(id))}`);
 
-/**
- * Size limit of a form, in bytes. It is lower than `maximumBody`, because people who are not signed in can send forms.
- */
+/** In bytes. Low, because people who are not signed in can send forms. */
 const maximumForm = 8 * 1024;
-/** Maximum number of forms that are received at a time. */
 const mostForms = 64;
 
-/**
- * Reads forms. If too many are being received, closes the oldest connection, because a browser sends a form at once, and a slow form is an
- * attack. Limits by address would not help, because behind a proxy all clients have the same address.
- */
+/** Closes the oldest connection if there are too many, because a slow form is an attack. */
 function createFormReader(): Reception['readForm'] {
   const readBody = createBodyReader(maximumForm, Number.POSITIVE_INFINITY);
   const receiving = new Set<IncomingMessage>();

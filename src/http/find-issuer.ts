@@ -5,15 +5,14 @@ import { ShownError } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { exact, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** Time limit for fetching one document (milliseconds). */
 const networkMs = 5000;
-/** Size limit of a document with metadata or keys (bytes). */
+/** Size limit of a document with metadata or keys. */
 export const documentBytes = 1024 * 1024;
 
-/** Thrown if the issuer's metadata or keys are not available. The message is a clause about the issuer, such as "it calls itself …". */
+/** Thrown if the issuer's metadata or keys are not available. */
 export class IssuerProblem extends ShownError {}
 
-/** Keeps unknown fields, because signing in needs more of the metadata than verifying tokens. */
+/** Keeps unknown fields, because signing in needs more of the metadata. */
 const metadataSchema = z
   .object({
     issuer: z.string(),
@@ -22,7 +21,7 @@ const metadataSchema = z
     subject_types_supported: z.array(z.string()).catch([]),
   })
   .catchall(z.json());
-/** Maximum number of keys of an issuer. A token that names no key is tried with each key, which would take seconds with thousands. */
+/** A token that names no key is tried with each key. */
 const mostKeys = 100;
 const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(mostKeys) });
 type KeySet = z.output<typeof keysSchema>;
@@ -30,7 +29,7 @@ type KeySet = z.output<typeof keysSchema>;
 export interface FoundIssuer {
   readonly metadata: z.output<typeof metadataSchema>;
   readonly keys: KeySet;
-  /** True if the issuer's metadata says that each client gets other subjects (`sub`) for the same people. */
+  /** True if each client gets other subjects (`sub`) for the same people. */
   readonly isPairwise: boolean;
 }
 
@@ -56,7 +55,6 @@ export async function findIssuer(issuer: string, httpClient: HttpClient): Promis
   throw new IssuerProblem(join(problems, '; '));
 }
 
-/** Fetches the keys from the address in an issuer's metadata. @throws IssuerProblem */
 async function fetchKeysNamedIn(
   metadata: z.output<typeof metadataSchema>,
   issuer: string,
@@ -69,7 +67,7 @@ async function fetchKeysNamedIn(
     );
 
   const { protocol, origin, href } = new URL(metadata.jwks_uri);
-  // Plain http is allowed only at the issuer's own origin. The configuration allows an http issuer only on loopback.
+  // An http issuer is allowed only on loopback.
   if (protocol !== 'https:' && origin !== new URL(issuer).origin)
     throw new IssuerProblem(words('its metadata names keys that are not at an https address'));
 
@@ -80,7 +78,6 @@ async function fetchKeysNamedIn(
   throw new IssuerProblem(say`${quoted(href, 200)} ${problem}`);
 }
 
-/** Says how the address in the metadata differs from the configured address. Usually, only one of the two ends with a slash. */
 function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
   if (issuerInMetadata.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
     return words(', which is not what CLOUDOPS_HTTP_ISSUER says');
@@ -88,11 +85,7 @@ function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
   return say`: set CLOUDOPS_HTTP_ISSUER to exactly that, ${how} at the end`;
 }
 
-/**
- * Fetches a JSON document of the issuer. Returns a `problem` if the answer is not JSON, because many servers answer an unknown path with an HTML
- * page or a redirect, and the document may be at another path.
- * @throws IssuerProblem if there is no answer
- */
+/** A `problem` is no failure, because the document may be at another path. @throws IssuerProblem */
 async function fetchJson(url: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: SafeText }> {
   const { origin, pathname, search } = new URL(url);
   const headers = { accept: 'application/json' };

@@ -6,17 +6,17 @@ import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/
 import type { ErrorAnswer } from '../mcp/read-message.js';
 import { escapeJson } from '../util/quote.js';
 
-/** Functions for the three HTTP servers of this program: for MCP and pages, for metrics, and for the page in the browser of this machine. */
+/** Functions for all HTTP servers of this program. */
 
-/** Thrown to refuse a request, with the HTTP status. `message` is a sentence for the client. */
+/** Thrown to refuse a request. `message` is a sentence for the client. */
 export class HttpError extends Error {
   readonly status: number;
-  /** Label for the metrics and the log: fixed words, never text from a client. */
+  /** For the metrics and the log: fixed words, never text from a client. */
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The caller whose request is refused, for the log. The MCP endpoint sets it, because the checks that throw do not know the caller. */
+  /** The MCP endpoint sets this field. */
   caller?: string | undefined;
-  /** The JSON-RPC answer to a message that was read and refused. Undefined if the request was refused before that. */
+  /** The JSON-RPC answer to a refused message. */
   readonly answer: ErrorAnswer | undefined;
   constructor(
     status: number,
@@ -37,7 +37,7 @@ export class HttpError extends Error {
 /** Counts and logs a refused request. */
 export type NoteRefusal = (request: IncomingMessage, refusal: HttpError) => void;
 
-/** The refusal of a request that may succeed if the client tries again after `retryAfterSeconds`. */
+/** The refusal of a request that may succeed later. */
 export const unavailable = (
   reason: string,
   message: string,
@@ -46,7 +46,6 @@ export const unavailable = (
 
 export const busy = () => unavailable('busy', 'Too many calls are running.', { retryAfterSeconds: 1 });
 
-/** Sends a JSON answer and ends the response. */
 export function sendJson(
   response: ServerResponse,
   status: number,
@@ -56,7 +55,6 @@ export function sendJson(
   const text = escapeJson(JSON.stringify(body));
   response.writeHead(status, {
     'content-type': 'application/json',
-    // Without this header, Node would use chunked encoding.
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
     ...headers,
@@ -64,51 +62,48 @@ export function sendJson(
   response.end(text);
 }
 
-/** Escapes invisible characters in JSON that is sent piece by piece. A piece may end inside of a character. */
+/** Escapes invisible characters in JSON that is sent piece by piece. */
 export async function* escapePieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
   for await (const piece of pieces) yield escapeJson(decoder.write(Buffer.from(piece)));
 }
 
-/** The address to listen on. Port 0 takes any free port. */
+/** Port 0 takes any free port. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** Starts to listen. Resolves with the port. @throws NodeJS.ErrnoException if the address cannot be listened on */
+/** Starts to listen. Resolves with the port. @throws NodeJS.ErrnoException */
 export async function listen(server: Server, { host, port }: Address): Promise<number> {
-  // No limit, because Node silently drops headers beyond a limit, and they may be Host or Origin. Their total size is limited anyway.
+  // Node silently drops headers beyond a limit, and they may be Host or Origin.
   server.maxHeadersCount = 0;
   server.listen(port, host);
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-/** Closes a server. Resolves when all connections have ended. Cuts the connections off after `graceMs`. */
+/** Cuts connections off after `graceMs`. */
 export async function close(server: Server, { graceMs }: { readonly graceMs: number }): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await new Promise((resolve) => server.close(resolve));
   clearTimeout(timer);
 }
 
-/** Refuses requests that a foreign web page sends from the browser of a user who can reach this server (DNS rebinding). @throws HttpError */
+/** Refuses requests from foreign web pages (DNS rebinding). @throws HttpError */
 export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
   if (!validateHostHeader(onlyHeader(request, 'host'), [...hosts]).ok) throw wrongHost();
   if (!validateOriginHeader(request.headers.origin, [...hosts]).ok)
     throw new HttpError(403, 'origin', 'The Origin header names a site that is not allowed here.');
 }
 
-/** Refuses foreign host names. Allows any IP address, because collectors of metrics use addresses, and DNS rebinding needs a name. @throws HttpError */
+/** Refuses foreign host names, but no IP addresses, because DNS rebinding needs a name. @throws HttpError */
 export function checkMetricsHost(request: IncomingMessage, hosts: readonly string[]): void {
   const result = validateHostHeader(onlyHeader(request, 'host'), [...hosts, 'localhost']);
   if (!result.ok && isIP((result.hostname ?? '').replace(/^\[|\]$/g, '')) === 0) throw wrongHost();
 }
 
-/**
- * Returns the value of a header that may come only once. With two values, a proxy could check one while this server uses the other.
- * @throws HttpError
- */
+/** Refuses a repeated header, because a proxy could check the other value. @throws HttpError */
 export function onlyHeader(
   { headers, headersDistinct }: IncomingMessage,
   name: 'host' | 'authorization',
@@ -122,33 +117,26 @@ const headerTitles = { host: 'Host', authorization: 'Authorization' };
 
 const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');
 
-/**
- * Creates a function that reads the body of a request, and rejects if the client closes the connection.
- * @param maximumBody size limit of one body (bytes)
- * @param maximumTotal limit for the total size of all bodies that are being received (bytes)
- */
+/** Creates a function that reads bodies, with limits for one and for all together (bytes). */
 export function createBodyReader(maximumBody: number, maximumTotal: number) {
   const tooLarge = () => new HttpError(413, 'body', `A request has ${maximumBody} bytes at most.`);
-  /** Total size of all bodies that are being received. */
   let receivedBytes = 0;
 
-  /** @throws HttpError if one of the size limits is exceeded */
+  /** @throws HttpError if a size limit is exceeded */
   return async (request: IncomingMessage): Promise<Buffer> => {
     if (Number(request.headers['content-length'] ?? 0) > maximumBody) throw tooLarge();
 
-    /** The first `size` bytes are the body. The rest is free space. */
     let buffer = Buffer.alloc(0);
     let size = 0;
     try {
-      // By default, leaving the loop destroys the request and its socket, on which the error has to be sent.
+      // By default, leaving the loop destroys the socket, which the error needs.
       for await (const chunk of request.iterator({ destroyOnReturn: false })) {
         size += chunk.length;
         receivedBytes += chunk.length;
         if (size > maximumBody) throw tooLarge();
         if (receivedBytes > maximumTotal) throw busy();
 
-        // Chunks are copied into one buffer, because Node needs hundreds of bytes to keep a chunk of one byte.
-        // `concat` copies the buffer into a larger one.
+        // Node needs hundreds of bytes to keep a chunk of one byte.
         if (size > buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * size, maximumBody));
         buffer.set(chunk, size - chunk.length);
       }
@@ -159,10 +147,7 @@ export function createBodyReader(maximumBody: number, maximumTotal: number) {
   };
 }
 
-/**
- * Resolves when an answer was sent, or when the client has gone. Also listens to the socket, because a response that waits behind other
- * responses of the same connection gets no event when the connection closes.
- */
+/** Resolves when the answer was sent or the client has gone. Waiting responses get no close event, so the socket counts too. */
 export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const end = () => {
@@ -174,7 +159,7 @@ export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse
     response.once('close', end);
   });
 
-/** Converts the headers of a Node request to the `Headers` of `fetch`. */
+/** Converts a Node request's headers to `Headers`. */
 export function webHeaders({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct))
@@ -182,6 +167,6 @@ export function webHeaders({ headersDistinct }: IncomingMessage): Headers {
   return headers;
 }
 
-/** Makes a request to `/mcp` for the SDK, without a body, because the SDK gets the parsed message. */
+/** Makes a request without a body, because the SDK gets the parsed message. */
 export const webRequest = (headers: Headers, signal: AbortSignal): Request =>
   new Request('http://localhost/mcp', { method: 'POST', headers, signal });

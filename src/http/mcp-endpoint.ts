@@ -20,22 +20,19 @@ import { parseMessage } from './parse-message.js';
 import { serveMessage } from './serve-message.js';
 
 export interface McpEndpointOptions {
-  /** Undefined if callers are not authenticated, so that everybody who can reach this server is served. */
+  /** Undefined if everybody who can reach this server is served. */
   readonly authenticate?: Authenticate | undefined;
   readonly resource?: ProtectedResource | undefined;
   readonly limits: HttpLimits;
   /** Requests per second of each caller. */
   readonly rate: number;
   readonly server: ServerDependencies;
-  /** Keys for session IDs. */
   readonly stateKeys: SealingKeys;
-  /** Checks the journal at once. Undefined if this server needs no journal. */
   readonly checkJournal?: (() => void) | undefined;
   readonly log: Log;
   readonly now: () => Date;
 }
 
-/** A request to `/mcp` whose body was received. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -43,11 +40,7 @@ interface Exchange {
   readonly body: Buffer;
 }
 
-/**
- * Serves requests to `/mcp`. The state of a session is in its ID, so this process keeps no sessions. The token is checked first, because each
- * caller has limits of their own. The other checks run from cheap to expensive: `checkHead`, the limits on messages that are being received and
- * on calls, JSON, and the scope. Then the SDK answers.
- */
+/** Serves requests to `/mcp`. Checks the token first, because limits are per caller. */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, log, now } = options;
   const onFailedLogin = createLimitedLog(now, log, 'login failed');
@@ -55,7 +48,6 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
   const serveCall = createCallServer(options, metrics, concurrency);
 
-  /** Runs the checks that need no body. `principal` is undefined if callers are not authenticated. @throws HttpError */
   const checkHead = (request: IncomingMessage, principal: Principal | undefined): void => {
     if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
     const retryAfterSeconds = secondsUntilAllowed(principal?.name);
@@ -65,7 +57,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
       throw new HttpError(415, 'content type', 'The content type must be application/json.');
   };
 
-  /** @throws HttpError if the request is refused */
+  /** @throws HttpError */
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
     try {
@@ -80,34 +72,31 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   };
 }
 
-/** Bodies up to this size are parsed at once (bytes). */
+/** Larger bodies are parsed in turns (bytes). */
 const shortBody = 16 * 1024;
 
-/** Serves messages within the limits on concurrent calls. Each message gets its own SDK server. */
 function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { resource, server: serverOptions, log } = options;
   const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
   const reported = reportCalls(serverOptions, metrics, options);
   const sessions = createMcpSessions(options.stateKeys);
-  // Parsing a large body blocks the event loop for milliseconds, so large bodies take turns with other work.
+  // Parsing a large body blocks the event loop for milliseconds.
   const takeTurn = createTurns();
 
   return async ({ request, response, principal, body }: Exchange): Promise<void> => {
-    // In sessions, the empty name stands for all callers that are not authenticated.
+    // The empty name stands for all callers that are not authenticated.
     const caller = principal?.name ?? '';
     const sessionClient = sessions.find(caller, request.headers['mcp-session-id']?.toString());
     const beginSession = (client: Client) => sessions.begin(caller, client);
 
     const place = await concurrency.take(principal?.name);
     const { call, changes, allEnded } = trackCalls(reported);
-    // While a call waits for a person, it gives up its place.
     const ofRequest = { principal, call, changes, sessionClient, wait: place.waitOutside };
     const createSdkServer = () =>
       createServer({ ...serverOptions, ...ofRequest, listLifeMs, protocolVersions }, catalog);
 
     try {
-      // The client may close the connection while its request waits for a place or its turn. `serveMessage` must then not be called, because it
-      // would wait forever for a close event that has already happened.
+      // If the client has gone, `serveMessage` would wait forever for a close event.
       const isGone = () => response.destroyed || request.socket.destroyed;
       if (isGone()) return;
       const message = body.length > shortBody ? await takeTurn(() => parseMessage(body)) : parseMessage(body);
@@ -115,33 +104,28 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
       if (principal !== undefined) checkScope(message, principal, serverOptions.operations, resource);
       await serveMessage(createSdkServer, message, request, response, { log, beginSession });
     } finally {
-      // If the client has gone, its call is cancelled, but a change that was sent still runs, and keeps its place until it ends.
+      // A change that was sent keeps its place until it ends.
       await allEnded();
       place.leave();
     }
   };
 }
 
-/** Protocol 2025-03-26 is not agreed to, because its clients may send batches, and each message counts against the limits of its caller. */
+/** Without 2025-03-26, whose clients may send batches, because limits count messages. */
 const protocolVersions = SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version !== '2025-03-26');
 
-/** Clients may cache lists for this time (milliseconds). It is short, because lists depend on scopes, and the caller's next token may lack some. */
+/** Short, because lists depend on scopes, which the next token may lack. */
 const listLifeMs = 5 * 60_000;
 
-/** Calls, and what can be done with a change by its ID. */
 type Calls = Pick<ServerDependencies, 'call' | 'changes'>;
 
-/**
- * Wraps calls, so that each call, click and confirmation is reported to the metrics. The other tools of changes are not counted, because an unknown
- * outcome would be counted again each time that it is read. If the journal could not be used, checks the journal, so that readiness and metrics show
- * the fault at once.
- */
+/** Reports each call, click and confirmation to the metrics, and checks the journal after its failures. */
 export function reportCalls(
   { call, changes }: Calls,
   metrics: Metrics,
   { now, checkJournal }: Pick<McpEndpointOptions, 'now' | 'checkJournal'>,
 ): Calls {
-  /** @param outcomeOf returns the outcome to report. Undefined if there is none, because an earlier decision stands */
+  /** `outcomeOf` returns undefined if an earlier decision stands. */
   const report = <Result>(
     tool: string,
     result: Promise<Result>,
@@ -174,10 +158,9 @@ export function reportCalls(
   };
 }
 
-/** Codes of failures due to the journal. */
 const journalFailures: readonly string[] = ['JournalUnavailable', 'StateUnavailable'];
 
-/** Wraps calls for one HTTP request. `allEnded` resolves when everything has ended that may send a change. */
+/** `allEnded` resolves when everything has ended that may send a change. */
 function trackCalls({ call, changes }: Calls) {
   const running: Promise<unknown>[] = [];
   const track =

@@ -2,10 +2,7 @@ import { maximumValues, parseMessageText, readMessage } from '../mcp/read-messag
 import { countValues } from '../util/count-values.js';
 import { HttpError } from './http-helpers.js';
 
-/**
- * Parses a body with one message. Even a value of a few bytes costs memory and time, so values are counted first. Refuses a batch (an array), because no protocol version that this server agrees to over HTTP has batches.
- * @throws HttpError
- */
+/** Parses a body with one message. Values are counted first, because each costs memory. @throws HttpError */
 export function parseMessage(body: Buffer): object {
   const text = body.toString('utf8');
   if (countValues(text, maximumValues) > maximumValues)

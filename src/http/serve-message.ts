@@ -15,14 +15,10 @@ import { escapePieces, webHeaders, webRequest, whenClosed } from './http-helpers
 
 interface MessageOptions {
   readonly log: Log;
-  /** Begins the session of a client that has sent `initialize`. Returns the session's ID. */
   readonly beginSession: (client: Client) => string;
 }
 
-/**
- * Serves one parsed message with an SDK server of its own: with the SDK's handler since protocol 2026-07-28, and with the SDK's transport before.
- * In both, the client cancels its request by closing the connection.
- */
+/** Serves one parsed message with its own SDK server. The client cancels by closing the connection. */
 export function serveMessage(
   createServer: () => Server,
   message: object,
@@ -32,7 +28,7 @@ export function serveMessage(
 ): Promise<void> {
   const onerror = ({ name }: Error) => log('debug', 'http', { error: name });
   const headers = webHeaders(incoming);
-  // Some clients send headers of another protocol than the message.
+  // Some clients send headers of another protocol.
   correctHeaders(headers, message);
 
   return sendAnswer(incoming, outgoing, async (clientGone) => {
@@ -42,13 +38,13 @@ export function serveMessage(
       clientGone.addEventListener('abort', () => void server.close().catch(onerror));
       return answerLegacyRequest(server, request, message, beginSession);
     }
-    // The lists of this server never change, so there is nothing to subscribe to.
+    // There is nothing to subscribe to.
     const handler = createMcpHandler(createServer, { legacy: 'reject', maxSubscriptions: 0, onerror });
     return handler.fetch(request, { parsedBody: message });
   });
 }
 
-/** Answers a message of a protocol before 2026-07-28: with a stream of events if the message is a call with a progress token, and with JSON otherwise. */
+/** For protocols before 2026-07-28. */
 async function answerLegacyRequest(
   server: Server,
   request: Request,
@@ -60,18 +56,14 @@ async function answerLegacyRequest(
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !reportsProgress });
   await server.connect(transport);
   const response = await transport.handleRequest(request, { parsedBody: message });
-  // Only a successful answer to `initialize` has set the capabilities.
+  // Only a successful `initialize` has set the capabilities.
   const capabilities = server.getClientCapabilities();
   if (capabilities !== undefined)
     response.headers.set('mcp-session-id', beginSession(describeClient(capabilities, server.getClientVersion())));
   return response;
 }
 
-/**
- * Sends the answer to a request. Resolves when the answer is complete, or when the client has gone. The SDK's own adapter (`toNodeHandler`) is not
- * used, because it would convert the message to JSON again, for a body that no code reads.
- * @param answer returns the answer. The signal aborts if the client closes the connection before the answer is complete. `answer` may then never resolve
- */
+/** Sends the answer to a request. The SDK's `toNodeHandler` would convert the message to JSON again. */
 export async function sendAnswer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -94,12 +86,11 @@ export async function sendAnswer(
     return closed;
   }
 
-  // Sends the head of a stream at once, because its first event may take long.
+  // The first event may take long.
   outgoing.writeHead(status, headers).flushHeaders();
   const sent = pipeline(body, escapePieces, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {
-    // A client that has gone is no failure.
     if (!clientGone.signal.aborted) throw error;
   });
-  // Does not wait for `pipeline` alone, because after an abort, it ends only with the next part of the body, which may never come.
+  // After an abort, `pipeline` may never end.
   await Promise.race([sent, closed]);
 }

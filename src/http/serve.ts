@@ -24,32 +24,24 @@ import { createMcpEndpoint, type McpEndpointOptions, reportCalls } from './mcp-e
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
-  /** A second address, for `GET /metrics` and for probes, with connections of its own. Undefined if there is none. */
+  /** For `GET /metrics` and for probes. */
   readonly metricsAt: Address | undefined;
-  /** The host names (without port) by which clients reach this server. Pages of these hosts may also call it from a browser. */
+  /** The host names (without port) of this server, whose pages may also call it. */
   readonly hosts: readonly string[];
-  /** The page on which people decide on changes. Undefined if there is none. */
   readonly decisions?: Pick<DecisionsOptions, 'publicUrl' | 'signIn' | 'store' | 'callerOf' | 'log'> | undefined;
-  /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
-  /** The part without which this server cannot take requests now. Undefined if it can take requests. */
   readonly missingPart: () => NeededPart | undefined;
-  /** The problem and the warnings of the journal, which `/readyz` shows. */
   readonly journalNotes?: () => readonly SafeText[];
-  /** The state of the process, which the metrics show. */
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
 
 /** A part without which a server is not ready. */
 export type NeededPart = 'the journal' | 'the keys of the issuer' | 'the tokens file';
 
-/** Time that clients have to read the rest of their answers when this server closes (milliseconds). */
+/** Time that clients have to read their answers when this server closes. */
 const flushMs = 1000;
 
-/**
- * Serves MCP at `/mcp`, the pages for decisions, the probes `/healthz` and `/readyz`, and the metrics at their own address.
- * @throws NodeJS.ErrnoException if an address cannot be listened on
- */
+/** Serves MCP at `/mcp`, the pages for decisions, the probes and the metrics. @throws NodeJS.ErrnoException */
 export async function serveHttp(options: HttpOptions) {
   const { limits, log, hosts, stateKeys, now } = options;
   const { accounts, operations } = options.server;
@@ -71,7 +63,6 @@ export async function serveHttp(options: HttpOptions) {
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
   const serveMcp = createMcpEndpoint(options, metrics, concurrency);
   const noteRefusal = createRefusalNotes(metrics, options);
-  // Clicks are reported like the calls of `/mcp`.
   const { changes } = reportCalls(options.server, metrics, options);
   const serveDecisions =
     options.decisions &&
@@ -81,7 +72,6 @@ export async function serveHttp(options: HttpOptions) {
     return isDecisionsPath(path) ? serveDecisions : undefined;
   };
   const route = createRouter(options, handlerOf, handleProbe, () => isStopping);
-  /** Answers a failed request. A refusal is noted, and any other error goes to the log. */
   const answerError = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
     if (error instanceof HttpError) {
       noteRefusal(request, error);
@@ -89,7 +79,7 @@ export async function serveHttp(options: HttpOptions) {
       return;
     }
     const isConnectionLost = request.socket.destroyed;
-    // The log has only the name of the error, because its message may quote secrets of the request.
+    // The message may quote secrets of the request.
     if (!isConnectionLost) log('error', 'http', { error: errorName(error) });
     if (response.headersSent || isConnectionLost) response.destroy();
     else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
@@ -109,7 +99,7 @@ export async function serveHttp(options: HttpOptions) {
     return {
       metricsPort: options.metricsAt && (await listen(metricsServer, options.metricsAt)),
       port: await listen(server, options.listen),
-      /** Refuses new requests, waits at most `graceMs` for running calls, then closes everything. */
+      /** Waits at most `graceMs` for running calls, then closes everything. */
       stop: async (graceMs: number): Promise<void> => {
         isStopping = true;
         await Promise.race([Promise.allSettled(runningRequests), delay(graceMs, undefined, { ref: false })]);
@@ -122,7 +112,6 @@ export async function serveHttp(options: HttpOptions) {
   }
 }
 
-/** Creates Node's server with its limits on time and connections. It does not listen yet. */
 function createMainServer(
   { limits, timeoutMs }: HttpOptions,
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
@@ -135,31 +124,29 @@ function createMainServer(
     connectionsCheckingInterval: Math.min(limits.headersMs, 1000),
   };
   const server = createServer(timeLimits, onRequest);
-  // The limit for all clients together. Node closes further connections at once, and emits `drop`.
   server.maxConnections = limits.connections;
   server.on('drop', onRefusedConnection);
-  // Closes a connection on which nothing moves for longer than any call takes, because its client must have gone.
+  // Longer than any call takes.
   server.timeout = timeoutMs + 60_000;
-  // There is no limit on listeners, because each request adds a listener to its connection, and a connection may have many requests.
+  // Each request adds a listener to its connection.
   server.on('connection', (socket) => socket.setMaxListeners(0));
   return server;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Creates the handler of all requests, which routes them by path. The handler throws HttpError to refuse a request. */
 function createRouter(
   { hosts, resource, limits }: HttpOptions,
   handlerOf: (path: string) => Handler | undefined,
   handleProbe: ProbeHandler,
   isStopping: () => boolean,
 ): Handler {
-  // A limit on connections is not enough, because a client can send any number of requests on one without waiting for the answers.
+  // A client can send any number of requests on one connection.
   const enter = createCounter(limits.requests);
 
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
-    // Probes are answered before the checks, because an orchestrator sends them to the IP address, and also while this server stops.
+    // An orchestrator sends probes to the IP address, and also while this server stops.
     if (handleProbe(request, response)) return;
     checkHostAndOrigin(request, hosts);
     if (request.method === 'GET' && resource !== undefined && isMetadataPath(path))
@@ -174,13 +161,9 @@ function createRouter(
   };
 }
 
-/** Seconds between two warnings of a refused Host header. */
 const hostWarningSeconds = 600;
 
-/**
- * Creates the function that counts refusals and logs them at level `debug`. Two kinds are logged as warnings, with limits. The refusal of a Host
- * header may mean a wrong setting that refuses everybody, or only a scanner. After a refusal of too many requests, operators look for the caller.
- */
+/** Warns if a wrong setting may refuse everybody, and after too many requests of a caller. */
 function createRefusalNotes(metrics: Metrics, { log, now }: Pick<HttpOptions, 'log' | 'now'>): NoteRefusal {
   const secondsUntilWarning = createRateLimiter(1 / hostWarningSeconds, now, { burst: 1 });
   const logTooMany = createLimitedLog(now, log, 'refused');
@@ -202,18 +185,17 @@ const refusedRequest = -32000;
 
 function refuse(request: IncomingMessage, response: ServerResponse, refusal: HttpError): void {
   const { status, message, headers, answer = errorAnswer(null, refusedRequest, message) } = refusal;
-  // Reads and drops the rest of the body, because some clients read no answer before they have sent the whole body.
+  // Some clients send the whole body before they read an answer.
   request.resume();
   sendJson(response, status, answer, headers);
 }
 
-/** The state of this server, for an orchestrator such as Kubernetes, which sends requests only to a server that is ready. */
+/** Orchestrators send requests only to a server that is ready. */
 type Readiness = 'ready' | `waiting for ${NeededPart}` | 'stopping';
 
-/** Answers a probe and returns true. For any other request, does nothing and returns false. */
+/** Returns false for other requests. */
 type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Creates the handler of `GET /healthz`, which is always 200, and of `GET /readyz`, which also shows the notes about the journal. */
 const createProbeHandler =
   (readiness: () => Readiness, journalNotes: () => readonly SafeText[]): ProbeHandler =>
   ({ method, url = '' }, response) => {
@@ -228,7 +210,6 @@ const createProbeHandler =
     return true;
   };
 
-/** Creates a server for probes and `GET /metrics` only. It does not listen yet. */
 function createMetricsServer(
   metrics: Metrics,
   handleProbe: ProbeHandler,
@@ -253,7 +234,7 @@ function createMetricsServer(
   });
 
   server.maxConnections = metricsConnections;
-  // The other time limits do not end the connection of a client that does not read its answer.
+  // The other time limits do not end the connection of a client that does not read.
   server.timeout = headersMs;
   return server;
 }

@@ -12,53 +12,40 @@ import { decidesOnly } from './tokens-file.js';
 
 /** A way to sign in to the pages for decisions: by a token, or at an issuer. */
 export interface SignIn {
-  /** The form or link on the sign-in page. `query` is empty, or `?change=` with the change that the person wants to see. */
+  /** `query` is empty, or `?change=` with the wanted change. */
   form(query: string): Html;
-  /** The handlers of the requests that the form or link sends. */
   routes(reception: Reception): Hono<PageEnv>;
-  /**
-   * Returns the session with the person's present rights. Undefined if the person has lost them, or signed in in another way.
-   * @throws HttpError if the rights cannot be verified now
-   */
+  /** Returns the session with present rights. @throws HttpError if they cannot be verified now */
   renew(session: DecisionSession): Promise<DecisionSession | undefined>;
 }
 
-/** Functions of the pages for decisions that every way to sign in needs. */
+/** Functions that every way to sign in needs. */
 export interface Reception {
-  /** Signs the person in. Redirects to the change that the person wants to see, or to the list. */
+  /** Redirects to the wanted change, or to the list. */
   admit(context: Context<PageEnv>, signedIn: NewSession, changeId: string | undefined): Response;
-  /** Shows the sign-in page again with `text`, and logs `logReason`: a fixed word, or the code of an error. */
+  /** `logReason` is a fixed word, or the code of an error. */
   refuse(
     context: Context<PageEnv>,
     refusal: { readonly status: 401 | 503; readonly text: SafeText; readonly logReason: string },
     changeId: string | undefined,
   ): Response | Promise<Response>;
-  /** Reads the fields of a form. @throws HttpError if the form is too large */
+  /** @throws HttpError if the form is too large */
   readForm(request: IncomingMessage): Promise<URLSearchParams>;
   readonly stateKeys: SealingKeys;
 }
 
-/** The ID of the change that the query of a request names; undefined if the query names none. */
+/** The ID of the change that the query names. */
 export const changeInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =>
   /^[\w-]{22}$/.exec(req.query('change') ?? '')?.[0];
 
-/**
- * True for a scope that names an account. Unlike `isAccountScope`, also true for a name that no account can have, because a person without any
- * such scope would get the default account.
- */
+/** Also true for impossible names, because without such a scope, a person would get the default account. */
 export const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
 
 const notVerified = words('Your token cannot be verified now. Try again in a few seconds.');
 
-/**
- * Signs in by a token of the tokens file. The token must have the scope `cloudops:approve`, and no other scopes except scopes that name
- * accounts. `/mcp` refuses such a token, so agents have no use for it, and the token shows that a person decides.
- */
+/** Signs in by a token that may only decide, which agents cannot use. */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
-  /**
-   * Returns the owner of a token, and the owner's rights. Returns undefined if the token is invalid or may not decide, and an error if the
-   * token cannot be verified now. The error is not thrown, because the sign-in page shows its message.
-   */
+  /** Returns errors, because the sign-in page shows their message. */
   const rightsOf = async (token: string) => {
     const authentication = await authenticate(token);
     if (authentication.kind === 'unavailable')
@@ -94,7 +81,7 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
       if (session.token === undefined) return undefined;
       const rights = await rightsOf(session.token);
       if (rights instanceof HttpError) throw rights;
-      // The name is compared, because the file may have given the token to another person.
+      // The file may have given the token to another person.
       return rights?.person === session.person ? { ...session, ...rights } : undefined;
     },
   };

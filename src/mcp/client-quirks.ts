@@ -4,13 +4,12 @@ import type { JsonSchema } from '../tools/define-operation.js';
 import { isObject, textAt } from '../util/objects.js';
 import type { Client } from './client.js';
 
-/** This file lists the known MCP clients that differ from the protocol, or show less than the protocol allows. */
+/** This file lists the known MCP clients that differ from the protocol, or show less than it allows. */
 
-/** Arguments that clients add to every call, although no schema has them. */
 const addedArguments: readonly string[] = [
-  // Gemini CLI 0.61 and Qwen Code add this argument to the schema of every tool that they show to their models.
+  // Gemini CLI 0.61 and Qwen Code add it.
   'wait_for_previous',
-  // n8n before 2.2.5 adds this argument: https://github.com/n8n-io/n8n/issues/21716
+  // n8n before 2.2.5 adds it: https://github.com/n8n-io/n8n/issues/21716
   'toolCallId',
 ];
 
@@ -19,8 +18,8 @@ export const withoutAddedArguments = (args: Readonly<Record<string, unknown>>): 
   Object.fromEntries(Object.entries(args).filter(([name]) => !addedArguments.includes(name)));
 
 /**
- * Returns a function that translates argument names of this server for the client, and back; undefined if all names stay the same. Claude Code
- * 2.1.330 shows the argument `description` as the title of a call, where an agent could mislead a person, so it gets another name.
+ * Returns a function that translates argument names for the client, and back. Claude Code shows `description` as the title of a call, where
+ * an agent could mislead a person.
  */
 export function argumentNameSwapFor({ name: client }: Client, { properties }: JsonSchema): ArgumentName | undefined {
   if (!/^claude-code( |$)/.test(client)) return undefined;
@@ -35,10 +34,9 @@ export function argumentNameSwapFor({ name: client }: Client, { properties }: Js
   };
 }
 
-/** The argument that Claude Code shows as the title of a call. */
 const titleArgument = 'description';
 
-/** Renames arguments, in either direction, with `swapName` from `argumentNameSwapFor`. */
+/** Renames arguments, in either direction. */
 export function swapArguments(
   args: Readonly<Record<string, unknown>>,
   swapName: ArgumentName | undefined,
@@ -47,7 +45,7 @@ export function swapArguments(
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [swapName(name), value]));
 }
 
-/** Returns the schema of a tool's arguments with the names that the client gets. */
+/** Returns a schema with the argument names that the client gets. */
 export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {
   const swapName = argumentNameSwapFor(client, schema);
   const { properties, required } = schema;
@@ -59,25 +57,21 @@ export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {
   };
 }
 
-/** True if the user can submit a form with an empty field. Codex 0.169.0 does not submit such a form, and does not say why. */
+/** Codex 0.169.0 does not submit a form with an empty field. */
 export const canLeaveFieldsEmpty = ({ name: client }: Pick<Client, 'name'>): boolean => !/^codex\b/.test(client);
 
-/** Limits for a question. Codex shows 24 lines, of which the form takes many. Claude Code shows three lines, cut to the terminal's width. */
+/** Limits for a question. Codex shows 24 lines, and Claude Code three. */
 export const questionLimits = { lines: 9, characters: 2_000, lineLength: 70 };
 
 const versionHeader = 'mcp-protocol-version';
 
-/**
- * Corrects the headers of a complete 2026-07-28 request whose version header says 2025-11-25. Connectors of claude.ai were reported to send such
- * requests (https://github.com/anthropics/claude-code/issues/93290). The SDK refuses all other contradictions of headers and body.
- */
+/** Corrects the version header of requests from connectors of claude.ai (https://github.com/anthropics/claude-code/issues/93290). */
 export function correctHeaders(headers: Headers, message: unknown): void {
   if (headers.get(versionHeader) !== '2025-11-25') return;
   const request = classifyInboundRequest({ httpMethod: 'POST', body: message });
   if (request.kind !== 'modern' || request.messageKind !== 'request') return;
 
   headers.set(versionHeader, '2026-07-28');
-  // Protocol 2026-07-28 also requires these headers. Their values come from the body.
   const { method, params } = request.message;
   if (!headers.has('mcp-method') && /^[a-z/]+$/i.test(method)) headers.set('mcp-method', method);
   const name = textAt(params, 'name') ?? textAt(params, 'uri');

@@ -10,20 +10,17 @@ import { appsExtension, viewMimeType } from './views/contract/apps.js';
 
 /** An MCP client as it describes itself. */
 export interface Client {
-  /** The client's name and version, for the journal. */
+  /** Name and version. */
   readonly name: string;
-  /** True if the client can show forms (elicitation in form mode). */
+  /** Elicitation in form mode. */
   readonly form: boolean;
-  /** True if the client can send its user to a URL (elicitation in URL mode). */
+  /** Elicitation in URL mode. */
   readonly url: boolean;
-  /** True if the client can show views (MCP Apps). */
+  /** MCP Apps. */
   readonly views: boolean;
 }
 
-/**
- * Returns the client of a request. Since protocol 2026-07-28, each request declares its client. In older protocols, the connection or session does.
- * @param session the client as declared when the session began
- */
+/** Returns the client of a request. Before protocol 2026-07-28, the connection or session declares the client. */
 export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext, session: Client | undefined): Client {
   if (envelope === undefined)
     return session ?? describeClient(server.getClientCapabilities(), server.getClientVersion());
@@ -31,7 +28,7 @@ export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext
   return describeClient(fields[CLIENT_CAPABILITIES_META_KEY], fields[CLIENT_INFO_META_KEY]);
 }
 
-/** Reads a client's capabilities, name and version. Malformed parts count as absent. */
+/** Reads what a client declares. Malformed parts count as absent. */
 export function describeClient(capabilities: unknown, information: unknown): Client {
   const { elicitation, extensions } = declarationSchemas().capabilities.parse(capabilities ?? {});
   const { name, version } = declarationSchemas().information.parse(information ?? {});

@@ -10,10 +10,7 @@ import { canLeaveFieldsEmpty } from './client-quirks.js';
 
 const declineLabel = 'Do nothing';
 
-/**
- * The form of a question. A deletion has only the field for the name, because a second field could contradict it. Any other change has two
- * labels, of which the accepting one is selected, so that the client's button to accept means what it says, and an optional reason.
- */
+/** The form of a question. The accepting label is selected, so that it agrees with the client's button. */
 export function consentForm(client: Pick<Client, 'name'>, acceptLabel: string, nameToType?: string) {
   const text = { type: 'string' as const };
   if (nameToType !== undefined)
@@ -28,27 +25,21 @@ export function consentForm(client: Pick<Client, 'name'>, acceptLabel: string, n
   return { type: 'object' as const, properties, required: ['decision'] };
 }
 
-/** Time limit of a question, long enough for a person. The client may have a shorter limit. */
+/** The client may have a shorter limit. */
 const answerMs = 10 * 60 * 1000;
 
-/** Interval of progress notifications while a question is open. Many clients reset their time limit with each notification. */
+/** Many clients reset their time limit with each notification. */
 const progressMs = 10_000;
 
-/**
- * When the client can be asked. Since protocol 2026-07-28, requests have an envelope. In older protocols over HTTP, the answer would come with another
- * request, perhaps to another replica, so people decide on the page instead.
- */
+/** Over HTTP, an old client's answer could reach another replica. */
 function timeToAsk({ mcpReq: { envelope }, http }: ServerContext): 'duringCall' | 'afterCall' | 'never' {
   if (envelope !== undefined) return 'afterCall';
   return http === undefined ? 'duringCall' : 'never';
 }
 
 /**
- * Returns the way to ask the client's user in a form; undefined if the client cannot show forms, or speaks a protocol before 2026-07-28 over HTTP.
- * - In protocols before 2026-07-28, `ask` sends the question to the client during the call, and returns the user's response.
- * - Since 2026-07-28, `ask` returns `later`: the caller ends the call with the question as its result, and the client makes the same call a
- *   second time, with the response (`broughtBy`).
- * @param onWaiting called every ten seconds while a question waits for its answer
+ * Returns the way to ask the client's user in a form. Since 2026-07-28, `ask` returns `later`.
+ * @param onWaiting called every ten seconds while a question is open
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
   const time = timeToAsk(context);
@@ -59,14 +50,14 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
       const acceptLabel = accept.text;
       const requestedSchema = consentForm(client, acceptLabel, nameToType);
       const params = { mode: 'form', message: message.text, requestedSchema };
-      // The SDK's `elicitInput` would drop answers that do not fit the form exactly, such as one with a null.
+      // The SDK's `elicitInput` would drop answers that do not fit the form exactly.
       const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
       return answer.kind === 'answered' ? responseOf(answer.result, acceptLabel, nameToType) : { kind: answer.kind };
     },
   };
 }
 
-/** Returns what a second call brings back from the user, since protocol 2026-07-28. The state is the proof that the client got with the question. */
+/** Returns what a repeated call brings back from the user. */
 export function broughtBy({ mcpReq: { inputResponses, requestState } }: ServerContext): Brought {
   const proof = requestState<string>();
   if (proof === undefined || inputResponses === undefined) return { kind: 'nothing' };
@@ -79,13 +70,11 @@ export function broughtBy({ mcpReq: { inputResponses, requestState } }: ServerCo
   };
 }
 
-/** The client's answer to a question: a result, no answer in time, or an error, so that the client could not ask. */
 type Answer =
   | { readonly kind: 'answered'; readonly result: unknown }
   | { readonly kind: 'unanswered' }
   | { readonly kind: 'notAsked' };
 
-/** Sends a question during the call, and cancels the question when `cancelSignal` aborts. */
 async function sendQuestion(
   { mcpReq: { send, signal } }: ServerContext,
   params: Readonly<Record<string, unknown>>,
@@ -95,7 +84,7 @@ async function sendQuestion(
   const timer = setInterval(onWaiting, progressMs);
   const aborted = AbortSignal.any([signal, cancelSignal]);
   try {
-    // Our own schema takes any answer, because the SDK's refuses a null in an optional field.
+    // The SDK's schema refuses a null in an optional field.
     const result = await send({ method: 'elicitation/create', params }, z.unknown(), {
       timeout: answerMs,
       signal: aborted,
@@ -109,13 +98,7 @@ async function sendQuestion(
   }
 }
 
-/**
- * Returns the way to send the client's user to a URL, at which the user decides on a plan; undefined if the client cannot open URLs, or
- * speaks a protocol before 2026-07-28 over HTTP. The page at the URL must ask people to sign in, because the client and its model may read the URL.
- * - In protocols before 2026-07-28, `send` sends the URL to the client during the call, and returns the user's response (`Visit`).
- * - Since 2026-07-28, `send` returns `later`, as `elicitorFor` describes.
- * @param onWaiting called every ten seconds while the request to open the URL waits for its answer
- */
+/** Returns the way to send the user to a URL. The page must ask people to sign in, because the model may read the URL. */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
   const time = timeToAsk(context);
   if (!client.url || time === 'never') return undefined;
@@ -129,14 +112,13 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
   };
 }
 
-/** Returns the user's response in a client's answer to a URL. */
 function visitOf(answer: unknown): Visit {
   const action = textAt(answer, 'action');
   if (action === 'accept') return 'opened';
   return action === 'decline' ? 'declined' : 'cancelled';
 }
 
-/** Returns the user's response in a client's answer to a form. An answer without content, or with neither of two labels, is nobody's response. */
+/** An answer without content is nobody's response. */
 function responseOf(answer: unknown, acceptLabel: string, nameToType: string | undefined): FormResponse {
   const action = textAt(answer, 'action');
   if (action === 'decline') return { kind: 'declined' };
@@ -148,7 +130,7 @@ function responseOf(answer: unknown, acceptLabel: string, nameToType: string | u
     return { kind: isTyped(nameToType, textAt(answer, 'content.name')) ? 'agreed' : 'wrongName' };
   const label = textAt(answer, 'content.decision');
   if (label !== acceptLabel && label !== declineLabel) return { kind: 'notAsked' };
-  // Whoever gives a reason for declining declines, even if the other option is still selected.
+  // A reason declines, even if the other option is still selected.
   const reason = textAt(answer, 'content.reason');
   return label === acceptLabel && !reason?.trim() ? { kind: 'agreed' } : { kind: 'declined', reason };
 }

@@ -2,10 +2,7 @@ import type { Account, Accounts, ConsentMode } from '../calls/account.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { listText, sentences } from '../util/human.js';
 
-/**
- * Returns the server's instructions, which models read. Some clients search them for tools.
- * @param accounts the accounts that the caller may use
- */
+/** Returns the server's instructions. Models read them, and some clients search them for tools. */
 export function instructionsFor(operations: readonly Operation[], accounts: Accounts): string {
   const areas = [...new Set(operations.map(({ service }) => areaOf[service] ?? service))];
   const titles = operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1));
@@ -27,13 +24,11 @@ export function instructionsFor(operations: readonly Operation[], accounts: Acco
 
 const namesOf = (operations: readonly Operation[]) => operations.map(({ name }) => name);
 
-/** Returns the paragraph about the operations that only read. */
 function readText(reading: readonly Operation[], offered: readonly Operation[]): string {
   const names = namesOf(reading);
   return [`${listText(names)} only ${verb(names, 'read')}.`, ...addedSentences(reading, offered)].join(' ');
 }
 
-/** Returns the paragraphs about the operations that change something (`changing`). `offered` are all operations that the caller may use. */
 function changeTexts(
   changing: readonly Operation[],
   offered: readonly Operation[],
@@ -47,7 +42,6 @@ function changeTexts(
     ...addedSentences(changing, offered),
     ...consentTexts(accounts),
   );
-  // The changes that continue in the cloud after the answer, and whose progress no operation reads.
   const unfollowed = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
 
   return sentences(
@@ -64,7 +58,6 @@ function whyNoChanges({ all, areNamed }: Accounts): string {
   return 'The tools that change something are not available here: CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 }
 
-/** Returns the text about the changes whose progress cannot be read. If these are all changes (`areAll`), the text names no tools. */
 function unfollowedText(names: readonly string[], { areAll }: { readonly areAll: boolean }): string {
   const subject = areAll ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
   return `${subject} is not finished when it is accepted. No read of its progress is declared: do not call the same tool again to check.`;
@@ -73,7 +66,7 @@ function unfollowedText(names: readonly string[], { areAll }: { readonly areAll:
 /** Returns the singular or plural of a verb: `list_parts reads`, but `list_parts and list_backups read`. */
 const verb = (names: readonly string[], plural: string) => (names.length === 1 ? `${plural}s` : plural);
 
-/** Describes the caller's accounts in full, because the descriptions of tools have little room for accounts. */
+/** In full, because the descriptions of tools have little room for accounts. */
 function accountsText(accounts: readonly Account[], byDefault: Account | undefined): string {
   const texts = accounts.map(({ name, description, policy }) => {
     const about = sentences(description !== undefined && description, policy.readOnly && 'read only').join('; ');
@@ -92,10 +85,7 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
   return `Accounts: ${texts.join(', ')}. Each is a separate cloud. Name the one that the user means. ${otherwise}`;
 }
 
-/**
- * Returns the sentences that the operations add to the instructions. Skips a sentence if the tool in its field `unless` is offered: if a tool lists
- * upload IDs, for example, the sentence that upload IDs cannot be listed.
- */
+/** Skips a sentence if the tool in its field `unless` is offered. */
 const addedSentences = (operations: readonly Operation[], offered: readonly Operation[]): string[] =>
   operations
     .flatMap(({ instructions = [] }) => instructions)
@@ -105,7 +95,6 @@ const addedSentences = (operations: readonly Operation[], offered: readonly Oper
 const byPlan =
   'show it, and call confirm_change only after a clear yes to that plan, and only if its "next" says so. "show" is the text for the user; you may translate it.';
 
-/** Who decides on changes, for each consent mode. */
 const consentRules: Readonly<Record<ConsentMode, string>> = {
   ask: `Before it sends a change, this server asks the user itself, if the client can ask or shows views. Otherwise it answers with a plan: ${byPlan}`,
   human:
@@ -116,7 +105,7 @@ const consentRules: Readonly<Record<ConsentMode, string>> = {
   off: 'This server asks nobody and sends a change at once (CLOUDOPS_CONFIRM=off): call only after a clear yes from the user. planOnly: true shows the plan first.',
 };
 
-/** Says who decides on changes. If the accounts have different consent modes, there is a text for each mode, with its accounts. */
+/** If the accounts have different consent modes, there is a text for each mode. */
 function consentTexts(accounts: readonly Account[]): string[] {
   const changing = accounts.filter(({ policy }) => !policy.readOnly);
   const modes = [...new Set(changing.map(({ confirm }) => confirm))];
@@ -126,7 +115,6 @@ function consentTexts(accounts: readonly Account[]): string[] {
   });
 }
 
-/** The area of the cloud that a service manages. */
 const areaOf: Readonly<Record<Service, string>> = {
   storage: 'S3 object storage',
   catalog: 'Kubernetes',

@@ -2,9 +2,9 @@ import { CLIENT_INFO_META_KEY, LATEST_PROTOCOL_VERSION } from '@modelcontextprot
 import { countValues } from '../util/count-values.js';
 import { isDeeperThan, isObject, parseJson, withoutNulls } from '../util/objects.js';
 
-/** This file reads JSON-RPC messages as clients write them, before the SDK gets them. The SDK ignores, changes or dumps what it does not expect. */
+/** This file reads JSON-RPC messages before the SDK, which ignores or changes what it does not expect. */
 
-/** A JSON-RPC error. `id` is null if the message has no ID that can be read. */
+/** A JSON-RPC error. `id` is null if it cannot be read. */
 export interface ErrorAnswer {
   readonly jsonrpc: '2.0';
   readonly id: string | number | null;
@@ -13,17 +13,16 @@ export interface ErrorAnswer {
 
 export type ReadMessage =
   | { readonly kind: 'read'; readonly message: object }
-  /** `isAnswered` is false for notifications and responses, because JSON-RPC has no answer to them. */
+  /** JSON-RPC has no answer to notifications and responses. */
   | { readonly kind: 'invalid'; readonly answer: ErrorAnswer; readonly isAnswered: boolean };
 
-/** JSON-RPC's codes for text that is not JSON, for a message that is no request, and for wrong parameters. */
 const parseError = -32700;
 export const invalidRequest = -32600;
 const invalidParams = -32602;
 
-/** The most levels of lists and objects in a message. The arguments of a call have a lower limit of their own. */
+/** Levels of lists and objects. */
 const maximumDepth = 1_000;
-/** Maximum number of JSON values in a message over HTTP, or in arguments that are JSON text. No call has as many. */
+/** Maximum number of JSON values in a message over HTTP, or in JSON text. */
 export const maximumValues = 5_000;
 
 export const errorAnswer = (id: ErrorAnswer['id'], code: number, message: string): ErrorAnswer => ({
@@ -38,13 +37,10 @@ export const notJson: ReadMessage = {
   isAnswered: true,
 };
 
-/** Parses the JSON of a message, which may begin with a byte order mark. Returns undefined if it is not JSON. */
+/** Parses the JSON of a message, which may begin with a byte order mark. */
 export const parseMessageText = (text: string): unknown => parseJson(text.replace(/^\uFEFF/, ''));
 
-/**
- * Reads one message from its JSON value. Fields that are null count as absent, arguments may be JSON text, and an `initialize` request gets what
- * it lacks.
- */
+/** Reads one message. Null fields count as absent. */
 export function readMessage(value: unknown): ReadMessage {
   if (!isObject(value)) return invalid({ method: '', id: null }, invalidRequest, 'A message must be a JSON object.');
   if (isDeeperThan(maximumDepth, value))
@@ -70,11 +66,10 @@ function invalid({ id, method }: Readonly<Record<string, unknown>>, code: number
 }
 
 type Arguments =
-  /** The value is null if there are no arguments. */
   | { readonly kind: 'read'; readonly value: Readonly<Record<string, unknown>> | null }
   | { readonly kind: 'invalid'; readonly problem: string };
 
-/** Reads the arguments of a call, which some clients write as one JSON text. The limits of a message do not see into a text, so it has its own. */
+/** Some clients write arguments as JSON text, which has its own limits. */
 function readArguments(given: unknown): Arguments {
   if (given === undefined || given === null) return { kind: 'read', value: null };
   if (typeof given === 'string' && countValues(given, maximumValues) > maximumValues)
@@ -87,7 +82,7 @@ function readArguments(given: unknown): Arguments {
   return { kind: 'read', value: args };
 }
 
-/** Adds what the SDK requires and clients leave out: the version of the client, and all that an `initialize` request lacks. */
+/** Adds what the SDK requires and clients leave out. */
 function withDefaults(method: unknown, params: Readonly<Record<string, unknown>>): object {
   if (method === 'initialize')
     return {
@@ -103,7 +98,7 @@ function withDefaults(method: unknown, params: Readonly<Record<string, unknown>>
 
 const unknownClient = { name: 'unknown', version: '' };
 
-/** True if an object in the value has a field `__proto__`, which zod would silently drop, so that the call would be made without the field. */
+/** zod would silently drop a field `__proto__`. */
 const holdsProto = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&

@@ -13,7 +13,7 @@ import { inputJsonSchema } from './tool-schemas.js';
 
 /** This file writes the reference of the API in Markdown, for agents and people. */
 
-/** Returns the reference of one operation, with its arguments and its gaps. */
+/** Returns the reference of one operation. */
 export function operationReference(operation: Operation): string {
   const { name, api, description } = operation;
   const parts = [
@@ -26,39 +26,37 @@ export function operationReference(operation: Operation): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Returns headings with Markdown lists: the undocumented facts about an operation, and the missing features. */
+/** Returns headings and Markdown lists of what is not documented and not possible. */
 export function gaps({ undocumented, limitations }: Operation): [string, string][] {
   const section = (title: string, facts: readonly string[]): [string, string][] =>
     facts.length === 0 ? [] : [[title, facts.map((fact) => `- ${fact}`).join('\n')]];
   return [...section('Not documented by the API', undocumented), ...section('Not possible here', limitations)];
 }
 
-/** One argument of an operation, as the reference describes it. */
+/** One argument of an operation in the reference. */
 export interface ArgumentRow {
   readonly path: string;
   readonly type: string;
   readonly rules: readonly string[];
   readonly about: string;
-  /** The cloud's default if the argument is absent; empty if the default is not documented. */
+  /** Empty if the default is not documented. */
   readonly defaultText: string;
-  /** The allowed values, if there are more than `maximumInlineValues`. */
+  /** Set if there are more than `maximumInlineValues` values. */
   readonly list: NamedList | undefined;
 }
 
-/** The allowed values of an argument, as a list below the table. Arguments with the same values share a list. */
+/** Allowed values, shown below the table. */
 interface NamedList {
-  /** A letter: A for the first list of an operation. */
   readonly name: string;
   readonly values: string;
 }
 
-/** Returns a row for each argument of an operation, at any depth. */
+/** Returns a row for each argument, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  // A row has no room for many allowed values. They become a list with a name below the table, and the row's rule refers to that name.
   const namedListOf = createNamedLists();
   const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input())).map(({ path, field, isRequired }) => {
-    // The strings in an array have no row of their own, so the row of the array also has their rules and allowed values.
+    // The strings in an array have no row of their own.
     const items = itemsOf(field);
     const schemasOfRow = items?.type === 'string' ? [field, items] : [field];
     const namedList = schemasOfRow.map(namedListOf).find((list) => list !== undefined);
@@ -75,10 +73,7 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
   });
 }
 
-/**
- * Returns a function that gives the allowed values of a schema a list with the name A, B and so on. The same values get the same list. The
- * function returns undefined for a schema with at most `maximumInlineValues` allowed values.
- */
+/** Names long lists of allowed values A, B and so on. */
 function createNamedLists(): (schema: JsonSchema) => NamedList | undefined {
   const lists = new Map<string, NamedList>();
   return ({ enum: allowed }) => {
@@ -90,7 +85,7 @@ function createNamedLists(): (schema: JsonSchema) => NamedList | undefined {
   };
 }
 
-/** Returns the arguments as a Markdown table, followed by the long lists of values. */
+/** Returns the arguments as a Markdown table. */
 export function argumentReference(operation: Operation): string {
   const rows = argumentRows(operation);
   const table = markdownTable(
@@ -113,7 +108,7 @@ export function instanceTypesReference(): string {
   return ['# Instance types', ...lists.map(([title, types]) => `\n## ${title}\n\n${types.join(', ')}`), ''].join('\n');
 }
 
-/** The statesOfThings of records in answers: for each field, the values and their meanings. */
+/** For each field of records, the values and their meanings. */
 export const statesOfThings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Resource group status': resourceGroupStatus,
   'Cluster and node status': clusterStatus,
@@ -139,7 +134,6 @@ interface Argument {
   readonly isRequired: boolean;
 }
 
-/** Returns the arguments of an object schema and of all inner schemas. Their paths, such as `nodePools[].name`, begin with `prefix`. */
 function argumentsOf({ properties, required }: JsonSchema, prefix = ''): Argument[] {
   if (!isObject(properties)) return [];
   const requiredNames: readonly unknown[] = Array.isArray(required) ? required : [];
@@ -152,7 +146,6 @@ function argumentsOf({ properties, required }: JsonSchema, prefix = ''): Argumen
   });
 }
 
-/** The schema of an array's items. Undefined for any other schema. */
 const itemsOf = ({ items }: JsonSchema): JsonSchema | undefined => (isObject(items) ? items : undefined);
 
 const typeNames = new Map<unknown, string>([
@@ -162,7 +155,7 @@ const typeNames = new Map<unknown, string>([
 ]);
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
-/** Returns the rules of a schema, such as `1 to 40 characters`. `namedList` is set if the row has no room for the allowed values. */
+/** Returns the rules of a schema: `1 to 40 characters`. */
 function rulesOf(schema: JsonSchema, namedList: NamedList | undefined): string[] {
   return sentences(
     Array.isArray(schema.enum) && allowedValues(schema.enum, namedList),
@@ -173,7 +166,6 @@ function rulesOf(schema: JsonSchema, namedList: NamedList | undefined): string[]
   );
 }
 
-/** Maximum number of allowed values in a row of the table. More values are listed below the table. */
 const maximumInlineValues = 8;
 
 function allowedValues(values: readonly unknown[], namedList: NamedList | undefined): string {
@@ -183,7 +175,7 @@ function allowedValues(values: readonly unknown[], namedList: NamedList | undefi
 
 const valuesText = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(', ');
 
-/** Returns the rule for the bounds of a number or a count, such as `2 to 5 entries`; an empty list if there are no bounds. */
+/** Returns the bounds as a rule: `2 to 5 entries`. */
 function range(low: unknown, high: unknown, singular = '', plural = ''): string[] {
   const withUnit = (bound: unknown) => `${bound} ${bound === 1 ? singular : plural}`.trim();
   if (low === undefined) return high === undefined ? [] : [`at most ${withUnit(high)}`];

@@ -15,19 +15,19 @@ import { viewOf, viewResource } from './views/view-of-tool.js';
 
 /** The parts of resources that depend on the process and the caller. */
 export interface ResourceTexts {
-  /** The caller; undefined if callers are not authenticated. */
+  /** Undefined if callers are not authenticated. */
   readonly principal?: Principal | undefined;
-  /** Returns the effective configuration in Markdown, without secrets, for the accounts with these names. */
+  /** Returns the effective configuration in Markdown, without secrets. */
   readonly configuration: (accounts: readonly string[]) => string | Promise<string>;
-  /** Returns the latest journal entries in Markdown. An undefined caller or undefined accounts mean all. */
+  /** Returns the latest journal entries in Markdown. Undefined means all. */
   readonly journal: (caller: string | undefined, accounts: readonly string[] | undefined) => Promise<string>;
-  /** Returns the contents of the sandbox in Markdown, for callers who may see the work of others. Undefined without a sandbox. */
+  /** Returns the contents of the sandbox in Markdown. */
   readonly sandbox?: (() => Promise<string>) | undefined;
 }
 
 const mimeType = 'text/markdown';
 
-/** Loads the texts of the reference only when a client reads one, because few clients do. */
+/** Loaded when a client reads a text, because few clients do. */
 const loadReference = () => import('./reference.js');
 
 const referenceTemplate = {
@@ -38,7 +38,6 @@ const referenceTemplate = {
   mimeType,
 };
 
-/** A resource with its listing and its text. Hosts list the title and show the description next to it. */
 interface Resource {
   readonly listing: {
     readonly uri: string;
@@ -51,12 +50,12 @@ interface Resource {
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-/** The texts, and the accounts that the caller may use. Only these accounts appear in the texts. */
+/** Only the accounts that the caller may use appear in the texts. */
 interface CallerTexts extends ResourceTexts {
   readonly accounts: Pick<Accounts, 'all' | 'areNamed'>;
 }
 
-/** Serves the reference, the configuration, the journal and the views. Views are listed only to clients that can show them. */
+/** Serves the reference, the configuration, the journal and the views. */
 export function serveResources(
   server: Server,
   operations: readonly Operation[],
@@ -73,7 +72,7 @@ export function serveResources(
   });
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    // The same address may be written differently, for example with a scheme in capital letters.
+    // The same address may be written differently.
     const normalized = URL.canParse(uri) ? new URL(uri).href : uri;
     const resource = [...documents, ...views].find(({ listing }) => listing.uri === normalized);
     if (resource === undefined) {
@@ -105,12 +104,11 @@ const referenceOf = (operation: Operation): Resource => ({
   text: async () => (await loadReference()).operationReference(operation),
 });
 
-/** Returns the general resources, with the texts that the caller may see. */
 function documentsOf({ principal, accounts, configuration, journal, sandbox }: CallerTexts): readonly Resource[] {
   const accountNames = accounts.all.map(({ name }) => name);
-  /** The accounts whose changes the journal shows. Undefined for all, if accounts have no names or callers are not authenticated. */
+  /** Undefined for all accounts. */
   const journalAccounts = accounts.areNamed && principal !== undefined ? accountNames : undefined;
-  /** The only caller whose changes the journal shows. Undefined for all, if the reader is an auditor or is not authenticated. */
+  /** Undefined for all callers. */
   const onlyCaller = visibleCaller(principal);
   const seesAllCallers = onlyCaller === undefined;
 
@@ -139,7 +137,6 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
       'cloudops://configuration',
       'Configuration',
       'Effective configuration and where each value comes from; no secrets',
-      // The text lists only these accounts, and no account if accounts have no names.
       () => configuration(accountNames),
     ),
     document(
@@ -150,7 +147,7 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
       () => journal(onlyCaller, journalAccounts),
     ),
   ];
-  // The sandbox holds the work of all callers, so only a caller who may see all of it gets the resource.
+  // The sandbox holds the work of all callers.
   if (sandbox !== undefined && seesAllCallers) {
     const description = 'What the built-in sandbox holds, and what it was asked';
     documents.push(document('sandbox', 'cloudops://sandbox', 'Sandbox', description, sandbox));

@@ -1,4 +1,4 @@
-/** The icon of ui/page/icon.svg. Hosts show it next to the server's name. */
+/** The icon of ui/page/icon.svg. */
 const svg =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><title>cloudops-mcp</title>' +
   '<rect width="32" height="32" rx="7" fill="#1d4ed8"/>' +

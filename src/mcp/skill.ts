@@ -5,10 +5,10 @@ import * as z from 'zod';
 import { lazy } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 
-/** ID of the Skills extension (SEP-2640) in the capabilities of this server. */
+/** The Skills extension (SEP-2640). */
 export const skillsExtension = 'io.modelcontextprotocol/skills';
 
-/** The skill as a resource. Its text is read from disk at each request. */
+/** The skill as a resource, read from disk at each request. */
 export const skillResource = {
   listing: {
     uri: 'skill://cloudops/SKILL.md',
@@ -26,7 +26,7 @@ export interface CacheLife {
   readonly cacheScope: 'private';
 }
 
-/** Serves the methods of the Skills extension. Answers have `life` only since protocol 2026-07-28, in which requests have an envelope. */
+/** Serves the Skills extension. Only requests with an envelope (2026-07-28) get `life`. */
 export function serveSkill(server: Server, life: CacheLife): void {
   const { list, get } = paramsSchemas();
   const { uri } = skillResource.listing;
@@ -46,7 +46,6 @@ const paramsSchemas = lazy(() => ({
   get: z.looseObject({ uri: z.string() }),
 }));
 
-/** Describes the skill and its only file in the form of the extension. */
 async function skillEntry() {
   const text = await readSkill();
   const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`;
@@ -54,17 +53,17 @@ async function skillEntry() {
   return { uri, frontmatter: frontmatterOf(text), resources: [{ uri, digest, size: Buffer.byteLength(text) }] };
 }
 
-/** Reads the skill. The first path starts at the bundle's main file, and the second at the bundle's chunks or the source. */
+/** The first path starts at the bundle's main file, the second at its chunks or the source. */
 function readSkill(): Promise<string> {
   const read = (path: string) => readFile(new URL(path, import.meta.url), 'utf8');
   return read('../skills/cloudops/SKILL.md').catch(() => read('../../skills/cloudops/SKILL.md'));
 }
 
-/** Parses the frontmatter that scripts/skill-doc.mjs writes: a field per line, some as JSON, and fields inside `metadata`. */
+/** Parses what scripts/skill-doc.mjs writes. */
 function frontmatterOf(text: string): Readonly<Record<string, unknown>> {
   const [, lines = ''] = /^---\n([\s\S]*?)\n---\n/.exec(text) ?? [];
   const fields: Record<string, unknown> = {};
-  /** The object that the last line without a value began, such as `metadata:`. Indented lines are its fields. */
+  /** Indented lines are fields of the last line without a value. */
   let innerFields = fields;
   for (const [, indent, name = '', value] of lines.matchAll(/^( *)([\w-]+):(?: (.*))?$/gm)) {
     const target = indent === '' ? fields : innerFields;

@@ -11,7 +11,7 @@ export interface Tool extends ToolSchemas {
   readonly operation: Operation;
 }
 
-/** A tool as the caller sees it. The schema of the arguments and the description depend on the caller's accounts. */
+/** A tool as the caller sees it. */
 export interface OfferedTool extends Tool {
   readonly description: string;
 }
@@ -20,34 +20,30 @@ export interface OfferedTool extends Tool {
 export interface Offer {
   readonly accounts: Accounts;
   readonly tools: readonly OfferedTool[];
-  /** The operations of `tools`. */
   readonly operations: readonly Operation[];
   readonly instructions: string;
 }
 
 export interface ToolCatalog {
-  /** All tools, including those that policies or the caller's scopes do not allow. */
+  /** Includes tools that the caller may not use. */
   readonly tools: readonly Tool[];
   offerTo(principal: Principal | undefined): Offer;
 }
 
 const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 
-/** Maximum number of cached offers. No operator grants this many sets of scopes, but tokens may have any scopes. */
+/** Bounds the cache, because tokens may have any scopes. */
 const maximumOffers = 100;
 
-/**
- * Creates the tool catalog. The offer to a caller depends only on the caller's scopes. Offers are cached, because each HTTP request has its own
- * MCP server.
- */
+/** Creates the tool catalog. Offers are cached, because each HTTP request has its own MCP server. */
 export function createToolCatalog(operations: readonly Operation[], accounts: Accounts): ToolCatalog {
   const tools = operations.map((operation) => {
-    // The build generates the schemas of our own operations. An operation from a file of operations brings its schemas.
+    // Operations from files bring their schemas.
     const toolSchemas = operation.schemas ?? schemas[operation.name];
     if (toolSchemas === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
     return { operation, ...toolSchemas };
   });
-  /** Cached offers, by the scopes as JSON: `null` if callers are not authenticated. */
+  /** By the scopes; `null` if callers are not authenticated. */
   const offers = new Map<string, Offer>();
 
   return {
@@ -65,7 +61,6 @@ export function createToolCatalog(operations: readonly Operation[], accounts: Ac
   };
 }
 
-/** Selects the accounts and tools that a caller may use. */
 function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: Principal | undefined): Offer {
   const accounts = accountsOf(allAccounts, principal);
   const tools: OfferedTool[] = [];
@@ -80,7 +75,7 @@ function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: 
   return { accounts, tools, operations, instructions: instructionsFor(operations, accounts) };
 }
 
-/** Returns the description of a tool. If only one of several accounts allows the tool, the description names this account. */
+/** Names the account if only one of several allows the tool. */
 function descriptionFor(
   { description }: Operation,
   { all, areNamed }: Pick<Accounts, 'all' | 'areNamed'>,
@@ -91,10 +86,7 @@ function descriptionFor(
   return `For the account ${account.name} only. ${description}`;
 }
 
-/**
- * Returns the schema of a tool's arguments, with the argument `account` if several accounts allow the tool.
- * @param allowingAccounts the caller's accounts that allow the tool
- */
+/** Adds the argument `account` if several accounts allow the tool. */
 function inputFor(
   { operation: { effect }, input: schema }: Tool,
   { byDefault, areNamed }: Pick<Accounts, 'byDefault' | 'areNamed'>,
@@ -102,9 +94,8 @@ function inputFor(
 ): JsonSchema {
   if (!areNamed || allowingAccounts.length < 2) return schema;
 
-  /** The account of a call without the argument `account`. If there is none, the argument is required. */
   const preset = presetAmong(allowingAccounts, byDefault);
-  // Models are told of the preset only for reads. Before a change, they are told to ask, although the call could leave out the argument.
+  // Before a change, models are told to ask.
   const advisesPreset = preset !== undefined && effect === 'read';
   const advice = advisesPreset ? `The one the user means, else ${preset.name}` : 'Ask if the user named none';
   const account = {
@@ -122,12 +113,11 @@ function inputFor(
   };
 }
 
-/** The largest weight (see `weightOf`) of the descriptions of two accounts. It is small, because every tool repeats the descriptions. */
+/** Small, because every tool repeats the descriptions. */
 const maximumWeight = 80;
-/** The weight of an account's name. Each account after the second reduces the largest weight of the descriptions by this weight. */
 const weightOfName = 12;
 
-/** Describes the accounts: `prod: live customers; staging: trials`. Returns a general text if this text is too long. */
+/** `prod: live customers; staging: trials`, unless this is too long. */
 function describeAccounts(accounts: readonly Account[]): string {
   const text = accounts
     .filter(({ description }) => description !== undefined)
@@ -137,6 +127,6 @@ function describeAccounts(accounts: readonly Account[]): string {
   return text === '' || weightOf(text) > weightLimit ? 'Account to act in' : text;
 }
 
-/** The weight of a text, about four per token. Latin letters share tokens, other ASCII characters have their own, other scripts take more. */
+/** About four per token. Latin letters share tokens, and other scripts take more. */
 const weightOf = (text: string) =>
   Buffer.byteLength(text.replace(/[^a-z\s]/giu, (character) => (character < '\u0080' ? '####' : `${character}#`)));

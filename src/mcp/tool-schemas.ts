@@ -10,15 +10,14 @@ export interface ToolSchemas {
   readonly output?: JsonSchema;
 }
 
-/** Generates the schemas of a tool. Too slow for the start of a server, so scripts/schemas.mjs generates them at build time. */
+/** Generates the schemas of a tool at build time, because it is slow. */
 export const toolSchemas = ({ input, output, effect, isAnswerOpen }: Operation): ToolSchemas => ({
   input: toolListSchema(input()),
   ...(isAnswerOpen !== true && { output: outputJsonSchema(outputSchema(effect, output())) }),
 });
 
-/** The schema of a result as hosts see it. Leaves out some fields of results to keep the list of tools short. */
+/** Leaves out some fields to keep the list of tools short. */
 function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
-  /** Fields that only results of changes have. */
   const change = {
     outcome: z.string().optional(),
     show: z.string().describe('the plan, for the user').optional(),
@@ -35,15 +34,15 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   });
 }
 
-/** Returns the JSON Schema of arguments in a form that every host accepts: types, descriptions, enumerations and simple limits. */
+/** Returns the JSON Schema of arguments in a form that every host accepts. */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
-    // Titles and units are shown to people in plans. Models do not need them.
+    // Only people need titles and units, in plans.
     delete jsonSchema.title;
     delete jsonSchema.unit;
     // Models assume that a required string is not empty.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
-    // The description of a list made by `listOfOne` already says that there is one entry: `One zone.`
+    // The description made by `listOfOne` already says it.
     if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
       delete jsonSchema.minItems;
       delete jsonSchema.maxItems;
@@ -51,7 +50,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
 
     replaceNumberEnum(zodSchema, jsonSchema);
     replaceValuesListedElsewhere(jsonSchema);
-    // Hosts need neither the format of CIDR blocks nor zod's pattern for it, which has 200 characters.
+    // Hosts do not need zod's pattern, which has 200 characters.
     if (jsonSchema.format === 'cidrv4') {
       delete jsonSchema.format;
       delete jsonSchema.pattern;
@@ -59,7 +58,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   });
 }
 
-/** Returns the JSON Schema of arguments for the list of tools. Leaves out the rules for texts to save tokens. Errors name these rules. */
+/** Returns the JSON Schema for the list of tools, without the rules that errors name. */
 export const toolListSchema = (schema: z.ZodObject): JsonSchema =>
   JSON.parse(
     JSON.stringify(inputJsonSchema(schema), (_name, value: unknown) => {
@@ -71,26 +70,23 @@ export const toolListSchema = (schema: z.ZodObject): JsonSchema =>
     }),
   );
 
-/** Enumerations with more values become a part of the description, which takes a third of the tokens. */
+/** Longer enumerations move into the description to save tokens. */
 const mostEnumerated = 12;
 
-/** Joins values that differ only in the digits at their end: `h2-large`, `h2-large16` and `h2-large24` to `h2-large, h2-large16/24`. */
+/** `h2-large`, `h2-large16` and `h2-large24` become `h2-large, h2-large16/24`. */
 function joinDigits(values: readonly string[]): string {
   const groups = new Map<string, string[]>();
   for (const value of values) {
     const stem = value.replace(/\d+$/, '');
     const digits = value.slice(stem.length);
-    // `#` keeps a value without digits apart from the values with digits.
+    // `#` keeps a value without digits apart.
     const key = digits === '' ? value : `${stem}#`;
     groups.set(key, [...(groups.get(key) ?? []), digits]);
   }
   return [...groups].map(([stem, digits]) => stem.replace(/#$/, digits.join('/'))).join(', ');
 }
 
-/**
- * Replaces an enumeration of whole numbers by bounds and a description, because some hosts refuse such an enumeration. For `oneOfNumbers`, zod
- * converts a literal with the numbers and an outer schema. Only the outer schema is changed, because its description is the one that counts.
- */
+/** Some hosts refuse an enumeration of whole numbers. Only the description of the outer schema counts. */
 function replaceNumberEnum(zodSchema: z.core.$ZodTypes, jsonSchema: z.core.JSONSchema.BaseSchema): void {
   const isLiteral = zodSchema._zod.def.type === 'literal';
   if (isLiteral || !jsonSchema.enum?.every(Number.isInteger)) return;
@@ -102,10 +98,7 @@ function replaceNumberEnum(zodSchema: z.core.$ZodTypes, jsonSchema: z.core.JSONS
   if (values.length > 1) addDescription(jsonSchema, `${listText(values, 'or')}.`);
 }
 
-/**
- * Replaces allowed values by the text in `listed`, such as `See workstation.`. `oneOfListed` sets `listed` if another field already shows the
- * values.
- */
+/** Replaces allowed values that `oneOfListed` marks. */
 function replaceValuesListedElsewhere(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   if (typeof jsonSchema.listed !== 'string') return;
   addDescription(jsonSchema, jsonSchema.listed);
@@ -117,19 +110,14 @@ function addDescription(jsonSchema: z.core.JSONSchema.BaseSchema, more: string):
   jsonSchema.description = jsonSchema.description === undefined ? more : `${jsonSchema.description} ${more}`;
 }
 
-/**
- * Returns the JSON Schema of a result as hosts see it. No field is required and other fields are allowed, because this server passes any answer of
- * the cloud on. Removes our marks `shownAs`, `unit` and `unlisted`.
- */
+/** Returns the JSON Schema of a result. No field is required, because any answer of the cloud is passed on. */
 export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   const converted = convert(schema, 'output', ({ jsonSchema }) => {
-    // `shownAs` is a description that hosts see in place of a structure's fields.
     if (typeof jsonSchema.shownAs === 'string') {
       jsonSchema.description = jsonSchema.shownAs;
       delete jsonSchema.shownAs;
       delete jsonSchema.properties;
     }
-    // `unit` is only for texts that people read.
     delete jsonSchema.unit;
 
     const { properties } = jsonSchema;
@@ -140,16 +128,14 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
     delete jsonSchema.propertyNames;
   });
 
-  // `unlisted` marks a field that hosts do not see. `JSON.stringify` leaves out a field whose value becomes undefined.
+  // `JSON.stringify` leaves out a field whose value becomes undefined.
   const hideUnlisted = (_name: string, value: unknown) =>
     isObject(value) && value.unlisted === true ? undefined : value;
   return JSON.parse(JSON.stringify(converted, hideUnlisted));
 }
 
-/** Changes a JSON Schema in place. */
 type Adapt = (context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => void;
 
-/** Converts a schema to JSON Schema. Calls `adapt` for the whole JSON Schema and for each inner schema. */
 function convert(schema: z.ZodObject, io: 'input' | 'output', adapt: Adapt): JsonSchema {
   const override: Adapt = (context) => {
     dropSafeIntegerBounds(context.jsonSchema);
@@ -160,13 +146,13 @@ function convert(schema: z.ZodObject, io: 'input' | 'output', adapt: Adapt): Jso
   return jsonSchema;
 }
 
-/** Drops the bounds that zod writes for every integer. */
+/** zod writes these bounds for every integer. */
 function dropSafeIntegerBounds(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
 
-/** Writes a constant as an enumeration of one value, because some hosts refuse constants. */
+/** Some hosts refuse constants. */
 function writeConstantAsEnum(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   if (!('const' in jsonSchema)) return;
   jsonSchema.enum = [jsonSchema.const];

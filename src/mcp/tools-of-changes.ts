@@ -11,7 +11,7 @@ import { fieldsDescription, pathInAnswer, pathsSchema } from '../tools/schema/an
 import { lazy } from '../util/objects.js';
 import { quoted, say } from '../util/safe-text.js';
 
-/** This file has the tools that take the ID of a change: to read it, to withdraw it, and to confirm its plan. */
+/** This file has the tools that take the ID of a change. */
 
 const changeId = { type: 'string' as const, description: 'From the plan.' };
 const thing = { type: 'string' as const, description: 'The name that "next" gives.' };
@@ -51,17 +51,12 @@ const confirmChange = {
 
 type ChangeTool = typeof getChange;
 
-/** All tools of this file. */
 export const changeTools: readonly ChangeTool[] = [getChange, withdrawChange, confirmChange];
 
 /** No other tool may have one of these names. */
 export const changeToolNames: readonly string[] = changeTools.map(({ name }) => name);
 
-/**
- * The tools of changes for a caller. A caller who may not change anything, because its accounts only read, can still read earlier changes.
- * @param offered the operations that the caller may use
- * @param all all operations of this server
- */
+/** The tools of changes for a caller. A caller whose accounts only read can still read earlier changes. */
 export function changeToolsFor(
   offered: readonly Operation[],
   all: readonly Operation[],
@@ -81,7 +76,6 @@ const idSchema = () => z.string().max(100);
 const argumentSchemas = lazy(() => ({
   withdraw_change: z.strictObject({ changeId: idSchema() }),
   confirm_change: z.strictObject({ changeId: idSchema(), thing: z.string().max(2_000) }),
-  // The paths are checked when the answer is known.
   get_change: z.strictObject({ changeId: idSchema(), fields: z.unknown().optional() }),
 }));
 
@@ -109,7 +103,6 @@ export async function callChangeTool(
   return data.fields === undefined ? outcome : withPickedFields(outcome, data.fields);
 }
 
-/** Picks fields of the answer of a change that the cloud answered. */
 function withPickedFields(outcome: EndedOutcome, fields: unknown): EndedOutcome {
   const { answer } = outcome.kind === 'succeeded' ? outcome.success : {};
   if (outcome.kind === 'failed' || answer === undefined) return outcome;

@@ -3,28 +3,26 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { CallOutcome } from '../calls/outcome.js';
 import { outcomeLabel } from '../calls/outcome-label.js';
 
-/** The metrics of a process. Labels get their values from fixed lists and never from a client, so the number of values is limited. */
+/** Labels never get values from a client, so the number of values is limited. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** The current state of a process. A function is undefined if the process has no such part, for example no OAuth issuer. */
+/** Functions are undefined for parts that the process does not have. */
 export interface ProcessState {
   concurrentCalls(): number;
   journalReachable: (() => boolean) | undefined;
-  /** Number of outcomes that are not yet in the journal. */
   unwrittenOutcomes(): number;
-  /** Number of changes, by tool, that this process has ended as `unknown` because their own processes are gone. */
+  /** Changes of processes that are gone, by tool. */
   interruptedChanges(): ReadonlyMap<string, number>;
   issuerReachable: (() => boolean) | undefined;
   authenticationReady: (() => boolean) | undefined;
-  /** Number of users who are being asked for consent now. */
+  /** Users who are being asked for consent. */
   waitingQuestions(): number;
-  /** Number of plans that wait for a decision on the page, on all replicas together. */
+  /** Plans for the page, on all replicas together. */
   waitingPlans: (() => Promise<number>) | undefined;
 }
 
 /**
- * Creates the metrics of one process.
- * @param accounts names of the accounts, which become values of a label; empty if accounts have no names
+ * @param accounts names of the accounts, empty if accounts have no names
  * @param tools names of the tools that change something
  */
 export function createMetrics(state: ProcessState, accounts: readonly string[] = [], tools: readonly string[] = []) {
@@ -39,7 +37,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     labelNames: ['tool', 'outcome', ...(hasAccounts ? ['account'] : [])],
     registers,
   });
-  // Counters with an alert start with the value 0, because an alert on increases would miss a counter whose first value is 1.
+  // An alert on increases would miss a counter whose first value is 1.
   const accountLabels = hasAccounts ? [...accounts, 'none'].map((account) => ({ account })) : [{}];
   for (const tool of tools) {
     for (const accountLabel of accountLabels)
@@ -81,21 +79,20 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   registerWaitingDecisions(registers, state);
 
   return {
-    /** Counts a call that has ended. `outcome` is undefined if the call threw an error. */
+    /** `outcome` is undefined if the call threw an error. */
     called: (tool: string, outcome: CallOutcome | undefined, milliseconds: number): void => {
       const account = accountOf(outcome);
       const accountLabel = hasAccounts ? { account: accounts.includes(account) ? account : 'none' } : {};
       calls.inc({ tool, outcome: outcomeLabel(outcome), ...accountLabel });
       durations.observe({ tool }, milliseconds / 1000);
     },
-    /** Counts a request that was not served. */
     refused: (reason: string): void => refusals.inc({ reason }),
-    /** Returns the metrics in the text format of Prometheus. */
+    /** In the text format of Prometheus. */
     text: (): Promise<string> => registry.metrics(),
   };
 }
 
-/** Registers the counter of changes that this process has ended as unknown. `state` has the counts, and each scrape copies them. */
+/** `state` has the counts, and each scrape copies them. */
 function registerInterruptedChanges(
   registers: Registry[],
   tools: readonly string[],
@@ -109,14 +106,13 @@ function registerInterruptedChanges(
     collect() {
       this.reset();
       for (const tool of tools) this.inc({ tool }, 0);
-      // The journal may have tools that this process does not know, for example of another version.
+      // The journal may have tools of another version.
       for (const [tool, count] of state.interruptedChanges())
         this.inc({ tool: tools.includes(tool) ? tool : 'other' }, count);
     },
   });
 }
 
-/** Registers the gauge of decisions that people have not made. */
 function registerWaitingDecisions(
   registers: Registry[],
   state: Pick<ProcessState, 'waitingQuestions' | 'waitingPlans'>,
@@ -128,7 +124,7 @@ function registerWaitingDecisions(
     labelNames: ['way'],
     registers,
     async collect() {
-      // Removes the last number of plans, which would stay if the plans cannot be read now.
+      // The last number would stay if the plans cannot be read now.
       this.reset();
       this.set({ way: 'question' }, state.waitingQuestions());
       const plans = await countPlans?.();
@@ -137,10 +133,10 @@ function registerWaitingDecisions(
   });
 }
 
-/** Time limit for reading the number of plans (milliseconds), so that a database that hangs does not hold up the other metrics. */
+/** A database that hangs must not hold up the other metrics. */
 const readLimitMs = 1_000;
 
-/** Wraps `read`: only one read runs at a time, and the result is undefined if the read fails or takes longer than `readLimitMs`. */
+/** One read at a time. Undefined if the read fails or takes too long. */
 function withReadLimit(read: () => Promise<number>): () => Promise<number | undefined> {
   let currentRead: Promise<number | undefined> | undefined;
   return () => {
@@ -153,7 +149,7 @@ function withReadLimit(read: () => Promise<number>): () => Promise<number | unde
   };
 }
 
-/** Returns the name of a call's account. Empty if accounts have no names, or if the call ends with a question to the user. */
+/** Empty if accounts have no names, or if the call ends with a question. */
 function accountOf(outcome: CallOutcome | undefined): string {
   if (outcome?.kind === 'succeeded') return outcome.success.account ?? '';
   return outcome?.kind === 'failed' ? (outcome.failure.account ?? '') : '';

@@ -17,12 +17,11 @@ import { type Log, reasonOf } from '../util/log.js';
 import type { Attributes, Span, Tracer } from '../util/trace.js';
 import { withTracing } from './tracing.js';
 
-/** Time limit for sending the last spans, in milliseconds. */
 const flushMs = 3_000;
 
 /**
- * Sends spans to a collector as OTLP over HTTP with JSON. The SDK reads the address and its options from the usual `OTEL_*` variables.
- * Spans wait in a bounded queue and are dropped if the queue is full, so that no call waits for a collector.
+ * Sends spans to a collector as OTLP. The SDK reads its options from the usual `OTEL_*` variables.
+ * Spans are dropped if the queue is full, so that no call waits for a collector.
  */
 export function startTelemetry(version: string, log: Log) {
   const resource = defaultResource()
@@ -37,7 +36,6 @@ export function startTelemetry(version: string, log: Log) {
   const otel = provider.getTracer('cloudops-mcp', version);
   const propagator = new W3CTraceContextPropagator();
 
-  /** Starts a span of any kind below `parent`. */
   const startSpan = (
     name: string,
     kind: SpanKind,
@@ -61,8 +59,7 @@ export function startTelemetry(version: string, log: Log) {
     const callerContext = propagator.extract(ROOT_CONTEXT, { traceparent, tracestate }, defaultTextMapGetter);
     if (!linkOnly) return startSpan(name, SpanKind.SERVER, attributes, callerContext);
 
-    // The call of a caller over a network begins a new trace, which only links to the caller's span, because such a caller must not decide
-    // whether the call is recorded.
+    // Callers over a network must not decide whether a call is recorded, so the new trace only links to theirs.
     const context = trace.getSpanContext(callerContext);
     const links = context === undefined ? [] : [{ context }];
     return startSpan(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, links);
@@ -70,22 +67,20 @@ export function startTelemetry(version: string, log: Log) {
 
   return {
     tracer,
-    /** Wraps a function that carries out calls, so that each call has a span. */
     traced: (callTool: CallTool) => withTracing(callTool, tracer),
-    /** Sends the last spans, for at most `flushMs`. Never rejects. */
+    /** Takes at most `flushMs`. Never rejects. */
     close: async (): Promise<void> => {
       await Promise.race([provider.shutdown().catch(() => undefined), delay(flushMs, undefined, { ref: false })]);
     },
   };
 }
 
-/** The HTTP status of the collector's answer, or the code of the connection's error, such as ECONNRESET. */
 function failureOf(error: Error | undefined): string | undefined {
   if (error === undefined) return undefined;
   return 'code' in error && typeof error.code === 'number' ? `HTTP status ${error.code}` : reasonOf(error);
 }
 
-/** Wraps an exporter. Logs when the collector starts to fail and when it recovers, but no failure in between. */
+/** Logs when the collector starts to fail and when it recovers. */
 function withFailureLog(exporter: OTLPTraceExporter, log: Log): SpanExporter {
   let wasOk = true;
   return {

@@ -3,10 +3,7 @@ import { outcomeLabel } from '../calls/outcome-label.js';
 import { textAt } from '../util/objects.js';
 import type { TracedRequest, TraceOrigin, Tracer } from '../util/trace.js';
 
-/**
- * Wraps `callTool`, so that each call has a span. The span follows OpenTelemetry's conventions for MCP: a result with `isError` is an error
- * of the tool, although the protocol's answer is no error.
- */
+/** Gives each call a span by OpenTelemetry's conventions for MCP: `isError` is an error of the tool. */
 export const withTracing =
   (callTool: CallTool, tracer: Tracer): CallTool =>
   async (operation, args, context) => {
@@ -24,7 +21,7 @@ export const withTracing =
     return outcome;
   };
 
-/** Returns the caller's span (W3C Trace Context) from `_meta`, or else from the HTTP headers. */
+/** The caller's span (W3C Trace Context) from `_meta`, or else from the HTTP headers. */
 export function traceOrigin({ mcpReq: { id, _meta }, http }: TracedRequest): TraceOrigin {
   const headers = http?.req?.headers;
   const traceparent = textAt(_meta, 'traceparent');

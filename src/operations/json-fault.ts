@@ -11,10 +11,7 @@ const tokens = {
   value: `${string}|${number}|true|false|null`,
 } as const;
 
-/**
- * Says where a text that is not JSON stops being JSON, and what is missing there. `JSON.parse` names no position for most faults, and quotes
- * the text, which may hold a secret.
- */
+/** Says where a text stops being JSON, because `JSON.parse` seldom names a position, and quotes the text, which may hold a secret. */
 export function jsonFault(text: string): string {
   const scan: Scan = { text, index: 0, closers: [], isAfterValue: false };
   take(scan, 'space');
@@ -31,18 +28,13 @@ function placeIn(text: string, index: number): string {
 
 interface Scan {
   readonly text: string;
-  /** Index of the next token. */
   index: number;
   /** The brackets that close the open lists and objects, the inner one last. */
   closers: (']' | '}')[];
-  /** True at a place at which a value has ended, so that a comma, a closing bracket or the end of the text has to follow. */
   isAfterValue: boolean;
 }
 
-/**
- * Reads a closing bracket, or a value with the comma and the name before it. Returns what is missing if the text does not go on as JSON does,
- * and undefined if it does.
- */
+/** Returns what is missing, or undefined if the text goes on as JSON does. */
 function readStep(scan: Scan): string | undefined {
   const closer = scan.closers.at(-1);
   if (closer === undefined) return scan.isAfterValue ? 'the end of the text' : readValue(scan);
@@ -56,7 +48,7 @@ function readStep(scan: Scan): string | undefined {
   return readValue(scan);
 }
 
-/** Reads a value. Of a list or object, reads only the opening bracket, so the next step reads its first entry. Returns what is missing. */
+/** Of a list or object, reads only the opening bracket. */
 function readValue(scan: Scan): string | undefined {
   const isList = scan.text[scan.index] === '[';
   if (take(scan, 'opener')) {
@@ -69,7 +61,6 @@ function readValue(scan: Scan): string | undefined {
   return undefined;
 }
 
-/** Reads a token and the space after it. Returns false if the token does not follow. */
 function take(scan: Scan, token: keyof typeof tokens): boolean {
   const pattern = new RegExp(`(?:${tokens[token]})${space}`, 'y');
   pattern.lastIndex = scan.index;

@@ -16,42 +16,32 @@ import { UnusableFile } from './unusable-file.js';
 /** The user's own operations, from the files that `CLOUDOPS_OPERATIONS` names. */
 export interface OwnOperations {
   readonly operations: readonly Operation[];
-  /** Reads that show the progress of built-in changes, by the tool name of the change. Files have them under `extend`. */
+  /** Reads that show the progress of built-in changes, by the tool name of the change. */
   readonly follows?: Readonly<Record<string, Follow>>;
-  /** Warnings about operations, one sentence each. The server starts in spite of them. */
   readonly notes?: readonly SafeText[];
-  /** Reasons why the files cannot be used, one sentence each. If there is one, `operations` is empty. */
+  /** Reasons why the files cannot be used. If there is one, `operations` is empty. */
   readonly problems: readonly SafeText[];
 }
 
-/** The rules of MCP hosts and of this server for the tools of operations. */
+/** The rules of MCP hosts and of this server for tools. */
 export interface HostRules {
-  /** Makes the JSON Schema of arguments, as hosts see it. */
   readonly inputSchema: (schema: z.ZodObject) => JsonSchema;
-  /** Names of the server's other tools, such as `decide_change`. No operation may have them. */
+  /** Names of the server's other tools, such as `decide_change`. */
   readonly reservedNames: readonly string[];
 }
 
-/** Size limit of a file of operations (bytes). */
+/** Size limit of a file (bytes). */
 const largestFile = 5_000_000;
-/** Maximum number of problems of one file that are shown. */
 const maximumProblems = 20;
 
-/** The operations and extensions that have been loaded so far. */
 interface Loaded {
   readonly operations: Operation[];
-  /** Reads that show the progress of built-in changes, by the tool name of the change. */
   readonly follows: Record<string, Follow>;
-  /** The file of each operation, by tool name. */
   readonly files: Map<string, string>;
-  /** The file of each extension, by the tool name of the change. */
   readonly extendingFiles: Map<string, string>;
 }
 
-/**
- * Loads the operations of a file, or of all files in a folder whose names end with `.operations.json`. If a file has a problem, no operation
- * is returned, because the server does not start before all problems are solved. Never rejects.
- */
+/** Loads the operations of a file, or of all `.operations.json` files in a folder. Never rejects. */
 export async function loadOperations(path: string, hosts: HostRules): Promise<OwnOperations> {
   const loaded: Loaded = { operations: [], follows: {}, files: new Map(), extendingFiles: new Map() };
   const { files, problem } = await filesAt(path);
@@ -60,8 +50,7 @@ export async function loadOperations(path: string, hosts: HostRules): Promise<Ow
     const fileProblems = await loadFile(file, loaded, hosts);
     problems.push(...fileProblems.slice(0, maximumProblems).map((text) => problemLine(file, text)));
   }
-  // `follow` may name a read of a later file, so it is checked after all files are loaded. If a file has problems, `follow` is not checked,
-  // because operations are missing.
+  // `follow` may name a read of a later file.
   if (problems.length === 0) problems.push(...followProblemsIn(loaded));
   if (problems.length > 0) return { operations: [], problems: problems.map(aboutFiles) };
 
@@ -70,7 +59,7 @@ export async function loadOperations(path: string, hosts: HostRules): Promise<Ow
   return { operations, follows, notes: doubts.map(aboutFiles), problems: [] };
 }
 
-/** Makes safe text of a sentence about the files. `defined` adds no quotation marks, because the sentence already quotes texts of the files. */
+/** `defined` adds no quotation marks, because the sentence already quotes texts of the files. */
 const aboutFiles = (text: string): SafeText => say`CLOUDOPS_OPERATIONS: ${defined(text)}`;
 
 const problemLine = (file: string, problem: string): string => {
@@ -81,7 +70,6 @@ const problemLine = (file: string, problem: string): string => {
 async function filesAt(path: string): Promise<{ readonly files: readonly string[]; readonly problem?: string }> {
   try {
     if (!(await stat(path)).isDirectory()) return { files: [path] };
-    // Other JSON files of a folder may be models.
     const names = (await readdir(path)).filter((name) => name.endsWith('.operations.json')).sort();
     if (names.length === 0) return { files: [], problem: `${quote(path)} has no .operations.json files.` };
     return { files: names.map((name) => join(path, name)) };
@@ -90,7 +78,7 @@ async function filesAt(path: string): Promise<{ readonly files: readonly string[
   }
 }
 
-/** Adds the operations and extensions of one file to `loaded`. Returns the problems of the file. */
+/** Returns the problems of the file. */
 async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise<readonly string[]> {
   try {
     const { models, extend } = await readOperationsFile(path);
@@ -107,7 +95,6 @@ async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise
   }
 }
 
-/** Adds the operations of a model to `loaded`. Returns the problems. */
 async function loadModel(
   { model, ...settings }: ModelOfFile,
   path: string,
@@ -115,7 +102,7 @@ async function loadModel(
   hosts: HostRules,
 ): Promise<readonly string[]> {
   try {
-    // The code for models is loaded with the first model, so that a server without models starts fast.
+    // Loaded late, so that a server without models starts fast.
     const { operationsFromModel } = await import('./model/from-model.js');
     const operations = await operationsFromModel(dirname(path), model, settings, hosts.inputSchema);
     return operations.flatMap((operation) => addOperation(operation, path, loaded, hosts));
@@ -133,7 +120,6 @@ const extendedChanges = z
   )
   .default({});
 const modelOfFile = z.looseObject({ model: z.string('must be the path of a model, relative to this file') });
-/** A file has one model with its settings, or a list of such models, and extensions of built-in changes. */
 const operationsFile = z.looseObject({
   models: z.array(modelOfFile, 'must be a list of models with their settings').optional(),
   extend: extendedChanges,
@@ -142,10 +128,7 @@ const operationsFile = z.looseObject({
 type Extensions = z.output<typeof extendedChanges>;
 type ModelOfFile = z.output<typeof modelOfFile>;
 
-/**
- * Reads a file of operations. `operationsFromModel` checks the settings of its models.
- * @throws UnusableFile
- */
+/** @throws UnusableFile */
 async function readOperationsFile(path: string) {
   if (!path.endsWith('.json'))
     throw new UnusableFile(
@@ -158,22 +141,18 @@ async function readOperationsFile(path: string) {
   const isAboutOneModel = Object.keys(onlyModel).length > 0;
   if (models !== undefined && isAboutOneModel)
     throw new UnusableFile('models: must have all settings of models, so none may stand beside it');
-  // A file may only extend built-in changes.
   const hasOthers = models !== undefined || Object.keys(extend).length > 0;
   return { models: models ?? (isAboutOneModel || !hasOthers ? [parsed(modelOfFile, onlyModel)] : []), extend };
 }
 
-/** @throws UnusableFile with a problem for each field that breaks a rule */
+/** @throws UnusableFile */
 function parsed<Value>(schema: z.ZodType<Value>, json: unknown): Value {
   const { data, error } = schema.safeParse(json);
   if (data === undefined) throw new UnusableFile(...(error?.issues ?? []).map((issue) => problemOf(json, issue)));
   return data;
 }
 
-/**
- * Parses the text of a JSON file.
- * @throws UnusableFile that says where the text is not JSON
- */
+/** @throws UnusableFile */
 function parseJsonFile(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -182,7 +161,6 @@ function parseJsonFile(text: string): unknown {
   }
 }
 
-/** Adds the extensions of built-in changes in a file. Returns their problems. */
 function addExtensions(extend: Extensions, path: string, { follows, extendingFiles }: Loaded): string[] {
   return Object.entries(extend).flatMap(([change, extension]) => {
     if (extension === undefined) return [];
@@ -193,7 +171,7 @@ function addExtensions(extend: Extensions, path: string, { follows, extendingFil
   });
 }
 
-/** Adds an operation, unless it has problems. Returns the problems. */
+/** Adds an operation, unless it has problems. */
 function addOperation(operation: Operation, path: string, loaded: Loaded, hosts: HostRules): readonly string[] {
   const problems = problemsOf(operation, loaded, hosts);
   if (problems.length > 0) return problems.map((problem) => `${quoteName(operation.name)}: ${problem}`);
@@ -202,19 +180,17 @@ function addOperation(operation: Operation, path: string, loaded: Loaded, hosts:
   return [];
 }
 
-/** The form of tool names that hosts take. */
 const toolName = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** Returns the conflicts of an operation with the operations before it and with the server's other tools, and a doubtful effect. */
 function problemsOf(operation: Operation, { operations, files }: Loaded, { reservedNames }: HostRules): string[] {
   const { name, service, signing } = operation;
   const known = [...builtIn, ...operations];
-  // Names such as `constructor` are taken, because every object has this property.
+  // Every object has properties such as `constructor`.
   const isNameTaken = name in {} || known.some((other) => other.name === name) || reservedNames.includes(name);
   const file = files.get(name);
   const inFile = file === undefined ? '' : ` in ${quoteName(basename(file))}`;
 
-  // A single other operation suffices, because all others of the service have the same `signing`.
+  // One suffices, because all operations of a service have the same `signing`.
   const otherOfService = known.find((other) => other.service === service);
   const hasOtherSigning =
     otherOfService !== undefined && JSON.stringify(otherOfService.signing) !== JSON.stringify(signing);
@@ -238,7 +214,7 @@ const effectAndMethod = ({ effect, method }: Operation): readonly (readonly [boo
   [effect !== 'read' && method === 'HEAD', 'effect: must be read, because its method is HEAD'],
 ];
 
-/** Returns the problems of all `follow` of operations and extensions. */
+/** Returns the problems of all `follow`. */
 function followProblemsIn({ operations, follows, files, extendingFiles }: Loaded): readonly string[] {
   const all = [...builtIn, ...operations];
   return all.flatMap((change) => {
@@ -249,10 +225,7 @@ function followProblemsIn({ operations, follows, files, extendingFiles }: Loaded
   });
 }
 
-/**
- * Returns the problems of `follow`: a read that is not among all operations, and names of arguments that the read or the change does not
- * have. Without this check, a misspelled name would show only after the change.
- */
+/** Without this check, a misspelled name would show only after the change. */
 function followProblems(change: Operation, follow: Follow, all: readonly Operation[]): string[] {
   const reads = all.filter(({ effect }) => effect === 'read');
   const read = readOfFollow(change, follow, reads);
@@ -262,7 +235,7 @@ function followProblems(change: Operation, follow: Follow, all: readonly Operati
   }
   return Object.entries(follow.arguments).flatMap(([argumentPath, source]) => {
     const [readArgument] = stepsOf(argumentPath);
-    // `sourcePath` is `input.clusterId` or `answer.id`, for example. Fields of an answer are not checked, because an answer may have any fields.
+    // Fields of an answer are not checked, because an answer may have any fields.
     const [start, changeArgument] = stepsOf([source].flat()[0] ?? '');
     return [
       ...problemIfUnknown(readArgument, read),

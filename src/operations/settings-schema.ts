@@ -6,7 +6,7 @@ import { unknownName } from '../util/unknown-name.js';
 
 /** This file has the schemas that the settings of models and the extensions of built-in changes share. */
 
-/** An object with these fields only. The message about another field suggests the nearest of these. */
+/** An object with these fields only. The message about another field suggests the nearest. */
 export const onlyFields = <Shape extends z.core.$ZodLooseShape>(shape: Shape, message?: string) =>
   z.strictObject(shape, {
     error: (issue) =>
@@ -22,7 +22,7 @@ export const matching = (rule: RegExp, expected: string) => z.string('must be te
 
 const sourcePath = matching(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId');
 
-/** The schema of `follow`: the read that shows the progress of a change. */
+/** The schema of the read that shows the progress of a change. */
 export const followSchema = onlyFields({
   read: limitedText(100),
   arguments: z.record(
@@ -34,7 +34,7 @@ export const followSchema = onlyFields({
   gone: z.boolean('must be true or false').optional(),
 }) satisfies z.ZodType<Follow>;
 
-/** Returns the problem in an issue of a schema. The text begins with the path of a field, unless the issue is about the whole value. */
+/** Returns the problem in an issue of a schema, after the path of the field. */
 export function problemOf(value: unknown, { path, code, message }: z.core.$ZodIssue): string {
   const name = toDotPath(path);
   const problem = code === 'unrecognized_keys' || valueAt(value, name) !== undefined ? message : 'is missing';

@@ -14,18 +14,18 @@ import type { AwsClient, RoleOrigin, ServiceOrigin } from './key-origins.js';
 import { type KeySource, KeysUnavailable, refusedKeyCodes, type TemporaryKeys, wholeCredentials } from './keys.js';
 import type { Credentials } from './sign.js';
 
-/** Gets keys by the AWS SDK. This file is loaded at the first use, because the SDK's code is large and most servers never need it. */
+/** Gets keys by the AWS SDK. Loaded at the first use, because the SDK is large and most servers never need it. */
 
-/** The SDK writes warnings to stderr unless it is given a log. Its messages may repeat what a service has answered. */
+/** Without a log, the SDK writes to stderr, and may repeat what a service has answered. */
 const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-/** For containers and instances, the SDK limits each request (milliseconds), and the number of further attempts. */
+/** The time limit (ms) is for each request to a container or instance. */
 const nearby = { timeout: 1000, maxRetries: 1, logger };
-/** Time limit for all requests that one answer takes (milliseconds). */
+/** For all requests of one answer. */
 const longestWaitMs = 10_000;
 
 /**
- * Asks a service for keys.
- * @throws KeysUnavailable with the code of the error. The SDK's message is left out, because it may hold what a service has answered
+ * Asks a service for keys. The SDK's message is left out, because it may hold what a service has answered.
+ * @throws KeysUnavailable
  */
 export async function readAwsKeys(
   origin: ServiceOrigin | RoleOrigin<KeySource>,
@@ -62,7 +62,7 @@ function ask(origin: ServiceOrigin | RoleOrigin<KeySource>, signal: AbortSignal)
   }
 }
 
-/** Assumes a role. If its service refuses the keys of the source, and the source has others by then, assumes the role with those. */
+/** If the service refuses the source's keys, tries once with the source's new keys. */
 async function assumeRole({ source, params, client }: RoleOrigin<KeySource>, signal: AbortSignal) {
   const assumeWith = (masterCredentials: Credentials) =>
     fromTemporaryCredentials({ params, masterCredentials, clientConfig: clientConfig(client, signal), logger })();
@@ -75,7 +75,6 @@ async function assumeRole({ source, params, client }: RoleOrigin<KeySource>, sig
   });
 }
 
-/** The settings of the SDK's large clients. All requests end at `signal`. */
 function clientConfig({ region, endpoint }: AwsClient, signal: AbortSignal) {
   const handler = new NodeHttpHandler({ connectionTimeout: 2000 });
   const requestHandler: Pick<NodeHttpHandler, 'handle' | 'metadata'> = {
@@ -92,7 +91,6 @@ function clientConfig({ region, endpoint }: AwsClient, signal: AbortSignal) {
   };
 }
 
-/** The code and status of an error, as the rest of a sentence. Empty if there are none. */
 function faultOf(error: unknown): SafeText {
   const status = valueAt(error, '$metadata.httpStatusCode') ?? valueAt(error, 'statusCode');
   const name = textAt(error, 'name') ?? '';

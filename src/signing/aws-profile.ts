@@ -16,11 +16,10 @@ import {
 import { KeysUnavailable, wholeCredentials } from './keys.js';
 import { splitWords } from './split-words.js';
 
-/** Reads a profile of the files that AWS tools share, as botocore reads it: where its keys come from, and its region and endpoint. */
+/** Reads a profile of the files that AWS tools share, as botocore reads it. */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Region and endpoint of a profile. The other settings are keys, or are not used here. */
 export interface ProfileFacts {
   readonly region: string | undefined;
   readonly endpointUrl: string | undefined;
@@ -30,13 +29,12 @@ export interface Profile extends ProfileFacts {
   readonly keys: KeyOrigin;
 }
 
-/** Paths of the profile files that AWS tools share. */
 interface ProfileFiles {
   readonly config: string;
   readonly credentials: string;
 }
 
-/** Returns the paths of the profile files: from AWS's environment variables if they are set, and otherwise in `~/.aws`. */
+/** From AWS's environment variables, or in `~/.aws`. */
 export function filesOfProfiles(env: Environment): ProfileFiles {
   const home = env.HOME || env.USERPROFILE || homedir();
   const pathOf = (path: string) => {
@@ -55,14 +53,14 @@ const noOptions: Options = new Map();
 const unusable = (problem: SafeText, remedy = words('Correct the profile in ~/.aws/config or ~/.aws/credentials.')) =>
   new KeysUnavailable(problem, remedy);
 
-/** Reads a file. A file that is missing or cannot be read counts as empty, because each of the two files is optional. */
+/** A missing file counts as empty, because each of the two files is optional. */
 async function readSections(path: string): Promise<Sections> {
   const file = parseIni(await readFile(path, 'utf8').catch(() => ''));
   if (file.kind === 'unreadable') throw unusable(say`${path} cannot be used: ${file.problem}`);
   return file.sections;
 }
 
-/** Returns the sections whose header begins with a word, by their names: `[services mine]`. The profile `default` needs no such word. */
+/** Sections such as `[services mine]`. The profile `default` needs no word before its name. */
 function sectionsNamed(kind: string, config: Sections): Sections {
   const named = [...config].flatMap(([header, options]): [string, Options][] => {
     if (kind === 'profile' && header === 'default') return [[header, options]];
@@ -72,21 +70,16 @@ function sectionsNamed(kind: string, config: Sections): Sections {
   return new Map(named);
 }
 
-/** Everything that the keys of a profile may depend on. */
 interface Context {
-  /** The profiles of each file. */
   readonly config: Sections;
   readonly credentials: Sections;
   readonly sessions: Sections;
   readonly env: Environment;
-  /** The client for a service at AWS, with the region and endpoint of the profile that was asked for. */
+  /** With the region and endpoint of the profile that was asked for. */
   readonly clientOf: (service: 'sso' | 'sts') => AwsClient;
 }
 
-/**
- * Reads the profile with this name.
- * @throws KeysUnavailable if there is no such profile, or if its settings do not fit together
- */
+/** @throws KeysUnavailable if the profile is missing or unusable */
 export async function readProfile(name: string, files: ProfileFiles, env: Environment): Promise<Profile> {
   const [file, credentials] = await Promise.all([readSections(files.config), readSections(files.credentials)]);
   const config = sectionsNamed('profile', file);
@@ -110,19 +103,19 @@ export async function readProfile(name: string, files: ProfileFiles, env: Enviro
   return { region, endpointUrl, keys: originOf(name, context, []) };
 }
 
-/** True if keys may be sent to and from a URL: encrypted, or on this machine. */
+/** Encrypted, or on this machine. */
 function isSafe(url: string): boolean {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' };
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
-/** Returns the settings of a profile in both files. If both have a setting, `credentials` wins. */
+/** If both files have a setting, `credentials` wins. */
 function settingsOf(name: string, files: Pick<Context, 'config' | 'credentials'>): Options | undefined {
   const [config, credentials] = [files.config.get(name), files.credentials.get(name)];
   return config || credentials ? new Map([...(config ?? []), ...(credentials ?? [])]) : undefined;
 }
 
-/** Returns the URL of a service: from the environment or else the profile, and in both first from the place for this service alone. */
+/** The environment comes before the profile, and a setting for this service before a general one. */
 function endpointOf(
   service: 's3' | 'sso' | 'sts',
   settings: Options,
@@ -141,7 +134,7 @@ function endpointOf(
 }
 
 /**
- * Returns where a profile's keys come from, in botocore's order.
+ * Follows botocore's order.
  * @param users the profiles that use this one as their `source_profile`
  */
 function originOf(name: string, context: Context, users: readonly string[]): KeyOrigin {
@@ -150,7 +143,7 @@ function originOf(name: string, context: Context, users: readonly string[]): Key
     throw unusable(say`there is no profile ${name}, which source_profile of ${users.at(-1) ?? ''} names`);
   const hasKeys = settings.has('aws_access_key_id') || settings.has('aws_secret_access_key');
   const hasRole = settings.has('role_arn') && !settings.has('web_identity_token_file');
-  // Keys in a profile with a role are for profiles that use it as their source. It may itself be one of them.
+  // Keys in a profile with a role are for the profiles that use it as their source.
   if (hasRole && !(users.length > 0 && hasKeys)) return roleOf(name, settings, context, users);
   if (settings.get('web_identity_token_file')) return webIdentityOf(name, settings, context);
   if (settings.has('sso_role_name') || settings.has('sso_account_id')) return ssoOf(name, settings, context);
@@ -191,14 +184,13 @@ function programOf(settings: Options, profile: string): KeyOrigin | undefined {
   return program(name, command);
 }
 
-/** The refusal of a profile that asks a person. The command is there twice: as people know it, and as the JSON list for the setting. */
+/** The command is there twice: as people know it, and as the JSON list for the setting. */
 const needsAwsTools = (name: string) =>
   unusable(
     say`the profile ${name} asks a person to sign in; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
     words('Set CLOUDOPS_CREDENTIAL_PROCESS, or give the account keys of its own.'),
   );
 
-/** Returns the keys of the place where this server runs, which `credential_source` may name. */
 function sourceOf(settings: Options, profile: string, env: Environment): KeyOrigin {
   const source = settings.get('credential_source')?.toLowerCase();
   if (source === 'environment') return environmentKeys(env);

@@ -2,23 +2,21 @@ import { type SafeText, say, words } from '../util/safe-text.js';
 
 /** Reads the INI files that AWS tools share, as Python's `configparser` reads them for botocore. */
 
-/** The options of a section, by their names in lower case. An option inside another one has both names: `s3.endpoint_url`. */
+/** By name in lower case. An option inside another one has both names: `s3.endpoint_url`. */
 export type Options = ReadonlyMap<string, string>;
 
 type IniFile =
   | { readonly kind: 'sections'; readonly sections: ReadonlyMap<string, Options> }
-  /** `problem` is a sentence that begins with the line's number. Like AWS tools, this server then uses nothing of the file. */
+  /** Like AWS tools, this server then uses nothing of the file. */
   | { readonly kind: 'unreadable'; readonly problem: SafeText };
 
-/** Parses a file. Comments fill whole lines. A line that is indented more than its option's line continues the option's value. */
+/** A line that is indented more than its option's line continues the value. */
 export function parseIni(text: string): IniFile {
   const sections = new Map<string, Map<string, string[]>>();
   let section: Map<string, string[]> | undefined;
-  /** The lines of the value that may go on, and the indentation of its first line. */
   let value: string[] | undefined;
   let indentation = 0;
 
-  /** Reads the first line of a section or of an option. Returns the problem of a line that is neither. */
   const begin = (line: string): SafeText | undefined => {
     const header = /^\[(.+)\]/.exec(line)?.[1];
     if (header !== undefined) {
@@ -55,7 +53,7 @@ export function parseIni(text: string): IniFile {
   return { kind: 'sections', sections: new Map([...sections].map(([name, options]) => [name, flatten(options)])) };
 }
 
-/** Joins the lines of values. A value that begins on a second line holds options of its own, such as `endpoint_url` in `s3`. */
+/** A value that begins on a second line holds options of its own, such as `endpoint_url` in `s3`. */
 function flatten(options: ReadonlyMap<string, readonly string[]>): Options {
   const flat = new Map<string, string>();
   for (const [name, lines] of options) {

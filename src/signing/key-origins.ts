@@ -5,7 +5,6 @@ import type { Credentials } from './sign.js';
 
 /** The ways to get keys, which profiles and settings name. */
 
-/** Keys themselves, or the program or service that gives keys. */
 export type KeyOrigin =
   | { readonly use: 'keys'; readonly credentials: Credentials }
   | ProgramOrigin
@@ -13,9 +12,8 @@ export type KeyOrigin =
   | RoleOrigin<KeyOrigin>;
 
 interface Named {
-  /** The subject of messages: `the role "…"`. */
   readonly name: SafeText;
-  /** The step that makes keys available if there are none. */
+  /** The step that makes keys available. */
   readonly remedy: SafeText;
 }
 
@@ -24,7 +22,7 @@ export interface ProgramOrigin extends Named {
   readonly command: readonly string[];
 }
 
-/** A service for which the SDK has a function. `options` are the function's, and what they leave out is in AWS's environment variables. */
+/** A service that the SDK supports. What `options` leaves out is in AWS's environment variables. */
 export type ServiceOrigin = Named &
   (
     | { readonly use: 'container' | 'instance' }
@@ -36,7 +34,6 @@ export type ServiceOrigin = Named &
       }
   );
 
-/** A role, which is assumed with keys of `source`. */
 export interface RoleOrigin<Source> extends Named {
   readonly use: 'role';
   readonly client: AwsClient;
@@ -44,13 +41,13 @@ export interface RoleOrigin<Source> extends Named {
   readonly params: Parameters<typeof fromTemporaryCredentials>[0]['params'];
 }
 
-/** Region and URL of a service. Without a URL, the SDK takes that of AWS. */
+/** Without `endpoint`, the SDK takes AWS's. */
 export interface AwsClient {
   readonly region: string;
   readonly endpoint: string | undefined;
 }
 
-/** A program that prints keys. Messages begin with the setting that names the program. */
+/** `name` is the setting that names the program. */
 export const program = (name: SafeText, command: readonly string[]): ProgramOrigin => ({
   use: 'program',
   name,
@@ -72,10 +69,9 @@ export const instance: ServiceOrigin = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The region of services that give keys, if the profile has none. */
+/** The region if the profile has none. */
 export const regionOf = (env: Environment): string => env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1';
 
-/** Keys in AWS's environment variables. */
 export function environmentKeys(env: Environment): KeyOrigin {
   const credentials = wholeCredentials({
     accessKeyId: env.AWS_ACCESS_KEY_ID,
@@ -87,7 +83,7 @@ export function environmentKeys(env: Environment): KeyOrigin {
   return { use: 'keys', credentials };
 }
 
-/** The platforms that give keys to what runs on them, as CLOUDOPS_CREDENTIAL_SOURCE names them. */
+/** A value of CLOUDOPS_CREDENTIAL_SOURCE. */
 export type Platform = 'container' | 'instance' | 'web-identity';
 
 export function platformOrigin(platform: Platform, env: Environment): ServiceOrigin {

@@ -5,9 +5,9 @@ import type { ProgramOrigin } from './key-origins.js';
 import { KeysUnavailable, keyText, type TemporaryKeys } from './keys.js';
 import type { RunProgram } from './run-program.js';
 
-/** Runs a program that prints keys as AWS defines it for `credential_process`, and reads what it printed. */
+/** Runs a program that prints keys as AWS defines it for `credential_process`. */
 
-/** Written after the name of a field in messages, so the words begin with a verb. */
+/** Written after the name of a field. */
 const rules = {
   version: 'has to be 1',
   header: 'has to be printable ASCII without spaces',
@@ -15,7 +15,7 @@ const rules = {
   expiration: 'has to be a time with its zone, such as 2026-11-22T12:00:00Z',
 };
 
-/** Fields that botocore does not use, such as AccountId, are ignored, and so is an empty session token. */
+/** Like botocore, ignores other fields, and an empty session token. */
 const outputSchema = lazy(() =>
   z.object(
     {
@@ -32,12 +32,11 @@ const outputSchema = lazy(() =>
   ),
 );
 
-/** A time of day, and at the end a zone: `Z`, `UTC`, `GMT`, or an offset such as `+00:00`, `+0000` or `+00`. */
 const timeWithZone = /\d:\d\d.*(?:z|utc|gmt|[+-]\d\d(?::?\d\d)?)$/i;
 
 /**
- * Reads a time in one of the forms that botocore's parser reads: RFC 3339, both formats of ISO 8601, RFC 1123, and what `date` prints.
- * Undefined for other text, and for a time without a zone, which botocore cannot compare with the clock.
+ * Reads the forms that botocore's parser reads: RFC 3339, ISO 8601, RFC 1123, and what `date` prints.
+ * A time without a zone cannot be compared with the clock.
  */
 function parseTime(text: string): Date | undefined {
   const normalized = text
@@ -58,8 +57,8 @@ function parseTime(text: string): Date | undefined {
 }
 
 /**
- * Runs a program and returns the keys that it printed.
- * @throws KeysUnavailable with the field that is missing or wrong. What the program printed is never shown
+ * What the program printed is never shown.
+ * @throws KeysUnavailable with the field that is missing or wrong
  */
 export async function readProgramKeys(
   { name, remedy, command }: ProgramOrigin,

@@ -11,14 +11,13 @@ import type { HttpRequest } from '@smithy/types';
 import type { Query } from '../util/uri.js';
 import type { SigningProfile } from './signature-variants.js';
 
-/** Long-lived or temporary keys of an account. */
 export interface Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
 
-/** A request to sign. The path is encoded as it is sent, and the query is not yet encoded. */
+/** The path is encoded as it is sent, and the query is not yet encoded. */
 interface UnsignedRequest {
   readonly method: string;
   /** Host and port, without the scheme's default port. */
@@ -30,7 +29,6 @@ interface UnsignedRequest {
   readonly body?: string;
 }
 
-/** Credentials, scope and time of a signature, and the API's variant of Signature Version 4 in `profile`. */
 interface SigningContext {
   readonly profile: SigningProfile;
   readonly credentials: Credentials;
@@ -39,19 +37,19 @@ interface SigningContext {
   readonly date: Date;
 }
 
-/** Headers to send, and the texts that were signed, for debugging. The only secret in them is the session token. */
+/** The signed texts are for debugging. Their only secret is the session token. */
 interface Signed {
   readonly headers: Readonly<Record<string, string>>;
   readonly canonicalRequest: string;
   readonly stringToSign: string;
 }
 
-/** Signs a request with Signature Version 4. Each attempt needs a new signature, because the signature covers the time. */
+/** Signs a request with Signature Version 4. Each attempt needs a new signature, because it covers the time. */
 export function sign(request: UnsignedRequest, context: SigningContext): Promise<Signed> {
   return new RequestSigner(context).signRequest(request, context);
 }
 
-/** Signs with the steps of the library. The library's own signer has fixed header names, and does not return the signed texts. */
+/** The library's own signer has fixed header names, and does not return the signed texts. */
 class RequestSigner extends SignatureV4Base {
   constructor({ profile, credentials, region, service }: SigningContext) {
     super({ credentials, region, service, sha256: Sha256, uriEscapePath: profile.encodesPathTwice });
@@ -63,7 +61,7 @@ class RequestSigner extends SignatureV4Base {
   ): Promise<Signed> {
     const { longDate, shortDate } = this.formatDate(date);
     const headers: Record<string, string> = { ...request.headers, host: request.host, [profile.dateHeader]: longDate };
-    // `libraryRequest` refers to `headers`, so the headers that are added below are signed too.
+    // `libraryRequest` refers to `headers`, so later headers are signed too.
     const libraryRequest = httpRequest(request, headers);
     const payloadHash = await getPayloadHash(libraryRequest, Sha256);
     if (profile.contentHashHeader !== undefined) headers[profile.contentHashHeader] = payloadHash;
@@ -85,7 +83,6 @@ class RequestSigner extends SignatureV4Base {
   }
 }
 
-/** Converts a request to the form of the signing library. The result refers to `headers` and does not copy them. */
 function httpRequest(
   { method, host, path, query, body }: UnsignedRequest,
   headers: Record<string, string>,

@@ -1,17 +1,14 @@
-/**
- * An API's variant of Signature Version 4 (docs/API.md: Signing). Not to be confused with the profiles of AWS tools in `aws-profile.ts`. Facts
- * that the API reference leaves open are as in similar services.
- */
+/** An API's variant of Signature Version 4 (docs/API.md: Signing). */
 export interface SigningProfile {
   readonly dateHeader: string;
   /** The header with the body's SHA-256. Only storage has one. */
   readonly contentHashHeader?: string;
   readonly tokenHeader: string;
-  /** False for storage, which signs the path as it is sent. The other APIs normalise the path and encode it a second time. */
+  /** False for storage, which signs the path as it is sent. */
   readonly encodesPathTwice: boolean;
 }
 
-/** The object storage of the API reference, whose headers are named `x-ext-*`. */
+/** The object storage of the API reference. */
 export const storageProfile: SigningProfile = {
   dateHeader: 'x-ext-date',
   contentHashHeader: 'x-ext-content-sha256',
@@ -19,7 +16,7 @@ export const storageProfile: SigningProfile = {
   encodesPathTwice: false,
 };
 
-/** Any S3-compatible store, whose headers are named `x-amz-*`. */
+/** Any S3-compatible store. */
 export const s3Profile: SigningProfile = {
   dateHeader: 'x-amz-date',
   contentHashHeader: 'x-amz-content-sha256',

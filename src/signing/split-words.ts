@@ -1,13 +1,13 @@
-/** Splits a command into words, as botocore splits `credential_process`: by the rules of a POSIX shell, or of Windows. No shell is started. */
+/** Splits a command into words, as botocore splits `credential_process`. No shell is started. */
 
 interface Rules {
-  /** Matches each word. A quotation mark without its pair, or a backslash before nothing, is a match of its own. */
+  /** An unpaired quotation mark is a match of its own. */
   readonly word: RegExp;
   readonly unpaired: readonly string[];
   readonly unquote: (word: string) => string;
 }
 
-/** In double quotes, a backslash escapes only a double quote or a backslash. Elsewhere it escapes any character. */
+/** In double quotes, a backslash escapes only a double quote or a backslash. */
 const posix: Rules = {
   unpaired: ['"', "'", '\\'],
   word: /(?:[^\s'"\\]|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*")+|\S/g,
@@ -19,7 +19,7 @@ const posix: Rules = {
     ),
 };
 
-/** Only double quotes quote. Backslashes before a double quote escape each other in pairs, and an odd one escapes the quote. */
+/** Backslashes before a double quote escape each other in pairs. */
 const windows: Rules = {
   unpaired: ['"'],
   word: /(?:[^ \t"\\]|\\+(?!["\\])|(?:\\\\)*\\"|(?:\\\\)+(?=")|"(?:[^"\\]|\\+(?!["\\])|(?:\\\\)*\\"|(?:\\\\)+(?="))*")+|\S/g,
@@ -30,7 +30,7 @@ const windows: Rules = {
     ),
 };
 
-/** Returns the words of a command. Undefined if a quotation mark has no pair, or if nothing follows a backslash. */
+/** Undefined if a quotation mark has no pair, or if nothing follows a backslash. */
 export function splitWords(command: string, platform: NodeJS.Platform): readonly string[] | undefined {
   const { word, unpaired, unquote } = platform === 'win32' ? windows : posix;
   const words = command.match(word) ?? [];

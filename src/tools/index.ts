@@ -6,7 +6,7 @@ import { provisionKubeResourceGroup } from './provision-kube-resource-group.js';
 import { restoreInstance } from './restore-instance.js';
 import { upgradeKubeVersion } from './upgrade-kube-version.js';
 
-/** All built-in operations, in the order in which this server lists them as tools. */
+/** All built-in operations, in the order of the list of tools. */
 export const operations: readonly DefinedOperation[] = [
   listParts,
   listMultipartUploads,

@@ -19,7 +19,6 @@ const upload = () =>
     initiator: z.object({ id: z.string().optional(), displayName: z.string().optional() }).optional(),
   });
 
-/** One page of open uploads, as S3-compatible services answer. */
 const page = () =>
   z.object({
     bucket: z.string().optional(),
@@ -32,7 +31,7 @@ const page = () =>
 
 const output = () => z.object({ bucket: z.string(), prefix: z.string().optional(), ...openUploadsFields() });
 
-/** ListMultipartUploads of S3. The cloud's API reference does not have the operation. */
+/** ListMultipartUploads of S3, which the cloud's API reference does not have. */
 export const listMultipartUploads = defineOperation({
   name: 'list_multipart_uploads',
   api: 'ListMultipartUploads',
@@ -79,16 +78,14 @@ export const listMultipartUploads = defineOperation({
     path: `/${encodeSegment(bucket)}`,
     query: {
       uploads: true,
-      // Always sent, because some stores answer with pages that are too large otherwise. It is the default and the maximum of S3.
+      // Some stores answer with pages that are too large otherwise.
       'max-uploads': '1000',
       ...(prefix !== undefined && { prefix }),
-      // The start of a later page replaces the markers that the call began with, and possibly the prefix.
       ...(after ?? firstStart({ keyMarker, uploadIdMarker })),
     },
     region,
   }),
 
-  /** Returns a page as a record with decoded object keys, or undefined if the body is no list of uploads. */
   extract(body) {
     const record = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
       lists: { Upload: 'uploads' },
@@ -99,7 +96,7 @@ export const listMultipartUploads = defineOperation({
     if (record === undefined) return undefined;
 
     const { uploads = [], encodingType, nextKeyMarker } = record;
-    // Not a list only if the answer has an unknown element <Uploads>. The check against the schema `page` then warns.
+    // Not a list only if the answer has an unknown element <Uploads>.
     if (!Array.isArray(uploads)) return record;
     const decoded = uploads.map((upload) => ({ ...upload, object: decodedKey(upload.object, encodingType) }));
     // Some stores encode keys but not the marker.
@@ -135,7 +132,6 @@ export const listMultipartUploads = defineOperation({
     return openUploadsSentences(summary, say`bucket ${bucket}${withPrefix}`);
   },
 
-  /** Returns the step after a list of uploads, or undefined if the list answers the question completely. */
   next({ uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated, mayHaveMore }) {
     if (isTruncated) {
       return nextStep(
@@ -146,7 +142,7 @@ export const listMultipartUploads = defineOperation({
     }
 
     if (uploadCount === 0) {
-      // Uploads exist, but none is known to be older than olderThanHours. That is an answer, and bucket, prefix and region are right.
+      // The question is answered: no upload is known to be older than olderThanHours.
       if (countOfAnyAge > 0 || mayHaveMore) return undefined;
       return nextStep(
         'user',

@@ -18,7 +18,7 @@ import { beginningSentences, pageSentences, summarySentences, uploadIdsElsewhere
 import { summarise, summariseBeginning, summaryFields } from './upload/summary.js';
 import { decodedKey, hasReplacement, longestKey, withPlainEtag, xmlRecord } from './upload/xml-record.js';
 
-/** One page of parts, as the service answers (docs/API.md: Part list). Only the list of tools lacks the `unlisted` fields. */
+/** One page of parts (docs/API.md: Part list). */
 const page = () =>
   z.object({
     bucket: z.string(),
@@ -50,18 +50,16 @@ const output = () =>
     ...summaryFields(),
   });
 
-/** Parts per page in the view "parts" if maxParts is absent. */
 const defaultPage = 100;
 
-/** Parts per page if the whole list is read: the default and the maximum of S3. */
+/** The default and the maximum of S3. */
 const wholePage = 1000;
 
-/** Length limit of the parts of a page in characters of JSON, with which they fit into the budget of an answer. A longer page is cut. */
+/** Characters of JSON, so that a page fits into the budget of an answer. */
 const maximumPage = 12_500;
 
 type Input = z.output<ReturnType<typeof input>>;
 
-/** The arguments. `maxParts` and `partNumberMarker` are refused with the view "summary", which reads all pages. */
 const input = () =>
   withConditions(
     z.strictObject({
@@ -96,7 +94,7 @@ const uploadGone = {
     'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists.',
 };
 
-/** The requested view. Without `view`, an argument for a single page chooses "parts". */
+/** Without `view`, an argument for a single page chooses "parts". */
 const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
   view ?? (maxParts === undefined && partNumberMarker === undefined ? 'summary' : 'parts');
 
@@ -122,7 +120,7 @@ export const listParts = defineOperation({
     uploadId: 'demo-upload-in-progress',
     expectedParts: 16,
   },
-  // The upload does not exist. The service checks the signature first, so the error NoSuchUpload shows that it accepts the keys.
+  // The upload does not exist. NoSuchUpload shows valid keys, because the service checks the signature first.
   probe: {
     arguments: { bucket: 'cloudops-doctor', object: 'cloudops-doctor', uploadId: 'cloudops-doctor', maxParts: 1 },
     accepted: ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'],
@@ -155,16 +153,14 @@ export const listParts = defineOperation({
     query: {
       uploadId: input.uploadId,
       ...(input.encodingType !== undefined && { 'encoding-type': input.encodingType }),
-      // Always sent, because some stores answer with pages that are too large otherwise.
+      // Some stores answer with pages that are too large otherwise.
       'max-parts': String(viewOf(input) === 'parts' ? (input.maxParts ?? defaultPage) : wholePage),
       ...(input.partNumberMarker !== undefined && { 'part-number-marker': String(input.partNumberMarker) }),
-      // For a later page, `after` replaces the marker of the call.
       ...after,
     },
     region: input.region,
   }),
 
-  /** Returns a page as a record with decoded key and plain ETags, or undefined if the body is no list of parts. */
   extract(body) {
     const record = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
       lists: { Part: 'parts' },
@@ -179,13 +175,13 @@ export const listParts = defineOperation({
     return {
       ...otherFields,
       ...(object !== undefined && { object }),
-      // Not a list only if the answer has an unknown element <Parts>. The check against the schema `page` then warns.
+      // Not a list only if the answer has an unknown element <Parts>.
       parts: Array.isArray(parts) ? parts.map(withPlainEtag) : parts,
     };
   },
 
   instructions: [{ text: uploadIdsElsewhere.text, unless: listMultipartUploads.name }],
-  // Some stores answer with an empty list for an upload that was completed or aborted, so only the list of uploads shows that it is open.
+  // Some stores answer with an empty list for an upload that is gone.
   followUpRead: {
     operation: listMultipartUploads,
     input: (input, { parts, hasDoubt }: PagesSoFar) => {
@@ -205,7 +201,7 @@ export const listParts = defineOperation({
       saidMore: false,
       hasDoubt: false,
     }),
-    /** Adds the parts of a page that were not read before. A page that makes no progress ends the list. */
+    /** A page that makes no progress ends the list. */
     add(state: PagesSoFar, { record, number: pageNumber, answeredAt, receivedAt }, input) {
       const listed = listedAfter(record, input.partNumberMarker ?? 0);
       const known = state.parts.size;
@@ -235,18 +231,14 @@ export const listParts = defineOperation({
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : [...parts.values()]),
-    /** Makes the answer: for the view "parts" the only page that was read, and otherwise a summary of the parts of all pages. */
     result(
       { firstPage, parts: partsByNumber, answeredAt, receivedAt },
       input,
       { followUp, unread, mayHaveMore, isWhole },
     ) {
-      // Both views keep unknown fields of the service, unless this server has a field of the same name.
       const page = withReadableKey(withoutOwnNames(firstPage), input.object);
-      // If a page is too long, it loses its last parts, and its marker is set to the last part that is left.
       if (viewOf(input) === 'parts') return { view: 'parts', ...(isWhole ? page : withFirstParts(page)) };
 
-      // A summary keeps the fields about the upload (`upload`), not those about the page.
       const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
       const parts = [...partsByNumber.values()];
       const summary = { view: 'summary', ...upload };
@@ -271,7 +263,6 @@ export const listParts = defineOperation({
       ? beginningSentences(record, name, isLonger)
       : summarySentences(record, name);
   },
-  /** Returns the step after a summary or a page of parts, or undefined if nothing is left to do. */
   next(record, { maxParts }, isOffered) {
     const { view, parts = [], isTruncated, nextPartNumberMarker, mayHaveMore } = record;
     const isPage = view === 'parts';
@@ -280,10 +271,8 @@ export const listParts = defineOperation({
       return isPage ? undefined : nextOfUpload(record, isOffered('abort_multipart_upload'));
     }
 
-    // A caller who got as many parts as maxParts asked for needs no advice, even if more follow.
     if (isPage && maxParts !== undefined && parts.length >= maxParts) return undefined;
 
-    // The view "parts" reads the parts that follow, also after an incomplete summary.
     const marker = Math.max(nextPartNumberMarker ?? 0, numbersOf(record).at(-1) ?? 0);
     const andView = words(isPage ? '' : 'view "parts" and ');
     return nextStep(
@@ -296,7 +285,7 @@ export const listParts = defineOperation({
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
-/** Drops fields of the service's answer whose names this server gives to its own fields, such as `view`. Other unknown fields stay. */
+/** Drops fields of the service that have the name of a field of this server. */
 const withoutOwnNames = (record: PageRecord): PageRecord =>
   Object.fromEntries(
     Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
@@ -306,50 +295,42 @@ const expectationOf = ({ expectedBytes, expectedParts }: Input) => ({ expectedBy
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 
-/** The state while the pages are read. */
 interface PagesSoFar {
   /** The page that is read next has the parts after this number. */
   start: number;
   firstPage: PageRecord;
-  /** Parts by number. */
   readonly parts: Map<number, UploadPart>;
   answeredAt?: string | undefined;
   receivedAt: string;
-  /** True if the page before said that more follow. */
+  /** The page before said that more follow. */
   saidMore: boolean;
-  /** True if nothing shows that the list is complete. */
   hasDoubt: boolean;
 }
 
 type ListedParts = NonNullable<PageRecord['parts']>;
 
-/** The parts of a page, without those that lack a number. */
 const partsOf = (listed: ListedParts): UploadPart[] =>
   listed.flatMap(({ partNumber, size = Number.NaN, lastModified, etag }) =>
     partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: storeTime(lastModified) ?? Number.NaN, etag }],
   );
 
-/** The parts of a page as the service listed them, without those up to the marker of the call, which some services ignore. */
+/** Drops the parts up to the marker of the call, which some services ignore. */
 const listedAfter = ({ parts = [] }: PageRecord, marker: number): ListedParts =>
   marker === 0 ? parts : parts.filter(({ partNumber = Number.POSITIVE_INFINITY }) => partNumber > marker);
 
-/**
- * The start of the next page: the service's marker or, if it does not move, the highest part of this page. Some services name no marker
- * although more parts follow, or always 0. Undefined if there is no later place to go on.
- */
+/** The start of the next page. Some services name no marker, or always 0. */
 function nextMarker(record: PageRecord, start: number): number | undefined {
   const { nextPartNumberMarker: named = 0, isTruncated } = record;
   if (named > start) return named;
   const highest = numbersOf(record).reduce((most, number) => Math.max(most, number), 0);
-  // If the answer does not say whether more follow, only a marker shows that they may.
+  // If the answer does not say whether more follow, only a marker shows it.
   return isTruncated === true && highest > start ? highest : undefined;
 }
 
-/** Takes the key from the call if the service did not or could not write it in XML. */
+/** Takes the key from the call if the service could not write it in XML. */
 const withReadableKey = (record: PageRecord, object: string): PageRecord =>
   record.object === undefined || hasReplacement(record.object) ? { ...record, object } : record;
 
-/** What a list of uploads says about an upload. Nothing, if the list is missing or incomplete. */
 function listedIn(list: Readonly<Record<string, unknown>> = { mayHaveMore: true }) {
   const [upload]: readonly unknown[] = Array.isArray(list.uploads) ? list.uploads : [];
   if (upload === undefined) return list.isTruncated === true || list.mayHaveMore === true ? {} : { isListed: false };
@@ -361,7 +342,7 @@ function listedIn(list: Readonly<Record<string, unknown>> = { mayHaveMore: true 
   };
 }
 
-/** Cuts the parts of a page to `maximumPage` characters. If parts are cut off, the next page starts after the last part that is left. */
+/** If parts are cut off, the next page starts after the last part left. */
 function withFirstParts({ parts = [], ...rest }: PageRecord): PageRecord {
   const fitting = firstThatFit(parts, maximumPage);
   if (fitting.length === parts.length) return { ...rest, parts };

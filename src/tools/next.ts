@@ -1,31 +1,28 @@
 import { forReader, type SafeText, say, sentence, type Wording, words } from '../util/safe-text.js';
 
-/** Who has to take the next step: the model, its user, the operator of this server, or nobody. */
+/** Who has to take the next step. */
 export const actors = ['agent', 'user', 'operator', 'nobody'] as const;
 export type Actor = (typeof actors)[number];
 
-/**
- * The kind of step. `call`: call a tool. `wait`: wait, then call. `ask`: ask for something that only a person knows. `decide`: decide on a
- * change. `check`: look in the console. `configure`: change the settings. `none`: do nothing.
- */
+/** The kind of step. `ask`: ask a person for something. `check`: look in the console. */
 export const actions = ['call', 'wait', 'ask', 'decide', 'check', 'configure', 'none'] as const;
 export type Action = (typeof actions)[number];
 
-/** The step after an answer. The text speaks to the model, even if a person has to act: `Ask the user …`. For people, see `forReader`. */
+/** The step after an answer. The text speaks to the model; for people, see `forReader`. */
 export interface Next {
   readonly who: Actor;
   readonly action: Action;
   readonly text: SafeText;
 }
 
-/** Makes a step, such as `next('user', 'ask', 'Ask the user for the region.')`. The text is a literal, or made by `say`. */
+/** Makes a step: `next('user', 'ask', 'Ask the user for the region.')`. */
 export const next = <const Text extends string>(who: Actor, action: Action, text: Wording<Text>): Next => ({
   who,
   action,
   text: words(text),
 });
 
-/** Makes a step for the person who runs this server, such as operatorMust('set CLOUDOPS_REGION'). `task` continues "has to". */
+/** Makes a step for the person who runs this server. `task` continues "has to". */
 export function operatorMust<const Text extends string>(task: Wording<Text>): Next {
   const taskText = words(task);
   const text = forReader({
@@ -36,7 +33,7 @@ export function operatorMust<const Text extends string>(task: Wording<Text>): Ne
   return next('operator', 'configure', text);
 }
 
-/** `call again` for a model, `try again` for people. Used inside a sentence; `callAgainFirst` begins one. */
+/** Used inside a sentence; `callAgainFirst` begins one. */
 export const callAgain = forReader({ agent: 'call again', person: 'try again' });
 export const callAgainFirst = forReader({ agent: 'Call again', person: 'Try again' });
 

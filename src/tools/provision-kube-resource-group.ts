@@ -22,10 +22,7 @@ import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanin
 import { resourceGroup } from './schema/outputs.js';
 import { differs, place, regionFormWarnings, unplacedWarnings, zoneWarnings } from './schema/zones.js';
 
-/**
- * The arguments. Nearly all are optional, because the API reference does not say which are required. Descriptions are as short as possible,
- * because every model reads them in the list of tools.
- */
+/** Nearly all are optional, because the API reference does not say which are required. */
 const input = () =>
   withConditions(
     z.strictObject({
@@ -52,7 +49,7 @@ const input = () =>
             .max(64 * 1024, 'must have at most 65,536 characters')
             .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
             .describe('Its JSON text.'),
-          // The name of a secret that this server can read. The model then need not know the key.
+          // Names a secret that this server can read, so that the model need not know the key.
           serviceAccountKeyName: text(255).describe("Better: a secret's name here."),
           location: text(255).describe('As GetKubeServerConfig lists.'),
         })
@@ -216,19 +213,15 @@ export const provisionKubeResourceGroup = defineOperation({
       say`Its servers, disks and load balancer cost money from the moment they are created.`,
       say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? words('?')} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
-    /** Warnings about regions, zones, versions, pools and a missing key, which are allowed but probably wrong. */
     warnings({ regions, availabilityZones, adminWorkstation, adminCluster }, _region, given) {
-      // Both lists have exactly one element, if they are given.
       const [groupRegion] = regions ?? [];
       const [groupZone] = availabilityZones ?? [];
 
-      // Workstation, control plane and pools by their path in the arguments. Undefined if they are not given.
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
       const servers = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
 
-      // `given` has invalid arguments, too. They count, because an invalid key is not a missing key. The name of the key counts as well,
-      // because the key replaces its name only in a valid call.
+      // An invalid key, or the name of a key, is not a missing key.
       const hasKey = ['serviceAccountKey', 'serviceAccountKeyName'].some(
         (name) => valueAt(given, `externalCloudConfig.${name}`) !== undefined,
       );
@@ -301,7 +294,6 @@ export const provisionKubeResourceGroup = defineOperation({
   },
 });
 
-/** The number of nodes and pools: `5 nodes in 2 pools`, or `nodes (number not given) in 2 pools`. */
 function poolsInShort(pools: readonly { readonly nodeCount?: number | undefined }[]): SafeText {
   // NaN if any pool lacks its number of nodes.
   const total = pools.reduce((sum, { nodeCount = Number.NaN }) => sum + nodeCount, 0);
@@ -309,7 +301,6 @@ function poolsInShort(pools: readonly { readonly nodeCount?: number | undefined 
   return say`${nodes} in ${counted(pools.length, 'pool')}`;
 }
 
-/** ` in jp-east-1`, or an empty text if no region is given. */
 const inRegion = ([region]: readonly string[] = []) => (region === undefined ? words('') : say` in ${place(region)}`);
 
 const isJsonObject = (text: string): boolean => isObject(parseJson(text));

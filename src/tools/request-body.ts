@@ -4,27 +4,26 @@ import { encodeSegment } from '../util/uri.js';
 export type RequestBody = BodyOptions &
   (
     | { readonly kind: 'json'; readonly value: Readonly<Record<string, unknown>> }
-    /** Names and values, not encoded yet, for `application/x-www-form-urlencoded`. */
+    /** Not encoded yet, for `application/x-www-form-urlencoded`. */
     | { readonly kind: 'form'; readonly value: Readonly<Record<string, string>> }
-    /** Text that is sent as it is. */
     | { readonly kind: 'text'; readonly text: string }
   );
 
 interface BodyOptions {
-  /** The header Content-Type. If absent, it follows from `kind`. */
+  /** If absent, it follows from `kind`. */
   readonly contentType?: string;
   /** True if the API requires the header Content-MD5. */
   readonly contentMd5?: boolean;
 }
 
-/** Makes a JSON body. Fields whose value is undefined are left out. */
+/** Makes a JSON body without undefined fields. */
 export const json = (value: Readonly<Record<string, unknown>>, options: BodyOptions = {}): RequestBody => ({
   kind: 'json',
   value,
   ...options,
 });
 
-/** Makes a body of names and values, as HTML forms send it: `form({ Action: 'ListUsers', Version: '2010-05-08' })`. */
+/** Makes a body as HTML forms send it: `form({ Action: 'ListUsers' })`. */
 export const form = (value: Readonly<Record<string, string>>, options: BodyOptions = {}): RequestBody => ({
   kind: 'form',
   value,

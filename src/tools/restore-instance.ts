@@ -225,7 +225,7 @@ export const restoreInstance = defineOperation({
         status.name !== undefined &&
           status.name !== state &&
           say`Its status is ${withMeaning(status.name, devopsStatusName)}.`,
-        // The codes 100 (running) and 200 (processing) are left out, because they repeat the state and 200 looks like an HTTP status.
+        // The codes 100 and 200 repeat the state, and 200 looks like an HTTP status.
         status.code !== undefined &&
           ![100, 200].includes(status.code) &&
           say`Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`,

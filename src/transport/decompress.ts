@@ -1,16 +1,13 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 
-/** This file decompresses bodies. Requests do not ask for compression, but some services and proxies compress anyway. */
+/** Decompresses bodies, because some services and proxies compress without being asked. */
 
-/** The content types of text that gzip may hide although no header says so. Other bodies may be files that are meant to be compressed. */
+/** Other bodies may be files that are meant to be compressed. */
 const textTypes = /^(?:$|text\/|application\/(?:[\w.-]+\+)?(?:xml|json))/i;
 
 /**
- * Undoes the codings that `content-encoding` names, the last one first. Gzip is recognized by its first bytes, because some services send it
- * without naming it, and some proxies undo it but leave the header. Unknown codings are left as they are.
- * @param headers with lower-case names
- * @param maximumBytes limit of the decompressed body
- * @throws an error of zlib (a code that begins with `Z_`, `ERR_BUFFER_TOO_LARGE` or a code of Brotli) for a damaged or too large body
+ * Also undoes gzip that no header names.
+ * @throws an error of zlib
  */
 export function decompress(body: Buffer, headers: Readonly<Record<string, string>>, maximumBytes: number): Buffer {
   const codings = (headers['content-encoding'] ?? '')
@@ -38,6 +35,6 @@ function undo(coding: string, body: Buffer, maxOutputLength: number): Buffer {
   }
 }
 
-/** True for deflate with the header that RFC 9110 asks for. Some services send it without (RFC 1950, section 2.2: method 8, and a check). */
+/** Some services send deflate without the header that RFC 9110 asks for. */
 const hasZlibHeader = (body: Buffer): boolean =>
   body.length > 1 && ((body[0] ?? 0) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;

@@ -9,36 +9,33 @@ import { decompress } from './decompress.js';
 import { loopbackName, type Proxies, proxyFor } from './proxies.js';
 import { skippingInterim } from './skip-interim.js';
 
-/** A signed HTTP request. */
 export interface HttpRequest {
   readonly method: HttpMethod;
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Path and query, exactly as they go on the wire. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** True for a change, whose outcome would be unknown if the service closed a kept-alive connection at the same moment. */
+  /** True for a change, whose outcome would be unknown if a kept connection closed. */
   readonly newConnection: boolean;
-  /** Limit that the body of the response shares with the bodies of other responses. */
+  /** Limit shared with other responses. */
   readonly byteLimit?: ByteLimit | undefined;
 }
 
 export interface HttpResponse {
   readonly kind: 'response';
   readonly status: number;
-  /** Headers with lower-case names. Values of a repeated header are joined with commas. */
+  /** Lower-case names. Values of a repeated header are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Set if the status and the headers arrived, but not the whole body. */
+  /** Set if the status arrived, but not the whole body. */
   readonly bodyFailure?: HttpFailure;
 }
 
-/** The reason for a missing response. With `mayHaveArrived`, the service may have received the request and acted on it. */
+/** With `mayHaveArrived`, the service may have acted on the request. */
 export interface HttpFailure {
   readonly kind: 'failure';
   readonly code: FailureCode;
-  /** The message of Node or of the HTTP library. */
   readonly detail: string;
   readonly mayHaveArrived: boolean;
 }
@@ -58,12 +55,12 @@ export type FailureCode =
   | 'ResponseTooLarge'
   | 'BodyIncomplete';
 
-/** Limits of a request and its response, in milliseconds and bytes. */
+/** In milliseconds and bytes. */
 interface ExchangeLimits {
   readonly connectMs: number;
-  /** Time from the last byte of the request to the headers of the response. */
+  /** From the last byte of the request to the headers of the response. */
   readonly headersMs: number;
-  /** Time between two pieces of the body. */
+  /** Between two pieces of the body. */
   readonly bodyMs: number;
   readonly bodyBytes: number;
   readonly headerBytes: number;
@@ -78,30 +75,27 @@ export const defaultLimits: ExchangeLimits = {
   headerBytes: 32 * 1024,
 };
 
-/** A limit on the total size of the response bodies of several requests. */
+/** Limits the total size of several responses. */
 export interface ByteLimit {
-  /** Returns false if the limit does not allow this number of further bytes. */
   admit(bytes: number): boolean;
 }
 
 /** Sends each HTTP request once. Retries are up to the caller. */
 export interface HttpClient {
-  /** Returns a response or a failure. Never rejects. */
+  /** Never rejects. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
   close(): Promise<void>;
 }
 
-/** Creates an HTTP client. Each request gets a kept or a new connection, directly or through a proxy. */
 export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits = defaultLimits): HttpClient {
   const keepAlive = createAgents(limits, { pipelining: 1 });
-  // With `pipelining: 0`, undici opens a connection for each request and closes it afterwards.
+  // With `pipelining: 0`, undici opens a connection for each request.
   const oneShot = createAgents(limits, { pipelining: 0 });
-  // Large bodies, also those of different requests, are decoded one after the other, which bounds the heap.
+  // Large bodies are decoded one after the other, to bound the heap.
   const takeTurn = createTurns();
   return {
     send: async (request, signal) => {
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
-      // The reason is the error with which `dispatch` would reject.
       if (signal.aborted) return failureOf(signal.reason, exchange, signal);
 
       const { agent, sent } = routeOf(request, proxies, request.newConnection ? oneShot : keepAlive);
@@ -119,12 +113,11 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   };
 }
 
-/** Resolves a host. Many resolvers do not know the names that end with `.localhost`. */
+/** Many resolvers do not know names that end with `.localhost`. */
 const lookupHost: LookupFunction = (host, options, callback) => lookup(loopbackName(host), options, callback);
 
 type Agents = ReturnType<typeof createAgents>;
 
-/** Creates the agents that open connections: one that connects directly, and one for each proxy that opens tunnels. */
 function createAgents(limits: ExchangeLimits, { pipelining }: { readonly pipelining: 0 | 1 }) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
   const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
@@ -136,17 +129,12 @@ function createAgents(limits: ExchangeLimits, { pipelining }: { readonly pipelin
     new ProxyAgent({
       ...options,
       uri: proxy.href,
-      // The time limit of the connection to the proxy.
       proxyTls: { timeout: connectMs },
-      // The time limit of TLS with the service through the tunnel.
       requestTls: { timeout: connectMs },
-      // Makes the pool that asks the proxy for tunnels and sends nothing else. A tunnel is a part of the connection, so the proxy must answer
-      // within `connectMs`. Services keep `headersMs`, because their responses do not come through this pool.
+      // A tunnel is a part of connecting, so the proxy must answer within `connectMs`.
       clientFactory: (origin, poolOptions) => new Pool(origin, { ...skipping(poolOptions), headersTimeout: connectMs }),
-      // Makes the pool of a service, whose connections are tunnels.
       factory: (origin, poolOptions) => new Pool(origin, skipping(poolOptions)),
     });
-  /** Makes the connections of a pool skip interim responses. The proxy agent gives the pool a function that connects. */
   const skipping = (poolOptions: Pool.Options): Pool.Options =>
     typeof poolOptions.connect === 'function'
       ? { ...poolOptions, connect: skippingInterim(poolOptions.connect, headerBytes) }
@@ -163,7 +151,6 @@ function createAgents(limits: ExchangeLimits, { pipelining }: { readonly pipelin
   };
 }
 
-/** Returns the agent for a request, and the request in the form in which it is sent. */
 function routeOf(
   request: HttpRequest,
   proxies: Proxies,
@@ -179,8 +166,8 @@ function routeOf(
 }
 
 /**
- * The form of a plain HTTP request to a proxy (RFC 9112, section 3.2.2), because many proxies open tunnels only to port 443. undici's
- * `proxyTunnel: false` is not used, because it drops all limits and would keep the connection of a change open for the next one.
+ * Plain HTTP through a proxy (RFC 9112, section 3.2.2), because many proxies open tunnels only to port 443.
+ * undici's `proxyTunnel: false` would drop all limits.
  */
 function inAbsoluteForm(request: HttpRequest, proxy: URL): HttpRequest {
   const { username, password, origin } = proxy;
@@ -193,9 +180,8 @@ function inAbsoluteForm(request: HttpRequest, proxy: URL): HttpRequest {
   };
 }
 
-/** The progress of one request. */
 interface Exchange {
-  /** Can abort the request. Set as soon as the request may have reached the service. */
+  /** Set as soon as the request may have reached the service. */
   controller: Dispatcher.DispatchController | undefined;
   head: Pick<HttpResponse, 'kind' | 'status' | 'headers'> | undefined;
   readonly chunks: Buffer[];
@@ -203,7 +189,6 @@ interface Exchange {
   size: number;
 }
 
-/** Sends a request, and keeps its progress and response in `exchange`. Resolves when the whole response has arrived; rejects otherwise. */
 function dispatch(
   agent: Dispatcher,
   { method, origin, path, headers, body, byteLimit }: HttpRequest,
@@ -213,7 +198,7 @@ function dispatch(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {
-      // Without a controller, undici is still connecting, and `onRequestStart` will stop the request.
+      // undici is still connecting, and `onRequestStart` will stop the request.
       if (exchange.controller === undefined) reject(signal.reason);
       else exchange.controller.abort(signal.reason);
     };
@@ -221,24 +206,21 @@ function dispatch(
 
     const tooLarge = () => new TooLarge(`more than ${limits.bodyBytes} bytes`);
     const handler: Dispatcher.DispatchHandler = {
-      // Called just before the request is written to an open connection. So `exchange.controller`, once set, also says that the service may
-      // have received the request.
+      // Called just before the request is written.
       onRequestStart(controller) {
         if (signal.aborted) controller.abort(signal.reason);
         else exchange.controller = controller;
       },
       onResponseStart(controller, status, incoming) {
-        // Informational responses (1xx) come before the response itself.
         if (status < 200) return;
         const head = { kind: 'response', status, headers: flatten(incoming) } as const;
         exchange.head = head;
-        // A body that is announced as too large is not read at all. The answer to HEAD only has the length that a body would have.
+        // An answer to HEAD has only the length that a body would have.
         if (method !== 'HEAD' && Number(head.headers['content-length']) > limits.bodyBytes)
           controller.abort(tooLarge());
       },
       onResponseData(controller, chunk) {
         exchange.size += chunk.length;
-        // `bodyBytes` limits this body, and `byteLimit` all bodies that are held in memory together.
         if (exchange.size > limits.bodyBytes) controller.abort(tooLarge());
         else if (byteLimit?.admit(chunk.length) === false) controller.abort(new TooLarge('there is no room for it'));
         else exchange.chunks.push(chunk);
@@ -256,10 +238,9 @@ function dispatch(
   });
 }
 
-/** Bodies up to this size are decoded at once. Larger ones wait for a turn of the event loop, because decoding takes milliseconds. */
+/** Larger bodies wait for a turn, because decoding takes milliseconds. */
 const quickBytes = 64 * 1024;
 
-/** Describes the failure of a request. Returns a response with `bodyFailure` if status and headers had arrived. */
 function failureOf(error: unknown, { controller, head }: Exchange, signal: AbortSignal): HttpResponse | HttpFailure {
   const mayHaveArrived = controller !== undefined;
   const { code: errorCode, detail } = describeError(error);
@@ -272,7 +253,6 @@ function failureOf(error: unknown, { controller, head }: Exchange, signal: Abort
 
 class TooLarge extends Error {}
 
-/** The headers with lower-case names, each with one value. */
 const flatten = (headers: Readonly<Record<string, string | string[] | undefined>>) =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value = '']) => [
@@ -281,10 +261,9 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
     ]),
   );
 
-/** The number of bytes that are decoded in one turn of the event loop. */
+/** Bytes that are decoded in one turn. */
 const pieceBytes = 512 * 1024;
 
-/** Decompresses the body of a complete response if needed, and decodes it as UTF-8 piece by piece, so that other calls can run between the pieces. */
 async function decodeResponse(
   { head, chunks }: Exchange,
   { bodyBytes }: ExchangeLimits,
@@ -293,10 +272,10 @@ async function decodeResponse(
   if (head === undefined) throw new Error('the response has no final status');
   const compressed = Buffer.concat(chunks);
   const bytes = decompress(compressed, head.headers, bodyBytes);
-  // The decompressed bytes count in addition to the compressed bytes, which stay in memory.
+  // The compressed bytes stay in memory too.
   if (bytes !== compressed && byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
 
-  // The decoder joins a character whose bytes are in two pieces.
+  // Joins a character whose bytes are in two pieces.
   const decoder = new StringDecoder('utf8');
   let text = '';
   for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -306,7 +285,6 @@ async function decodeResponse(
   return { ...head, body: text + decoder.end() };
 }
 
-/** The failure code of an error before the request was written. `code` is the error's own, such as `ECONNREFUSED`, or empty. */
 function connectFailure(code: string): FailureCode {
   if (code === 'ENOTFOUND' || code.startsWith('EAI_')) return 'NameNotResolved';
   if (code === 'ECONNREFUSED') return 'ConnectionRefused';
@@ -315,7 +293,6 @@ function connectFailure(code: string): FailureCode {
   return 'ConnectFailed';
 }
 
-/** The failure code of an error after the request may have reached the service. */
 function exchangeFailure(code: string, error: unknown): FailureCode {
   if (error instanceof TooLarge || code === 'ERR_BUFFER_TOO_LARGE') return 'ResponseTooLarge';
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'ResponseTimeout';
@@ -326,7 +303,7 @@ function exchangeFailure(code: string, error: unknown): FailureCode {
   return 'ConnectionLost';
 }
 
-/** The code and the message of an error. Of an error that combines several, such as one for each address of a host, the first counts. */
+/** Of several errors, such as one for each address of a host, the first counts. */
 function describeError(error: unknown): { code: string; detail: string } {
   if (error instanceof AggregateError) return describeError(error.errors[0]);
   if (!(error instanceof Error)) return { code: '', detail: String(error) };

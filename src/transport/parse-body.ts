@@ -2,14 +2,14 @@ import { type EntityDecoderOptions, XMLParser, XMLValidator } from 'fast-xml-par
 import { countValues } from '../util/count-values.js';
 import { isDeeperThan, isObject } from '../util/objects.js';
 
-/** A parsed body. Its kind follows from the content, and not from the content type, which some services send wrongly. */
+/** The kind follows from the content, because some services send wrong content types. */
 export type Body =
   | { readonly kind: 'empty' }
-  /** Elements as objects, with text values. Repeated elements are lists. Attributes and namespaces are dropped. */
+  /** Repeated elements are lists. Attributes and namespaces are dropped. */
   | { readonly kind: 'xml'; readonly value: Readonly<Record<string, unknown>> }
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'html' | 'text'; readonly text: string }
-  /** A body that starts like XML or JSON but is malformed, or has more than this server reads. */
+  /** Malformed, or more than this server reads. */
   | {
       readonly kind: 'malformed';
       readonly format: 'XML' | 'JSON';
@@ -17,7 +17,7 @@ export type Body =
       readonly isTooLarge: boolean;
     };
 
-/** Parses a body of at most a few megabytes. Truncates HTML and plain text. Never throws. */
+/** Parses a body. Never throws. */
 export function parseBody(body: string): Body {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { kind: 'empty' };
@@ -43,18 +43,17 @@ function parseJson(text: string): Body {
     if (isDeeperThan(maximumDepth, value)) return malformed('JSON', `it is nested deeper than ${maximumDepth} levels`);
     return { kind: 'json', value };
   } catch {
-    // The parser's message is not passed on, because it quotes the body, which may contain anything.
+    // The parser's message would quote the body.
     return malformed('JSON', 'it is cut short or not well-formed');
   }
 }
 
-/** Limit of values in JSON, because other calls wait while they are read. No agent's context could hold as many. */
+/** Other calls wait while values are read. */
 export const mostJsonValues = 50_000;
-/** Size limit of HTML and plain text (characters), which only error messages quote. */
+/** In characters. */
 const maximumText = 20_000;
-/** Limit of nested levels in JSON and XML. */
 const maximumDepth = 32;
-/** Limits for tags, references and attributes in XML, because other calls wait while it is parsed. They allow a list of 10,000 upload parts. */
+/** Other calls wait while XML is parsed. */
 const maximumCounts = { '<': 150_000, '&': 200_000, '=': 200_000 };
 
 const isTooMuch = (xml: string) =>
@@ -64,7 +63,7 @@ const isTooMuch = (xml: string) =>
     return count > limit;
   });
 
-/** One decoder of references for all documents, because the parser would otherwise create one for each document. */
+/** Otherwise the parser creates a decoder for each document. */
 const decoder: EntityDecoderOptions = {
   decode: resolveReferences,
   setExternalEntities: () => {},
@@ -74,8 +73,7 @@ const decoder: EntityDecoderOptions = {
 };
 
 const parser = new XMLParser({
-  // A leading dot, which no XML name has, keeps the parser from renaming elements such as `toString` and from refusing others. For `<a/>`,
-  // the parser calls this a second time, with the name that it returned.
+  // A leading dot keeps the parser from renaming elements such as `toString`. For `<a/>`, the parser calls this twice.
   transformTagName: (name) => (name.startsWith('.') ? name : `.${name}`),
   ignoreAttributes: true,
   ignoreDeclaration: true,
@@ -84,7 +82,7 @@ const parser = new XMLParser({
   parseTagValue: false,
   trimValues: false,
   entityDecoder: decoder,
-  // Keeps the parser from building the path of each element, which only callbacks would need.
+  // Only callbacks would need the path of each element.
   jPath: false,
   maxNestedTags: maximumDepth,
 });
@@ -95,7 +93,7 @@ function parseXml(text: string): Body {
   try {
     const value = readValue(parser.parse(text));
     if (!isElements(value)) return malformed('XML', 'it has no elements');
-    // Validated too, because the parser accepts a missing end tag and reads the rest of the document as part of the element.
+    // The parser accepts a missing end tag.
     const isWellFormed = XMLValidator.validate(text) === true;
     return isWellFormed ? { kind: 'xml', value } : malformed('XML', 'it is cut short or not well-formed');
   } catch {
@@ -103,7 +101,6 @@ function parseXml(text: string): Body {
   }
 }
 
-/** The value of an element: its child elements, or its text if it has none. Elements with the same name form a list. */
 type Value = string | Value[] | Elements;
 type Elements = { [name: string]: Value };
 const isElements = (value: Value): value is Elements => isObject(value);
@@ -111,10 +108,7 @@ const isElements = (value: Value): value is Elements => isObject(value);
 /** An element with this name would set the prototype of the object. */
 const prototypeName = '__proto__';
 
-/**
- * Converts the parser's result to the value of an element. Text between elements is dropped.
- * @throws if an element is named `__proto__`
- */
+/** @throws if an element is named `__proto__` */
 function readValue(parsed: unknown): Value {
   if (Array.isArray(parsed)) return parsed.map(readValue);
   if (!isObject(parsed)) return String(parsed);
@@ -124,18 +118,15 @@ function readValue(parsed: unknown): Value {
   return children.length === 0 ? '' : Object.fromEntries(children);
 }
 
-/** Matches the start of a simple document: the XML declaration, if there is one, and the start tag of the root element. */
+/** The start of a document: an optional XML declaration, and the start tag of the root element. */
 const beginning =
   /^(?:<\?xml version="1\.0"(?: encoding="[\w-]+")?\?>\s*)?<([A-Za-z_][\w.-]*)(?: xmlns="[^"<&]*")?>\s*(?=<[^/])/;
 
-/** Matches one of three pieces: an element with its text, a start tag before a child element, or an end tag. White space may follow. */
+/** An element with its text, a start tag before a child element, or an end tag. */
 const plainPiece =
   /<([A-Za-z_][\w.-]*)>(?:([^<&\r]*(?:&(?:#\d+|#x[\da-fA-F]+|\w+);[^<&\r]*)*)<\/\1>\s*|\s*(?=<[^/]))|<\/([A-Za-z_][\w.-]*)>\s*/y;
 
-/**
- * Parses a document that consists of elements and text only, as most answers do, in a fraction of the parser's time and memory. Returns
- * undefined for any other document, and for text that the parser would read differently or refuse, such as `\r`.
- */
+/** Reads elements and text much faster than the parser. Undefined for text that the parser would read differently or refuse. */
 function parsePlain(text: string): Body | undefined {
   const [start, root] = beginning.exec(text) ?? [];
   if (start === undefined || root === undefined || root === prototypeName) return undefined;
@@ -146,17 +137,11 @@ function parsePlain(text: string): Body | undefined {
   return { kind: 'xml', value: { [root]: children } };
 }
 
-/**
- * Reads the children of an element up to its end tag. Returns undefined if the text is not a simple document.
- * @param pieces matches the next piece of the text, and keeps the position
- * @param depth number of open elements
- */
 function readElements(pieces: RegExp, text: string, parent: string, depth: number): Elements | undefined {
   const children: Elements = {};
   for (;;) {
     const [piece, name, content, endName] = pieces.exec(text) ?? [];
     if (piece === undefined || name === prototypeName || depth > maximumDepth / 2) return undefined;
-    // A piece without a start tag is an end tag.
     if (name === undefined) return endName === parent ? children : undefined;
     const value = content === undefined ? readElements(pieces, text, name, depth + 1) : resolveReferences(content);
     if (value === undefined) return undefined;
@@ -164,7 +149,6 @@ function readElements(pieces: RegExp, text: string, parent: string, depth: numbe
   }
 }
 
-/** Adds an element to its siblings. Elements with the same name form a list. */
 function addElement(siblings: Elements, name: string, value: string | Elements): void {
   const earlier = Object.hasOwn(siblings, name) ? siblings[name] : undefined;
   if (Array.isArray(earlier)) earlier.push(value);
@@ -174,8 +158,8 @@ function addElement(siblings: Elements, name: string, value: string | Elements):
 const characterOfEntity: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
 /**
- * Decodes the five entities of XML and character references, each once, so that `&amp;lt;` becomes `&lt;`. Other references stay. Names in
- * capital letters are decoded too, as in HTML, because the redactor searches HTML too.
+ * Decodes references once, so that `&amp;lt;` becomes `&lt;`.
+ * Capital letters count too, because the redactor searches HTML.
  */
 export function resolveReferences(text: string): string {
   if (!text.includes('&')) return text;

@@ -1,21 +1,18 @@
 import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../util/uri.js';
 
-/** This file decides through which proxy a request goes. */
+/** Decides through which proxy a request goes. */
 
-/** The proxies of the usual environment variables. */
 export interface Proxies {
-  /** URL of the proxy for `http:` and, without `httpsProxy`, for `https:`. */
+  /** For `http:` and, without `httpsProxy`, for `https:`. */
   readonly httpProxy?: string | undefined;
   readonly httpsProxy?: string | undefined;
-  /** Hosts that are reached without a proxy, separated by commas or white space. See `isNamed` for the forms. */
   readonly noProxy?: string | undefined;
 }
 
-/** Returns `localhost` for all names that end with it, which are this machine's (RFC 6761, section 6.3), and other names as they are. */
+/** Names that end with `.localhost` are this machine's (RFC 6761, section 6.3). */
 export const loopbackName = (host: string): string => (host.endsWith('.localhost') ? 'localhost' : host);
 
-/** Returns the proxy for a URL. Undefined if there is none, if `noProxy` names the host, or for loopback. */
 export function proxyFor(url: URL, { httpProxy, httpsProxy, noProxy = '' }: Proxies): URL | undefined {
   const proxy = url.protocol === 'https:' ? httpsProxy || httpProxy : httpProxy;
   if (!proxy || isLoopback(loopbackName(url.hostname))) return undefined;
@@ -25,12 +22,7 @@ export function proxyFor(url: URL, { httpProxy, httpsProxy, noProxy = '' }: Prox
   return entries.some((entry) => isNamed(host, port, entry)) ? undefined : new URL(proxy);
 }
 
-/**
- * True if an entry of `noProxy` names a host. An entry is a domain, also with `.`, `*.` or `*` before it or `.` after it, a pattern such as
- * `10.0.*`, an IP address, with or without brackets, or a block of addresses, such as `10.0.0.0/8`. A port may follow. These are the forms of
- * curl and of the AWS SDKs together.
- * @param host without brackets
- */
+/** An entry is a domain, a pattern such as `10.0.*`, an IP address or a block. A port may follow. */
 function isNamed(host: string, port: string, entry: string): boolean {
   const [, beforePort = entry, entryPort = port] = /^(\[.+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
   const pattern = beforePort.replace(/[[\]]/g, '');
@@ -44,12 +36,11 @@ function isNamed(host: string, port: string, entry: string): boolean {
   return host === domain || (isIP(host) === 0 && host.endsWith(`.${domain}`));
 }
 
-/** @param prefixLength bits of the address that all addresses of the block share; all bits if undefined */
 function isInBlock(host: string, address: string, prefixLength: string | undefined): boolean {
   const hostVersion = isIP(host);
   const bits = isIP(address) === 4 ? 32 : 128;
   const length = Number(prefixLength ?? bits);
-  // A block that cannot be read names no host, so the proxy is used.
+  // A block that cannot be read names no host.
   const isReadable = prefixLength === undefined || (/^\d{1,3}$/.test(prefixLength) && length <= bits);
   if (hostVersion === 0 || !isReadable) return false;
   const block = new BlockList();
@@ -57,7 +48,6 @@ function isInBlock(host: string, address: string, prefixLength: string | undefin
   return block.check(host, hostVersion === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** True if a host matches a pattern in which each `*` stands for any text. */
 function matchesStars(host: string, pattern: string): boolean {
   const parts = pattern.split('*').map((part) => part.replace(/[^a-z0-9]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`).test(host);

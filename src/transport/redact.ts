@@ -4,29 +4,24 @@ import { resolveReferences } from './parse-body.js';
 
 /** Finds and removes secrets in answers. */
 export interface Redactor {
-  /** True if a text contains a secret, in any encoding. */
   finds(text: string): boolean;
-  /** Returns a copy without the texts and field names that contain a secret. */
+  /** Replaces the texts and field names that contain a secret. */
   clean<Data>(data: Data): Data;
 }
 
-/** A text contains a secret if they share this number of consecutive characters, so that a wrapped or truncated secret is found too. */
+/** Number of consecutive characters that reveal a secret, even if it is truncated. */
 const sharedLength = 16;
 const pieceLength = sharedLength / 2;
-/** Secrets with fewer characters are ignored, because ordinary words would match them. */
+/** Shorter secrets would match ordinary words. */
 const shortestSecret = 8;
 
-/**
- * Creates a redactor for some secrets. It also finds them in base64, broken by white space, or escaped as in JSON, URLs or HTML. It finds
- * private keys and signatures even if they are not among the secrets. Its time is proportional to the lengths of secrets and texts.
- */
+/** Creates a redactor. It also finds secrets in base64, escaped or broken by white space, and all private keys and signatures. */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
-  /** The texts to search for: each secret as it is and encoded, and the words `PRIVATE KEY` of key files in base64. */
   const secretForms = new Set([
     ...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))),
     ...privateKeyForms,
   ]);
-  // Long forms are found by any `sharedLength` characters in a row (a run) that a text shares with them, and short forms only as a whole.
+  // Short forms are found only as a whole.
   const longForms = [...secretForms].filter((form) => form.length >= sharedLength);
   const shortForms = [...secretForms].filter((form) => form.length >= shortestSecret && form.length < sharedLength);
   const sharesRun = createRunSearch(longForms);
@@ -45,30 +40,21 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   };
   return {
     finds,
-    // All texts are first searched together. They are searched one by one only if they hold a secret, which hardly any data does.
+    // Hardly any data holds a secret, so all texts are first searched together.
     clean: (data) => (finds([...textsOf(data)].join(textSeparator)) ? (removeSecrets(data) as typeof data) : data),
   };
 }
 
-/**
- * Stands between two texts that are searched together. The line feed keeps a backslash at the end of the first text from being decoded.
- * `normalise` then removes the line feed as white space. The null character stays, so that nothing is found across two texts.
- */
+/** Nothing is found across the null character. The line feed keeps a backslash before it from being decoded. */
 const textSeparator = '\n\0';
 
-/**
- * Returns a function that tells if a text shares a run of 16 characters with a secret. It cuts the text into pieces at 0, 8, 16 …, and looks
- * closer only around a piece that is part of a secret, which hardly any piece is. No run is missed, because 16 characters at any position
- * of the text contain a whole piece. A table of hashes rules out most pieces without making a string of each.
- */
+/** Every run of `sharedLength` characters contains a whole piece, so only pieces are looked up. */
 function createRunSearch(secrets: readonly string[]): (text: string) => boolean {
   const secretPieces = substrings(secrets, pieceLength);
-  /** 1 at the hash of each piece. */
   const isPieceHash = new Uint8Array(2 ** 16);
   for (const piece of secretPieces) isPieceHash[hashAt(piece, 0)] = 1;
   const secretRuns = lazy(() => substrings(secrets, sharedLength));
 
-  /** True if any run that contains the piece at `pieceStart` is part of a secret. */
   const hasRunAround = (text: string, pieceStart: number): boolean => {
     for (let start = Math.max(0, pieceStart - pieceLength); start <= pieceStart; start += 1) {
       if (secretRuns().has(text.slice(start, start + sharedLength))) return true;
@@ -86,7 +72,6 @@ function createRunSearch(secrets: readonly string[]): (text: string) => boolean 
   };
 }
 
-/** Returns a hash (16 bits) of the piece at a position. Half of its characters are enough to rule out most pieces. */
 const hashAt = (text: string, start: number): number =>
   (text.charCodeAt(start) ^
     (text.charCodeAt(start + 2) << 3) ^
@@ -94,7 +79,6 @@ const hashAt = (text: string, start: number): number =>
     (text.charCodeAt(start + 7) << 9)) &
   0xffff;
 
-/** Collects the texts and field names of a value without duplicates, because all elements of a list have the same field names. */
 function textsOf(data: unknown, texts = new Set<string>()): Set<string> {
   if (typeof data === 'string') texts.add(data);
   else if (Array.isArray(data)) for (const element of data) textsOf(element, texts);
@@ -106,7 +90,6 @@ function textsOf(data: unknown, texts = new Set<string>()): Set<string> {
   return texts;
 }
 
-/** All substrings with `length` characters, at any position. */
 function substrings(texts: Iterable<string>, length: number): Set<string> {
   const result = new Set<string>();
   for (const text of texts)
@@ -114,13 +97,9 @@ function substrings(texts: Iterable<string>, length: number): Set<string> {
   return result;
 }
 
-/** Matches private keys and signatures in a normalised text. */
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
 
-/**
- * Returns the normalised forms of a secret: as it is, in base64, and as `decodePercents` leaves it, with one character for each byte of
- * UTF-8. For a JSON object, only its secret fields.
- */
+/** The secret itself, in base64, and as `decodePercents` leaves it. */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);
   return (inner.length > 0 ? inner : [secret]).flatMap((text) =>
@@ -128,7 +107,7 @@ function formsOf(secret: string): string[] {
   );
 }
 
-/** Encodes a text in base64 at each of the three offsets. Drops the first and last characters, which depend on the text around it. */
+/** At all three offsets, without the ends, which depend on the text around them. */
 const inBase64 = (text: string): string[] =>
   [0, 1, 2].map((offset) =>
     Buffer.concat([Buffer.alloc(offset), Buffer.from(text)])
@@ -136,13 +115,11 @@ const inBase64 = (text: string): string[] =>
       .slice(4, -4),
   );
 
-/** The forms in base64 of a text that every private key in PEM contains. */
 const privateKeyForms = inBase64(' PRIVATE KEY-----');
 
-/** Matches the paths of fields in a service account key that are not secret. */
+/** Fields of a service account key that are not secret. */
 const harmless = /(?:^|[.\]])(?:type|project(?:_?id)?|client_?(?:id|email)|universe_domain|\w*_ur[il])$/i;
 
-/** Returns the secrets inside a JSON object, such as the private key of a service account. */
 function secretFields(secret: string): string[] {
   if (!secret.trimStart().startsWith('{')) return [];
   try {
@@ -155,37 +132,32 @@ function secretFields(secret: string): string[] {
   }
 }
 
-/** The number of times that a text is decoded, for escapes within escapes such as `%2541`. */
+/** For escapes within escapes, such as `%2541`. */
 const passes = 3;
 
-/** Decodes escapes, removes white space, and maps both alphabets of base64 to one: `a%2Bb\n` and `a-b` become `a+b`. */
+/** Maps both alphabets of base64 to one. */
 function normalise(text: string): string {
   let plain = text;
   for (let pass = 0; pass < passes && /[%&\\]/.test(plain); pass += 1) {
     const decoded = resolveReferences(decodePercents(decodeBackslashes(plain)));
-    // A `%` or `&` that is no escape stays. It must not cause further passes, because each takes long for a page of megabytes.
+    // A `%` or `&` that is no escape must not cause slow further passes.
     if (decoded === plain) break;
     plain = decoded;
   }
-  // Regular expressions, because `replaceAll('-', '+')` would build a new string for each `-`, and lists of objects have many.
+  // `replaceAll` would build a new string for each `-`.
   return plain.replace(/\s/g, '').replace(/-/g, '+').replace(/_/g, '/');
 }
 
-/** Decodes the escapes of JSON, and removes escaped white space such as `\n`. */
 const decodeBackslashes = (text: string): string =>
   text.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code, escaped) => {
     if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
     return 'nrtbf'.includes(escaped) ? '' : escaped;
   });
 
-/**
- * Decodes the escapes of URLs, each byte to one character, because secrets get that form too: see `formsOf`. A regular expression would
- * take ten times as long for a list of encoded object names.
- */
+/** A regular expression would take ten times as long. */
 function decodePercents(text: string): string {
   if (!text.includes('%')) return text;
 
-  /** The decoded text in UTF-16, with two bytes for each character. Decoding only shortens a text, so there is enough room. */
   const utf16 = new Uint8Array(2 * text.length);
   let length = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -204,10 +176,9 @@ function decodePercents(text: string): string {
 
 const percent = 37;
 
-/** Returns the value of the two hexadecimal digits at a position. Negative if one is no digit, because -1 has all bits set. */
+/** Negative if one is no digit, because -1 has all bits set. */
 const byteAt = (text: string, at: number) => (digitAt(text, at) << 4) | digitAt(text, at + 1);
 
-/** Returns the value of the hexadecimal digit at a position, or -1 for another character. */
 function digitAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code >= 48 && code <= 57) return code - 48;

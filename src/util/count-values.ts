@@ -1,9 +1,8 @@
 const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
 
 /**
- * Counts the values of a JSON text, or the tags of an XML text, without parsing it. In JSON, each value has a comma or an opening bracket before
- * it, outside of strings. The result for another text does not matter, because parsing refuses such text.
- * @param most the count ends beyond this number
+ * Counts the values of JSON, or the tags of XML.
+ * Each JSON value has a comma or an opening bracket before it.
  */
 export function countValues(text: string, most = Number.POSITIVE_INFINITY): number {
   if (/^\s*</.test(text)) return countTags(text, most);
@@ -11,7 +10,6 @@ export function countValues(text: string, most = Number.POSITIVE_INFINITY): numb
   let isString = false;
   for (let at = 0; at < text.length && count <= most; at += 1) {
     const code = text.charCodeAt(at);
-    // Skips the escaped character, which may be a quote.
     if (isString && code === backslash) at += 1;
     else if (code === quote) isString = !isString;
     else if (!isString && (code === comma || code === bracket || code === brace)) count += 1;

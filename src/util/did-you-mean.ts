@@ -1,7 +1,4 @@
-/**
- * Returns the `count` values of a list that a misspelt value most likely means, in the order of the list. A value with the same words and
- * another number is nearer than a value with other words. To `h2-large20`, `h2-large16` is nearest, then `h2-large48`, then `h2-small20`.
- */
+/** Keeps the order of the list. Another number at the end is nearer than other words. */
 export function nearest(misspelt: string, values: readonly string[], count = 3): string[] {
   const byDistance = values
     .map((value) => ({ value, distance: distance(misspelt.toLowerCase(), value.toLowerCase()) }))
@@ -10,7 +7,7 @@ export function nearest(misspelt: string, values: readonly string[], count = 3):
   return values.filter((value) => best.includes(value));
 }
 
-/** Returns the only value that begins with `text`, or else the most similar value. Undefined if no value is similar. */
+/** Returns the only completion, or else the most similar value. */
 export function didYouMean(text: string, values: readonly string[]): string | undefined {
   const lowerCase = text.toLowerCase();
   const completions = text.length > 2 ? values.filter((value) => value.toLowerCase().startsWith(lowerCase)) : [];
@@ -21,13 +18,12 @@ export function didYouMean(text: string, values: readonly string[]): string | un
   return edits(lowerCase, best.toLowerCase()) <= tolerance ? best : undefined;
 }
 
-/** Splits a text into the number at its end and the words before it. Without a number, the number is NaN. */
 const splitNumber = (text: string) => ({
   words: text.replace(/\d+$/, ''),
   number: Number(/\d+$/.exec(text)?.[0] ?? Number.NaN),
 });
 
-/** Returns the distance of two values. Each edit of the words counts 8, and the numbers count at most 7, so words come first. */
+/** Words count more than numbers. */
 function distance(text: string, value: string): number {
   const a = splitNumber(text);
   const b = splitNumber(value);
@@ -36,7 +32,7 @@ function distance(text: string, value: string): number {
   return edits(a.words, b.words) * 8 + Math.min(numberDistance, 7);
 }
 
-/** Levenshtein distance in which a letter that `a` lacks counts half, because people abbreviate. Only 64 characters of `a` are compared. */
+/** Levenshtein distance. A letter that `a` lacks counts half, because people abbreviate. */
 function edits(a: string, b: string): number {
   const left = a.slice(0, 64);
   let row = Array.from({ length: b.length + 1 }, (_, index) => index / 2);

@@ -1,11 +1,11 @@
-/** Writes a number of bytes for people: `96.0 MiB` for 100663296. */
+/** `96.0 MiB` for 100663296. */
 export function humanBytes(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   const power = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
   return power === 0 ? countText(bytes, 'byte') : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
 }
 
-/** Writes a duration for people: `1 h 30 min` for 5430 seconds, `2 days 22 h` for 252000. */
+/** `1 h 30 min` for 5430. */
 export function humanDuration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   const minutes = Math.round(seconds / 60);
@@ -15,21 +15,17 @@ export function humanDuration(seconds: number): string {
   return hours < 14 * 24 ? `${Math.floor(hours / 24)} days ${hours % 24} h` : `${Math.floor(hours / 24)} days`;
 }
 
-/** Writes a number with its noun: `1 part`, `3 parts`. */
 export const countText = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Lists words as a sentence does: `a`, `a and b`, `a, b and c`. */
 export const listText = (words: readonly unknown[], last = 'and') =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 
-/** Writes the first letter as a capital: `The call` for `the call`. */
 export const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Returns the sentences without `false`, so that a list can have conditions: sentences(isSlow && say`It is slow.`, say`It works.`). */
+/** Drops `false`, so that a list can have conditions. */
 export const sentences = <Text>(...all: readonly (Text | false)[]): Text[] =>
   all.filter((sentence): sentence is Text => sentence !== false);
 
-/** Writes a Markdown table. Bars in cells are escaped, and line feeds become spaces. */
 export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;

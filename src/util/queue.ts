@@ -1,13 +1,11 @@
-/** Places for work. At most `places` pieces of work run at the same time, and others wait in order. */
+/** At most `places` pieces of work run at the same time. Others wait in order. */
 export type Queue = ReturnType<typeof createQueue>;
 
-/** Thrown if no place was free in time. */
 export class QueueTimeout extends Error {}
 
 export function createQueue(places: number) {
-  /** For each piece of work that waits, the function that gives it a place. */
   const waiting: (() => void)[] = [];
-  /** Number of taken places. It stays the same when a place is passed on. */
+  /** Stays the same when a place is passed on. */
   let taken = 0;
   const leave = () => {
     const givePlaceToNext = waiting.shift();
@@ -30,17 +28,15 @@ export function createQueue(places: number) {
     });
 
   return {
-    /** Number of taken places. */
     taken: () => taken,
-    /** Number of pieces of work that wait. */
     waiting: () => waiting.length,
-    /** Takes a place, or waits for one. Returns the function that gives the place back. @throws QueueTimeout after `waitMs` */
+    /** Returns the function that gives the place back. @throws QueueTimeout after `waitMs` */
     async enter(waitMs?: number): Promise<() => void> {
       if (taken < places) taken += 1;
       else await waitInQueue(waitMs);
       return leave;
     },
-    /** Like `enter`, but before all other work that waits. */
+    /** Enters before all other work that waits. */
     async enterFirst(): Promise<() => void> {
       if (taken < places) taken += 1;
       else await new Promise<void>((resolve) => waiting.unshift(resolve));

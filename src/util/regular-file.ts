@@ -3,9 +3,8 @@ import { ShownError } from './log.js';
 import { words } from './safe-text.js';
 
 /**
- * Returns the facts about a regular file, or undefined if nothing is at the path. For every path that a setting names, because reading a FIFO
- * or a device may never end.
- * @throws ShownError if a folder, a FIFO, a socket or a device is at the path, or the system's error
+ * Reading a FIFO or a device may never end.
+ * @throws ShownError
  */
 export function regularFile(path: string): Stats | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });

@@ -1,45 +1,39 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { lazy } from './objects.js';
 
-/** A secret of at least 32 bytes, from which the keys of seals are derived. */
+/** At least 32 bytes. */
 export type SealingKey = Uint8Array | string;
-/** The first key seals texts, and every key opens them. So after a key is replaced, texts that the old key sealed can still be opened. */
+/** The first key seals. Every key opens, so that keys can be replaced. */
 export type KeyRing = readonly [SealingKey, ...SealingKey[]];
-/** Returns the keys. It is a function, because making random keys loads cryptography, and most servers never use a seal. */
+/** A function, because random keys load cryptography. */
 export type SealingKeys = () => KeyRing;
 
-/** Seals texts that this server hands to clients, and opens them when they come back. */
 interface Seal {
-  /** Returns the sealed text as base64url. */
+  /** Returns base64url. */
   seal(text: string): string;
-  /** Returns the text; undefined if it was sealed with another key or for another use, was altered, or is too long. */
+  /** Undefined if the text was altered or is too long, or for another key or use. */
   open(sealed: string): string | undefined;
 }
 
-/** The use of a seal. A text opens only with the `purpose` and the `associatedData` with which it was sealed. */
 export interface SealUse {
   readonly purpose: string;
-  /** Data that is needed to open the text, such as the name of the caller, so that the text is useless to other callers. */
+  /** Such as the caller's name, so that the text is useless to other callers. */
   readonly associatedData: string;
-  /** Length limit of a sealed text (characters). */
+  /** Characters of the sealed text. */
   readonly longest: number;
 }
 
 const ivBytes = 12;
 const tagBytes = 16;
 
-/**
- * Creates a seal with AES-256-GCM and a key that is derived for the purpose. Without the key, a sealed text can be neither read nor forged.
- * Replicas with the same key open each other's texts, and do not have to store them.
- */
+/** Creates a seal with AES-256-GCM. Without the key, a sealed text can be neither read nor forged. */
 export function createSeal(keys: SealingKeys, { purpose, associatedData, longest }: SealUse): Seal {
-  // Derived at the first use, because most servers live for one request and seal nothing.
   const derivedKeys = lazy(() => keys().map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
   const associated = Buffer.from(associatedData);
 
   return {
     seal(text) {
-      // A key ring has at least one key, so the default, which Node rejects, is for the compiler.
+      // The default is only for the compiler.
       const [key = Buffer.alloc(0)] = derivedKeys();
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(associated);
@@ -48,7 +42,7 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
     },
 
     open(sealed) {
-      // Anybody may send a text, so a very long one is not decrypted. Callers of `seal` stay below the limit themselves.
+      // Anybody may send a very long text.
       if (sealed.length > longest) return undefined;
 
       const bytes = Buffer.from(sealed, 'base64url');
@@ -56,13 +50,11 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
         const text = decrypt(bytes, key, associated);
         if (text !== undefined) return text;
       }
-      // The text was altered, sealed for another use, or sealed with a key that is not in the ring any more.
       return undefined;
     },
   };
 }
 
-/** Decrypts a sealed text. Returns undefined if the key or the associated data is wrong, or if the text was altered. */
 function decrypt(bytes: Buffer, key: Buffer, associated: Buffer): string | undefined {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });

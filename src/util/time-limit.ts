@@ -1,8 +1,4 @@
-/**
- * Returns a signal that aborts with a `TimeoutError` after `ms` milliseconds, or as soon as `signal` aborts. Disposing stops the timer and
- * removes the listener from `signal`. `AbortSignal.any` is not used, because on Node 20 a time limit inside it can be garbage-collected and
- * then never fires.
- */
+/** On Node 20, a time limit inside `AbortSignal.any` can be garbage-collected and then never fires. */
 export function timeLimit(ms: number, signal: AbortSignal): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const abort = () => controller.abort(signal.reason);

@@ -8,23 +8,19 @@ import type { SafeText } from '../../util/safe-text.js';
 import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './view-of-tool.js';
 
-/** The answer to a request of the change view. */
 interface ViewAnswer {
   readonly outcome: EndedOutcome;
-  /** The tool of the change. If no change is known, `decide_change` itself. */
+  /** `decide_change` itself, if no change is known. */
   readonly tool: string;
-  /** Set if this is what became of the change, and not the result of this click. */
+  /** Set if this is the outcome of the plan, not of this click. */
   readonly isOfPlan?: true;
-  /** A sentence for the person. Set if an earlier decision stands. */
+  /** Set if an earlier decision stands. */
   readonly earlierDecision?: SafeText | undefined;
   /** True if the click did not only repeat the earlier decision. */
   readonly isLate?: boolean;
 }
 
-/**
- * Answers a call of `decide_change`, which the change view makes: for a click that accepts or declines a plan, for a click for a new plan (`again`),
- * or for the state of a plan (`look`). The `ticket` is the proof that the view got with the plan, and no model.
- */
+/** Answers a call of `decide_change`. The `ticket` is a proof that no model gets. */
 export async function decideInView(
   args: unknown,
   {
@@ -56,7 +52,6 @@ const refused = (code: Refusal['code']): ViewAnswer => ({
   tool: decideTool,
 });
 
-/** Makes a new plan for the same change. Nothing is sent. */
 async function planAgain(
   { tool, args }: Change,
   call: CallTool,
@@ -66,6 +61,6 @@ async function planAgain(
   const operation = operations.find(({ name }) => name === tool);
   if (operation === undefined) return refused('ClickRefused');
   const outcome = await call(operation, { ...args, planOnly: true }, context);
-  // A call with `planOnly` never asks its user, so this case is only for the type.
+  // Only for the type: a call with `planOnly` never asks.
   return outcome.kind === 'inputRequired' ? refused('ClickRefused') : { outcome, tool };
 }

@@ -3,27 +3,27 @@ import type { UploadPart } from '../../tools/upload/part.js';
 import { escapeInvisible } from '../../util/quote.js';
 import { maximumPacked, maximumParts, type PartColumns } from './contract/parts-data.js';
 
-/** Maximum length of a packed ETag. Longer ETags are cut, because a service may return ETags of any length. */
+/** A service may return ETags of any length (characters). */
 const longestEtag = 200;
-/** The packed size of a usual ETag, an MD5 in hexadecimal, in characters. */
+/** An MD5 in hexadecimal (characters). */
 const packedEtagLength = 22;
 
-/** Packs parts for the upload view. Of several parts with the same number, the last counts. Undefined if the view could not draw the parts. */
+/** Packs parts for the upload view. Undefined if the view could not draw the parts. */
 export function packParts(listedParts: readonly UploadPart[]): string | undefined {
   const byNumber = new Map(listedParts.map((part) => [part.partNumber, part]));
   const parts = [...byNumber.values()].sort((a, b) => a.partNumber - b.partNumber);
   if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
     return undefined;
 
-  // ETags hardly deflate. If they alone would reach the limit, packing them is not even tried.
+  // ETags hardly deflate.
   if (parts.length * packedEtagLength < maximumPacked) {
-    // The ETags are escaped, because the view shows them.
+    // The view shows the ETags.
     const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
     const withEtags = pack(parts, { unit: 1, etags });
     if (withEtags !== undefined) return withEtags;
   }
 
-  // Each step rounds sizes and times by five more bits. After eight steps, hardly any bits are left.
+  // Each step rounds sizes and times by five more bits.
   for (let step = 0; step <= 8; step += 1) {
     const packed = pack(parts, { unit: 32 ** step });
     if (packed !== undefined) return packed;
@@ -31,10 +31,10 @@ export function packParts(listedParts: readonly UploadPart[]): string | undefine
   return undefined;
 }
 
-/** True for a whole number from 0 to 2^50. Sums of differences of such numbers are exact. */
+/** Sums of differences of such numbers are exact. */
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
 
-/** Returns the packed text; undefined if the text is too long. Sizes and times are rounded to multiples of `unit`. */
+/** Undefined if the text is too long. */
 function pack(parts: readonly UploadPart[], { unit, etags }: Pick<PartColumns, 'unit' | 'etags'>): string | undefined {
   const columns: PartColumns = {
     unit,
@@ -47,5 +47,4 @@ function pack(parts: readonly UploadPart[], { unit, etags }: Pick<PartColumns, '
   return packed.length <= maximumPacked ? packed : undefined;
 }
 
-/** The difference of each value to the value before it. */
 const differences = (values: readonly number[]) => values.map((value, index) => value - (values[index - 1] ?? 0));

@@ -29,13 +29,10 @@ import { adviceKey, partsKey } from './contract/parts-data.js';
 import { packParts } from './pack-parts.js';
 
 export interface Showing {
-  /** True if the page for decisions shows the view. People then decide only on the page. */
   readonly onDecisionPage?: boolean | undefined;
-  /** The earlier decision in a sentence, if the plan was decided before this call. */
   readonly earlierDecision?: SafeText | undefined;
-  /** Set if the person's click came after another decision. */
   readonly isLate?: boolean | undefined;
-  /** Set if the outcome is what became of the plan, so that the view does not read it as the refusal of a click. */
+  /** Set for the outcome of the plan, which is no refusal of a click. */
   readonly isOfPlan?: boolean | undefined;
 }
 
@@ -57,16 +54,12 @@ export function viewMeta(
   }
 
   const described = changeOutcome(outcome);
-  // Views do not show some results, such as a read that succeeded.
   if (described === undefined) return {};
   const shown: ChangeOutcome = isOfPlan === true ? { ...described, isOfPlan: true } : described;
   return { [outcomeKey]: earlierDecision === undefined ? shown : withEarlier(shown, earlierDecision, isLate) };
 }
 
-/**
- * Adds the earlier decision to an outcome. Replaces the sentence of a declined change, which says "you did not agree", because another person may
- * have declined. Whoever came too late reads that first, and no heading that looks like a success of their own.
- */
+/** Does not say "you did not agree", because another person may have declined. */
 function withEarlier(outcome: ChangeOutcome, earlierDecision: SafeText, isLate: boolean): ChangeOutcome {
   const sentence = outcome.kind === 'declined' ? 'Nothing was sent.' : outcome.sentence;
   const earlier = timedText(earlierDecision);
@@ -76,19 +69,15 @@ function withEarlier(outcome: ChangeOutcome, earlierDecision: SafeText, isLate: 
 
 const plainTexts = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
 
-/** Converts a safe text for a view. A text with times stays in pieces, because the view writes the times. */
 function timedText(text: SafeText): TimedText {
   const pieces = piecesOf(text);
   return pieces.some((piece) => typeof piece === 'number') ? pieces : text.text;
 }
 
-/** True for a read that the service answered with an error. The failure of an answered change always has `mayHaveHappened`. */
+/** The failure of an answered change always has `mayHaveHappened`. */
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
-/**
- * Returns the data of a plan for the change view; undefined for any other result.
- * @param onDecisionPage false in a chat
- */
+/** Undefined for any other result than a plan. */
 function proposedChange(
   outcome: EndedOutcome,
   { onDecisionPage }: { readonly onDecisionPage: boolean },
@@ -99,7 +88,7 @@ function proposedChange(
   const { plan } = outcome.success;
   const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
   const { accept: acceptLabel, issuedAt, expiresAt, ticket, typedName } = outcome.view;
-  // The change in one sentence. Long names are cut, and `inFull(shortened)` returns them in full.
+  // Long names are cut, and `inFull` returns them.
   const shortened = fitted(plan.summary);
 
   return {
@@ -113,7 +102,7 @@ function proposedChange(
       ...plan.consequences,
       ...fieldsSentence(otherArguments),
     ].map(timedText),
-    // `otherPlanTexts` are sentences about other plans for the same thing.
+    // `otherPlanTexts` are about other plans for the same thing.
     warnings: [...otherPlanTexts, ...plan.warnings].map(timedText),
     notChecked: plainTexts(plan.notChecked),
     defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),
@@ -129,15 +118,14 @@ function proposedChange(
     accept: acceptLabel.text,
     decline: 'Do nothing',
     ...(typedName !== undefined && { typePrompt: typePrompt(typedName).text }),
-    // On the page, a person can decide, but only the caller can make a new plan.
+    // On the page, only the caller could make a new plan.
     canPlanAgain: !onDecisionPage,
-    // The page always takes clicks, so it needs no other way to decide.
     otherWays: onDecisionPage ? [] : plainTexts(waysToDecide(outcome)),
     ...(ticket !== undefined && { ticket }),
   };
 }
 
-/** Lists the ways to decide on a plan if the host does not forward clicks. */
+/** For hosts that do not forward clicks. */
 const waysToDecide = ({ success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
   sentences(
     view?.kind === 'plan' && view.inChat === true && say`Say yes or no to this plan in the chat.`,
@@ -145,10 +133,7 @@ const waysToDecide = ({ success: { decideAt }, view }: Extract<EndedOutcome, { k
     say`In a terminal, run cloudops-mcp call with the same tool and arguments.`,
   );
 
-/**
- * Describes to people which part of a change the cloud accepted, or why the change failed. Undefined for a read, and for a call that only made,
- * showed or withdrew a plan.
- */
+/** Undefined for a read, and for a call that only made, showed or withdrew a plan. */
 function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
   if (result.kind === 'failed') return failedOutcome(result.failure);
   const { success, view } = result;
@@ -172,27 +157,25 @@ function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
   };
 }
 
-/** True for a change that was decided and has not ended. A plan that waits has a time at which it expires. */
+/** A plan that waits has a time at which it expires. */
 const isUnderWay = ({ outcome, plan, planExpires }: Success) =>
   outcome === 'waiting' && plan === undefined && planExpires === undefined;
 
-/** Returns the next step of a person after an accepted change. `continues` is true if the change still runs in the cloud. */
 function nextForPerson(
   { outcome, next }: Success,
   { continues }: { readonly continues: boolean },
 ): TimedText | undefined {
-  // The next step of the result is for people only if some entries of the change failed. Otherwise, it is for agents.
+  // Otherwise, the next step is for agents.
   if (outcome === 'partly' && next !== undefined) return timedText(textFor('person', next.text));
   return continues ? 'It continues in the cloud. Follow it in the console.' : undefined;
 }
 
-/** Describes the consent to the person who sees the view, and who gave the consent if it was a click or a form. */
+/** The person who sees the view gave it by click or form. */
 const consentText = (consent: SafeText) =>
   consent.text === decisionWays.clicked || consent.text === decisionWays.asked
     ? words('You agreed to it.')
     : say`${asSentence(consent)}.`;
 
-/** Returns the outcome of a failed change for people. Undefined if `outcomeKindOf` returns undefined. */
 function failedOutcome(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, status, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = outcomeKindOf(failure);
@@ -201,7 +184,7 @@ function failedOutcome(failure: Failure): ChangeOutcome | undefined {
   if (kind === 'declined')
     return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
 
-  // This server's own codes mean nothing to the cloud's support. `own` quotes the code unless it is a plain word, because it comes from outside.
+  // `own` quotes unusual codes, because they come from outside.
   const codeOfCloud = serviceSays?.code ?? (status === undefined ? undefined : code);
   return {
     kind,
@@ -213,7 +196,7 @@ function failedOutcome(failure: Failure): ChangeOutcome | undefined {
     ).map(timedText),
     requestIds,
     ...(codeOfCloud !== undefined && { code: own(codeOfCloud).text }),
-    // The next step of a failure is for people only after a rejected change.
+    // Only after a rejected change is the next step for people.
     ...(kind === 'rejected' && { next: timedText(textFor('person', next.text)) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
@@ -222,7 +205,6 @@ function failedOutcome(failure: Failure): ChangeOutcome | undefined {
 const afterUnknown =
   'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.';
 
-/** The kind of outcome for error codes of this server. */
 const kindOfCode: Readonly<Record<string, OutcomeKind>> = {
   WrongName: 'uncounted',
   TooSoon: 'uncounted',
@@ -233,10 +215,9 @@ const kindOfCode: Readonly<Record<string, OutcomeKind>> = {
   PlanExpired: 'expired',
 };
 
-/** Returns the kind of outcome. Undefined for a read. */
 function outcomeKindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
   if (mayHaveHappened === undefined) return kindOfCode[code];
   if (mayHaveHappened) return 'unknown';
-  // A status means that the service answered, and rejected the change or the read before the change.
+  // A status means that the service answered.
   return status === undefined ? (kindOfCode[code] ?? 'refused') : 'rejected';
 }

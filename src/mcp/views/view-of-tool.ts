@@ -5,25 +5,22 @@ import type { Operation } from '../../tools/define-operation.js';
 import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 import { decisions } from './contract/change-data.js';
 
-/** Returns the view that shows an operation's results; undefined if there is none. */
+/** Returns the view that shows an operation's results. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
   if (change !== undefined) return 'change';
   return pages?.parts === undefined ? undefined : 'upload';
 }
 
-/** Returns the `_meta` that links a tool to its view. Older hosts read only the second key. */
+/** Links a tool to its view. Older hosts read only the second key. */
 export const viewOfTool = (view: ViewName) => ({
   ui: { resourceUri: viewUris[view] },
   'ui/resourceUri': viewUris[view],
 });
 
-/** The arguments of the tool `decide_change`. */
 export const decisionSchema = z.strictObject({
   ticket: z.string(),
   decision: z.enum(decisions),
-  /** Why the person declines. */
   reason: z.string().min(1).max(longestReason).optional(),
-  /** The name that the person typed to agree to a deletion. */
   name: z.string().max(longestReason).optional(),
 });
 
@@ -53,17 +50,17 @@ const descriptions: Readonly<Record<ViewName, string>> = {
   change: 'A change, for a person to decide on',
 };
 
-/** A view as a resource. Its HTML is read from disk at each request. */
+/** A view as a resource, read from disk at each request. */
 export const viewResource = (view: ViewName) => ({
   listing: { uri: viewUris[view], name: `${view} view`, title: descriptions[view], mimeType: viewMimeType },
   text: () => readView(view),
   _meta: { ui: { csp: {}, prefersBorder: true } },
 });
 
-/** Paths to the folder of the views: from the bundle's main file, from the bundle's chunks, and from the source. */
+/** From the bundle's main file, from its chunks, and from the source. */
 const viewFolders = ['./ui/', '../ui/', '../../../dist/ui/'];
 
-/** Reads the HTML of a view, or of a page for decisions: around the view of a change, or for the list. @throws if the views were not built */
+/** Reads the HTML of a view or a page for decisions. @throws if the views were not built */
 export async function readView(name: ViewName | 'page' | 'list'): Promise<string> {
   const attempts = viewFolders.map((folder) => readFile(new URL(`${folder}${name}.html`, import.meta.url), 'utf8'));
   return Promise.any(attempts);

@@ -10,8 +10,7 @@ type Values = Readonly<Record<string, unknown>>;
 type IsMasked = (field: Argument) => boolean;
 
 /**
- * Converts an answer to a record that JSON can hold: times in ISO 8601, blobs in base64, big numbers as text, secrets masked. Texts are exact.
- * @param mark the words in place of a masked value
+ * Converts an answer to a record that JSON can hold. Times are in ISO 8601, blobs in base64, big numbers are text, and `mark` replaces secrets.
  */
 export function answerRecord(
   fields: readonly Argument[],
@@ -23,7 +22,6 @@ export function answerRecord(
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => {
       if (value === undefined || value === null) return [];
-      // Undefined for a field of the answer that the model does not have.
       const field = fieldsByName.get(name);
       if (field !== undefined && isMasked(field)) return [[name, mark]];
       return [[name, answerValue(field?.rules, value, isMasked, mark)]];
@@ -31,10 +29,10 @@ export function answerRecord(
   );
 }
 
-/** Converts a value of an answer and its inner values to JSON values. `rules` is undefined for a value that the model does not describe. */
+/** `rules` is undefined for a value that the model does not describe. */
 function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked, mark: string): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-  // The protocols return a text whose media type is JSON as a `String` object with functions in it.
+  // The protocols return a text whose media type is JSON as a `String` object.
   if (value instanceof String) return String(value);
   if (Array.isArray(value)) {
     const elementRules = rules?.kind === 'list' ? rules.element() : undefined;
@@ -44,19 +42,18 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   if (!isObject(value)) return simpleValue(rules, value);
 
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked, mark);
-  // The value is a map, or an object that the model does not describe.
   const elementRules = rules?.kind === 'map' ? rules.element() : undefined;
   return mapValues(value, (element) => answerValue(elementRules, element, isMasked, mark));
 }
 
-/** Joins the dates in a header, such as `Mon, 30 Nov 2026 12:00:00 GMT`, which the protocols split at each comma. */
+/** Joins the dates in a header, which the protocols split at each comma. */
 const withWholeDates = (pieces: readonly unknown[]): readonly unknown[] =>
   pieces.some((piece) => /^[a-z]+$/i.test(String(piece))) ? (pieces.join(', ').match(/[a-z]+, [^,]+/gi) ?? []) : pieces;
 
-/** Converts a value without inner values. A value in a wrong format stays as it is. */
+/** A value in a wrong format stays as it is. */
 function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
   if (typeof value !== 'string' && typeof value !== 'number') return value;
-  // `JSON.stringify` writes an infinity, which `1e999` in JSON becomes, as null.
+  // `JSON.stringify` writes an infinity as null.
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return String(value);
   switch (rules?.kind) {
     case 'timestamp':
@@ -73,7 +70,7 @@ function simpleValue(rules: ValueRules | undefined, value: unknown): unknown {
   }
 }
 
-/** Returns the number that a text, such as one in XML, stands for. Other texts stay as they are, and so do integers that JavaScript would round. */
+/** Integers that JavaScript would round stay text. */
 function numberIn(text: string): number | string {
   const number = Number(text);
   // `Number` also reads other notations, such as `0x10`.
@@ -81,24 +78,23 @@ function numberIn(text: string): number | string {
   return /^[+-]?\d+$/.test(text.trim()) && !Number.isSafeInteger(number) ? text : number;
 }
 
-/** Matches seconds since 1970 as text. Another number of digits could be a date, such as 20261130, or milliseconds. */
+/** Another number of digits could be a date, such as 20261130, or milliseconds. */
 const epochSeconds = /^\s*\d{9,11}(?:\.\d+)?\s*$/;
 
-/** Converts a time in any format of the protocols to ISO 8601. A time without a zone is in UTC. Returns undefined for another value. */
+/** Converts a time to ISO 8601. A time without a zone is in UTC. */
 function timeText(value: string | number): string | undefined {
   const isSeconds = typeof value === 'number' || epochSeconds.test(value);
   const time = new Date(isSeconds ? Math.round(Number(value) * 1000) : (readTime(value) ?? Number.NaN));
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
-/** Schemas of the values that records hold as text. A value in a wrong format, which `simpleValue` leaves as it is, does not match. */
 const textFormats = {
   integer: () => z.stringFormat('int', /^-?\d+$/),
   number: () => z.stringFormat('number', /^(?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|-?Infinity)$/i),
   blob: () => z.stringFormat('base64', base64),
 };
 
-/** Structures that are nested deeper than this number of levels appear in the schema of an answer without their fields. */
+/** Deeper structures appear in the schema of an answer without their fields. */
 const maximumLevels = 4;
 
 /** Returns the schema of an answer. No field is required, and other fields are allowed. */
@@ -112,7 +108,6 @@ export const answerSchema = (fields: readonly Argument[], isMasked: IsMasked, le
     ),
   );
 
-/** Returns the schema of a value in a record (`answerRecord`). The value is inside of `level` structures. */
 function answerValueSchema(rules: ValueRules, isMasked: IsMasked, level: number): z.ZodType {
   switch (rules.kind) {
     case 'structure':
@@ -136,7 +131,6 @@ function answerValueSchema(rules: ValueRules, isMasked: IsMasked, level: number)
       return z.boolean();
     case 'document':
       return z.unknown();
-    // A text or an enumeration.
     default:
       return z.string();
   }

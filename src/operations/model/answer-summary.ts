@@ -3,24 +3,19 @@ import { isObject, leavesOf, textAt, valueAt } from '../../util/objects.js';
 import { hiddenInAnswer } from '../../util/placeholder.js';
 import { defined, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 
-/** Maximum number of names and of values in a summary, and length limit of each (characters). */
+/** Maximum number of names and of values, and length limit of each (characters). */
 const namesShown = 3;
 const scalarsShown = 5;
 const longestShown = 100;
-/** Levels of nesting at which lists are searched. */
 const maximumLevel = 3;
 
-/** The facts about an operation that decide what its summary says. */
 interface SummarizedOperation {
   readonly isChange: boolean;
-  /** Path of the list with the entries of all pages, if the model names one. */
+  /** Path of the list with the entries of all pages. */
   readonly items?: string | undefined;
 }
 
-/**
- * Returns a sentence about a successful answer. For a change or a single thing, the sentence gives the state and the names of the thing. For a
- * list, it gives the number and the names of the entries. A second sentence says if more entries follow.
- */
+/** Returns a sentence about a successful answer, with the state and the name of a thing, or the number and the names of entries. */
 export function answerSummary(
   operationName: string,
   record: Readonly<Record<string, unknown>>,
@@ -31,7 +26,6 @@ export function answerSummary(
   return saysMore ? say`${summary} More follow.` : summary;
 }
 
-/** The sentence is about the list `items` if the record has this list, and otherwise about one thing or the longest list. */
 function firstSentence(
   operationName: SafeText,
   record: Readonly<Record<string, unknown>>,
@@ -43,11 +37,11 @@ function firstSentence(
 
   const scalars = scalarsOf(record).slice(0, scalarsShown);
   const list = longestList(record);
-  // In the answer to a change, values outside of lists describe the changed thing, which is more important than a list.
+  // Values outside of lists describe the changed thing.
   const describesChange = isChange && scalars.length > 0;
   const mainList = list === undefined || describesChange || isFieldOfOneThing(list, record) ? undefined : list;
 
-  // A change "was accepted", because it may still be going on, or may have failed for some entries.
+  // The change may still be going on, or may have failed for some entries.
   const beginning = say`${operationName} ${words(isChange ? 'was accepted' : 'succeeded')}`;
   if (mainList !== undefined)
     return isChange
@@ -64,18 +58,18 @@ function firstSentence(
   return say`${beginning}. Its answer has ${nothing}.`;
 }
 
-/** True if the fields next to a list have the state or the name of one thing, so that the list is its field, such as the attributes of a table. */
+/** True if the fields next to a list have the state or the name of one thing. */
 function isFieldOfOneThing({ path }: ListInRecord, record: Readonly<Record<string, unknown>>): boolean {
   const holder = path.slice(0, Math.max(0, path.lastIndexOf('.')));
   const fields = holder === '' ? record : valueAt(record, holder);
   const textFields = Object.keys(Object(fields)).filter((name) => textAt(fields, name) !== undefined);
-  // A name at the top level does not count, because it may be the name of the thing that holds the entries, such as a bucket.
+  // A name at the top level may be that of the thing that holds the entries, such as a bucket.
   return textFields.some((name) => namesState(name) || (holder !== '' && isNameOrId(name)));
 }
 
 const isNameOrId = (name: string) => nameEndings.some((ending) => ending.test(nameInWords(name)));
 
-/** Returns the values outside of lists with their paths, the outermost level first. Within a level, the state comes first, then the names. */
+/** The outermost level comes first. Within a level, the state comes first, then the names. */
 function scalarsOf(record: Readonly<Record<string, unknown>>): readonly [string, unknown][] {
   const scalars = [...leavesOf(record)].filter(([path, value]) => typeof value !== 'object' && !path.includes('['));
   const rank = ([path]: readonly [string, unknown]) => {
@@ -89,9 +83,7 @@ function scalarsOf(record: Readonly<Record<string, unknown>>): readonly [string,
   return scalars.sort((a, b) => rank(a) - rank(b));
 }
 
-/**
- * Returns the paths of the fields that say where the next page begins, such as `NextKeyMarker`, or `LastEvaluatedKey`, which is a structure.
- */
+/** Returns the paths of the fields that say where the next page begins, such as `NextKeyMarker`. */
 export function nextPageFields(record: Readonly<Record<string, unknown>>): readonly string[] {
   const paths = [...leavesOf(record)].flatMap(([path, value]) => {
     const steps = path.split('.');
@@ -103,7 +95,6 @@ export function nextPageFields(record: Readonly<Record<string, unknown>>): reado
   return [...new Set(paths)];
 }
 
-/** True if a flag of the answer, such as `IsTruncated`, says that more entries follow. */
 const hasMoreFlag = (record: Readonly<Record<string, unknown>>): boolean =>
   [...leavesOf(record)].some(([path, value]) => value === true && moreFlag.test(path));
 
@@ -119,7 +110,6 @@ interface ListInRecord {
   readonly entries: readonly unknown[];
 }
 
-/** Returns the longest list in a record. Lists inside of lists do not count. */
 function longestList(record: unknown, path = '', level = 0): ListInRecord | undefined {
   if (Array.isArray(record)) return { path, entries: record };
   if (!isObject(record) || level === maximumLevel) return undefined;
@@ -132,7 +122,6 @@ function longestList(record: unknown, path = '', level = 0): ListInRecord | unde
   return longest;
 }
 
-/** Describes a list: `4 in books: "a", "b", "c" and others`. */
 function listText({ path, entries }: ListInRecord): SafeText {
   const count = say`${entries.length} in ${own(path)}`;
   const listName = nameInWords(path.split('.').at(-1) ?? '');
@@ -145,10 +134,7 @@ function listText({ path, entries }: ListInRecord): SafeText {
   return say`${count}: ${join(quotedNames, ', ')}${others}`;
 }
 
-/**
- * Returns the name of an entry of a list: the entry itself if it is a text, or the text in the field that looks most like a name. Fields
- * without a word for another thing are preferred: for `instances`, "instance ID" and "name" come before "firewall group name".
- */
+/** Prefers fields without a word for another thing: for `instances`, "name" comes before "firewall group name". */
 function nameOfEntry(entry: unknown, listName: string): string | undefined {
   if (typeof entry === 'string') return entry;
   if (!isObject(entry)) return undefined;

@@ -10,13 +10,12 @@ import { shortenText } from './documentation-text.js';
 export interface ListingLimits {
   /** Length limit of a description (characters). */
   readonly descriptionLimit: number;
-  /** Maximum number of values of an enumeration. The values of longer enumerations are not shown. */
+  /** The values of longer enumerations are not shown. */
   readonly valuesLimit: number;
   /** Length limit of the list of names in the description of JSON text (characters). */
   readonly namesLimit: number;
 }
 
-/** The limits and the nesting with which a value is listed. */
 interface ListingContext extends Nesting {
   readonly limits: ListingLimits;
 }
@@ -26,7 +25,7 @@ interface ObjectListing extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Returns the JSON Schema of arguments for the list of tools, with types, short descriptions and few rules. */
+/** Returns the JSON Schema of arguments for the list of tools, with short descriptions and few rules. */
 export const argumentListing = (fields: readonly Argument[], depth: number, limits: ListingLimits): ObjectListing =>
   objectListing(fields, requiredNames(fields), { depth, around: [], limits });
 
@@ -48,13 +47,10 @@ function propertyListing({ name, documentation, rules }: Argument, context: List
   return { ...valueListing(rules, context), description: hint === '' ? text : `${text} ${hint}` };
 }
 
-/** Returns the last word of a name as a description: `Identifier.` for `DBClusterIdentifier`. Hosts require a description. */
+/** Hosts require a description, such as `Identifier.` for `DBClusterIdentifier`. */
 const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
 
-/**
- * Returns the JSON Schema of a value, without a description. The only rules in it are short enumerations and bounds of integers, because each
- * rule takes room in the list of tools. The error of a call that breaks another rule names the rule.
- */
+/** Most rules are left out, because they take room. The error of a call names the broken rule. */
 function valueListing(rules: ValueRules, context: ListingContext): JsonSchema {
   if (isJsonText(rules, context)) return { type: 'string' };
   switch (rules.kind) {
@@ -69,7 +65,6 @@ function valueListing(rules: ValueRules, context: ListingContext): JsonSchema {
     case 'number':
     case 'boolean':
       return { type: rules.kind };
-    // A text, a time, a blob or a big number.
     default:
       return { type: 'string' };
   }
@@ -85,7 +80,7 @@ function structureListing(rules: StructureRules, context: ListingContext): JsonS
 const areValuesShown = (values: readonly string[], { limits }: ListingContext): boolean =>
   values.length <= limits.valuesLimit;
 
-/** Returns the format of a value for its description. Empty if the schema already has the format. */
+/** Empty if the schema already has the format. */
 function formatHint(rules: ValueRules, context: ListingContext): string {
   switch (rules.kind) {
     case 'list':
@@ -106,7 +101,7 @@ function formatHint(rules: ValueRules, context: ListingContext): string {
   }
 }
 
-/** Returns the format of JSON text with the names in it, such as `JSON text: {Key, Value?}`. A "?" marks an optional name. */
+/** Returns the format of JSON text with the names in it, such as `JSON text: {Key, Value?}`. */
 export function namesHint(fields: readonly Argument[], limit: number): string {
   const names = fields.map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
   return shortenText(`JSON text: {${names.join(', ')}}`, limit + 'JSON text: {}'.length);

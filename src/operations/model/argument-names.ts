@@ -8,7 +8,7 @@ import { ModelError } from './model.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** This file finds arguments by the names that calls and files of operations give: the names of tools, of the model or of requests. */
+/** This file finds arguments by the names that calls and files of operations give. */
 
 /** True if `names` contains a name of the argument. */
 export const isNamed = (names: readonly string[], argument: Argument): boolean =>
@@ -16,13 +16,13 @@ export const isNamed = (names: readonly string[], argument: Argument): boolean =
 
 const namesOf = ({ name, memberName, requestName }: Argument): readonly string[] => [name, memberName, requestName];
 
-/** Returns the field with a name that a call may give. A name in requests may also be the listed name of another field, which then comes first. */
+/** A name in requests may also be the listed name of another field, which then comes first. */
 const fieldInCall = (fields: readonly Argument[], given: string): Argument | undefined =>
   fields.find(({ name }) => name === given) ?? fields.find(({ requestName }) => requestName === given);
 
 /**
- * Replaces the names in the arguments of a call by the names that tools list, at any depth, also in JSON text. A name stays if no argument has
- * it, or if the call gives the same argument under two names, so that the schema of the arguments reports it.
+ * Replaces the names in the arguments of a call by the names that tools list, at any depth. Unknown and doubled names stay, so that the schema
+ * reports them.
  */
 export function withListedNames(fields: readonly Argument[], values: Values): Values {
   return Object.fromEntries(
@@ -47,22 +47,20 @@ function withListedNamesInside(rules: ValueRules, given: unknown): unknown {
   return value.map((element) => withListedNamesInside(rules.element(), element));
 }
 
-/** The place that names a member, such as the setting `failures`, and the structure with the member, such as `the answer`. */
+/** The place that names a member, and the structure with the member, for error messages. */
 export interface Naming {
-  /** The setting in a file of operations. Absent for a path in a call. */
+  /** Absent for a path in a call. */
   readonly setting?: string;
   readonly structure: string;
 }
 
 /**
- * Translates the names in a dotted path to the names that tools list. Names inside of a map or a document stay as they are, because the model
- * does not have them.
- * @throws ModelError for a name that the model does not have
+ * Translates a dotted path to the names that tools list.
+ * @throws ModelError for an unknown name
  */
 export const translatePath = (path: string, fields: readonly Argument[], naming: Naming): string =>
   resolvePath(path, fields, naming).path;
 
-/** The parts of an answer that settings name. `accepts` tests the rules of the named value. `problem` ends the sentence about another value. */
 const answerParts = {
   entries: { accepts: holdsEntries, problem: 'is neither a list nor a map of lists' },
   text: { accepts: ({ kind }: ValueRules) => kind === 'text' || kind === 'enum', problem: 'is no text' },
@@ -71,13 +69,12 @@ const answerParts = {
 interface AnswerPath {
   readonly path: string;
   readonly leadsTo: keyof typeof answerParts;
-  /** The setting that has the path, for error messages. */
   readonly setting: string;
 }
 
 /**
- * Translates the path of a part of the answer, as `translatePath` does.
- * @throws ModelError for a name that the model does not have, or if the path does not lead to `leadsTo`
+ * Translates the path of a part of the answer.
+ * @throws ModelError for an unknown name, or if the path does not lead to `leadsTo`
  */
 export function translateAnswerPath({ path, leadsTo, setting }: AnswerPath, fields: readonly Argument[]): string {
   const resolved = resolvePath(path, fields, { setting, structure: 'the answer' });
@@ -87,7 +84,6 @@ export function translateAnswerPath({ path, leadsTo, setting }: AnswerPath, fiel
   return resolved.path;
 }
 
-/** True for lists and documents, and for maps and structures whose values may be entries: lists, structures or documents. */
 function holdsEntries(rules: ValueRules): boolean {
   const mayBeEntries = ({ kind }: ValueRules) => ['list', 'structure', 'document'].includes(kind);
   if (rules.kind === 'map') return mayBeEntries(rules.element());
@@ -95,14 +91,12 @@ function holdsEntries(rules: ValueRules): boolean {
   return rules.kind === 'list' || rules.kind === 'document';
 }
 
-/** A translated path. */
 interface ResolvedPath {
   readonly path: string;
-  /** Rules for the value at the path. Undefined if the model does not describe the value. */
+  /** Undefined if the model does not describe the value. */
   readonly rules: ValueRules | undefined;
 }
 
-/** Translates each name of a path, which may be any name of a field. */
 function resolvePath(path: string, fields: readonly Argument[], naming: Naming): ResolvedPath {
   // `pools[0].id` has the first name `pools`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
@@ -121,7 +115,6 @@ function resolvePath(path: string, fields: readonly Argument[], naming: Naming):
   return { path: `${start}.${resolved.path}`, rules: resolved.rules };
 }
 
-/** Returns the rules of the elements of a list, or of the innermost lists if lists are nested. A value that is no list counts as its own element. */
 const innermostElement = (rules: ValueRules): ValueRules =>
   rules.kind === 'list' ? innermostElement(rules.element()) : rules;
 
@@ -132,7 +125,7 @@ export function unknownMember(name: string, fields: readonly Argument[], { setti
   return setting === undefined ? problem : `${setting}: ${problem}`;
 }
 
-/** Returns the fields of a structure, or of the structures in a list. Undefined for a value that may have any names. */
+/** Undefined for a value that may have any names. */
 function innerFields(rules: ValueRules): readonly Argument[] | undefined {
   const element = innermostElement(rules);
   if (element.kind === 'map' || element.kind === 'document') return undefined;

@@ -10,19 +10,19 @@ import { readPattern } from './read-pattern.js';
 
 /** The place of a value in the structures around it, which decides whether the value is given as JSON text. */
 export interface Nesting {
-  /** Number of levels of structures whose fields are shown. A deeper structure is a single argument with JSON text. */
+  /** Levels of structures whose fields are shown. */
   readonly depth: number;
   /** IDs of the structures around the value. */
   readonly around: readonly string[];
 }
 
-/** Returns the nesting of the fields of a structure: the structure joins those around them. */
+/** Returns the nesting of the fields of a structure. */
 export const insideOf = ({ id }: StructureRules, { depth, around }: Nesting): Nesting => ({
   depth,
   around: [...around, id],
 });
 
-/** Returns the fields of a schema for arguments. Some values are given as JSON text (`isJsonText`), whose content is validated as well. */
+/** Returns the fields of a schema for arguments. */
 export const argumentShape = (fields: readonly Argument[], depth: number): Readonly<Record<string, z.ZodType>> =>
   Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, { depth, around: [] })]));
 
@@ -30,12 +30,12 @@ function argumentSchema(argument: Argument, nesting: Nesting): z.ZodType {
   const { name, isRequired, location, documentation, rules } = argument;
   const shown = shownSchema(rules, nesting);
   const schema = location === undefined ? shown : rulesOfLocation[location](shown);
-  // The documentation is not shortened as in the list of tools, because the reference of the operation shows it whole.
+  // The reference of the operation shows the whole documentation.
   const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
   return isRequired ? described : described.optional();
 }
 
-/** Length limits in path and headers (bytes), because an API refuses a longer path or header only after a person has consented. */
+/** Length limits (bytes), because an API refuses a longer path or header only after a person has consented. */
 const longestInPath = 2048;
 const longestHeader = 4096;
 
@@ -50,42 +50,35 @@ const rulesOfLocation: Readonly<Record<'path' | 'headers', (schema: z.ZodType) =
       .refine((value) => byteLengthOf(value) <= longestHeader, `must have at most ${longestHeader} bytes`),
 };
 
-/** True if the names in a map, with which the names of headers end, can be sent, and differ in more than their case. */
 function hasHeaderNames(value: unknown): boolean {
   const names = isObject(value) ? Object.keys(value) : [];
   const isDistinct = new Set(names.map((name) => name.toLowerCase())).size === names.length;
   return isDistinct && names.every((name) => /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(name));
 }
 
-/** Returns the length of a value in bytes, or of all values of a list or map with commas between them, as a header has them. */
 const byteLengthOf = (value: unknown): number =>
   Buffer.byteLength([...leavesOf(value)].map(([, leaf]) => leaf).join(', '));
 
-/** False for an empty value or a path segment "." or "..", because the request would address another resource. */
+/** False for an empty value or a segment "." or "..", because the request would address another resource. */
 const keepsPath = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/.test(String(value));
 const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
-/**
- * Returns the schema of an argument or of a value in it. Hosts can show the fields and elements in this schema, but not the inside of JSON text
- * (`isJsonText`).
- */
 function shownSchema(rules: ValueRules, nesting: Nesting): z.ZodType {
   if (isJsonText(rules, nesting)) return jsonText(() => innerSchema(rules));
   if (rules.kind === 'structure')
     return structureSchema(rules, (field) => argumentSchema(field, insideOf(rules, nesting)));
   if (rules.kind === 'list') return listSchema(rules, shownSchema(rules.element(), nesting));
-  // Simple values have the same rules inside and outside JSON text.
   return innerSchema(rules);
 }
 
-/** True if a value is given as JSON text: a map, a document, or a structure that is nested too deeply or contains itself. */
+/** True for a map, a document, or a structure that is nested too deeply or contains itself. */
 export const isJsonText = (rules: ValueRules, { depth, around }: Nesting): boolean =>
   rules.kind === 'map' ||
   rules.kind === 'document' ||
   (rules.kind === 'structure' && (around.length >= depth || around.includes(rules.id)));
 
-/** Returns the schema that checks a value inside JSON text. Inner schemas are made on demand, because a structure may contain itself. */
+/** Returns the schema that checks a value inside JSON text, on demand, because a structure may contain itself. */
 export function innerSchema(rules: ValueRules): z.ZodType {
   switch (rules.kind) {
     case 'structure':
@@ -108,11 +101,11 @@ export function innerSchema(rules: ValueRules): z.ZodType {
   }
 }
 
-/** Length limit of JSON text (characters), because a person cannot review more. */
+/** Length limit (characters), because a person cannot review more. */
 const longestJson = 40_000;
 const maximumDepth = 32;
 
-/** Returns the schema of an argument with JSON text. A value itself is accepted as well, because some agents send it in place of text. */
+/** Returns the schema of an argument with JSON text. Some agents send the value itself, which is accepted as well. */
 export function jsonText(makeInner: () => z.ZodType): z.ZodType {
   const inner = lazy(makeInner);
   const check = (value: unknown, context: z.core.$RefinementCtx) => {
@@ -127,13 +120,12 @@ export function jsonText(makeInner: () => z.ZodType): z.ZodType {
   return z.preprocess(fromJson, z.unknown().superRefine(check)).meta({ type: 'string' });
 }
 
-/** Parses JSON text. Undefined for a text that is not JSON, is too long or is nested too deep. */
+/** Undefined for a text that is not JSON, is too long or is nested too deep. */
 export function parseJsonArgument(text: string): unknown {
   const value = text.length > longestJson ? undefined : parseJson(text);
   return jsonProblem(value) === undefined ? value : undefined;
 }
 
-/** Parses an argument with JSON text. An argument that is no text is returned as it is. */
 function fromJson(argument: unknown, context: z.core.$RefinementCtx): unknown {
   if (typeof argument !== 'string') return argument;
   const isTooLong = argument.length > longestJson;
@@ -177,7 +169,6 @@ function mapSchema({ limits }: Extract<ValueRules, { kind: 'map' }>, entry: z.Zo
 
 type SimpleRules = Exclude<ValueRules, { kind: 'structure' | 'list' | 'map' | 'document' }>;
 
-/** Returns the schema that checks a value without inner values. */
 function simpleSchema(rules: SimpleRules): z.ZodType {
   switch (rules.kind) {
     case 'text':
@@ -220,7 +211,7 @@ function integerSchema({ limits, values }: Extract<ValueRules, { kind: 'integer'
     : number.refine((value) => values.includes(value), `must be one of: ${values.join(', ')}`);
 }
 
-/** Accepts a number, or a number as text, because JSON lacks NaN and the infinities, which APIs may allow. */
+/** Accepts a number as text, because JSON lacks NaN and the infinities. */
 const numberSchema = (limits: ValueLimits) =>
   z
     .unknown()
@@ -259,7 +250,6 @@ function base64Fault(text: string): string {
 const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: ValueLimits, value: number) =>
   !(value < min || value > max);
 
-/** Returns text such as `1 to 3 entries` or `at least 1 entries`. */
 function limitsText({ min, max }: ValueLimits, unit: string): string {
   if (max === undefined) return `at least ${min} ${unit}`;
   if (min === undefined || min === 0) return `at most ${max} ${unit}`;

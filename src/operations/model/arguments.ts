@@ -15,22 +15,19 @@ import {
   textTrait,
 } from './model.js';
 
-/** An argument of a tool, a field inside an argument, or a field of an answer. Each stands for a member of the model. */
+/** An argument of a tool, a field inside an argument, or a field of an answer. */
 export interface Argument {
-  /** Name that tools list: the name of the member in the model, with a "_" if this server has an argument of its own with this name. */
+  /** The name in the model, with a "_" if this server has an argument with this name. */
   readonly name: string;
-  /** Name of the member in the model. */
   readonly memberName: string;
-  /** Name of the member in requests, which calls may have in place of `name`. */
+  /** Name in requests, which calls may have in place of `name`. */
   readonly requestName: string;
   readonly isRequired: boolean;
-  /** True if the model marks the member as sensitive, or the elements of its list or map. */
   readonly isSensitive: boolean;
   /** True for the value of an API key, as in `CreateApiKey`. */
   readonly isOfApiKey: boolean;
-  /** Undefined for an argument in the query or the body of the request. */
+  /** Undefined for the query or the body. */
   readonly location?: 'path' | 'headers' | undefined;
-  /** Documentation as plain text. It may be empty. */
   readonly documentation: string;
   readonly rules: ValueRules;
 }
@@ -52,16 +49,14 @@ export type ValueRules =
     }
   | {
       readonly kind: 'text';
-      /** ID of the shape. */
       readonly shape: string;
       readonly limits: ValueLimits;
       readonly pattern?: string | undefined;
     }
   | { readonly kind: 'enum'; readonly values: readonly string[] }
-  /** `values` are the allowed numbers. Undefined if the model does not list them. */
   | { readonly kind: 'integer'; readonly limits: ValueLimits; readonly values?: readonly number[] }
   | { readonly kind: 'number'; readonly limits: ValueLimits }
-  /** A number of any size, which JavaScript cannot hold. Calls and answers have it as text. */
+  /** A number of any size, which calls and answers have as text. */
   | { readonly kind: 'bigNumber' }
   | { readonly kind: 'blob'; readonly limits: ValueLimits; readonly mustBeUtf8?: boolean }
   | { readonly kind: 'boolean' }
@@ -70,14 +65,13 @@ export type ValueRules =
 
 export interface StructureRules {
   readonly kind: 'structure';
-  /** ID of the shape. */
   readonly id: string;
   readonly fields: () => readonly Argument[];
   /** True if a value must have exactly one field. */
   readonly isUnion: boolean;
 }
 
-/** Bounds of a length, a size or a number. The bounds themselves are allowed. */
+/** Inclusive bounds of a length, a size or a number. */
 export interface ValueLimits {
   readonly min?: number | undefined;
   readonly max?: number | undefined;
@@ -100,10 +94,6 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
 /** Names of the arguments that this server adds to tools. */
 const reservedNames: readonly string[] = ['account', 'outputFields', ...Object.keys(consentArguments())];
 
-/**
- * Makes an argument of each member.
- * @param isOfInput true for the members of an operation's input, and false for those of a structure
- */
 const namedArguments = (
   model: Model,
   { id, members }: Pick<StructureShape, 'id' | 'members'>,
@@ -121,7 +111,6 @@ const namedArguments = (
   });
 };
 
-/** @param names the names of the argument, and the ID of the structure with the member */
 function argumentOf(
   model: Model,
   member: Member,
@@ -141,7 +130,6 @@ function argumentOf(
   };
 }
 
-/** True if a member is sensitive, or the elements, keys or values of its list or map. */
 function isSensitive(model: Model, member: Member): boolean {
   if (hasTrait(model.traitsOf(member), 'smithy.api#sensitive')) return true;
   const shape = model.shape(member.target);
@@ -157,10 +145,8 @@ function locationOf(traits: Traits): Argument['location'] {
 
 type ReadLimits = (trait: 'length' | 'range') => ValueLimits;
 
-/** Returns the rules for a value of a shape. `traits` are the traits of the member that has the value, and those of its shape. */
 function rulesOf(model: Model, shape: Shape, traits: Traits): ValueRules {
   const limitsIn: ReadLimits = (trait) => readTrait(traits, `smithy.api#${trait}`, limitsSchema, shape.id) ?? {};
-  /** Returns a function that makes the rules for an inner value on demand, because a shape may contain itself. */
   const innerRules = (member: Member) => () => rulesOf(model, model.shape(member.target), model.traitsOf(member));
   switch (shape.kind) {
     case 'structure':
@@ -183,13 +169,12 @@ function rulesOf(model: Model, shape: Shape, traits: Traits): ValueRules {
 
 type SimpleShape = Extract<Shape, { kind: 'simple' }>;
 
-/** Returns the rules for a value without inner values. `limitsIn` reads the limits in a trait. */
 function simpleRules({ id, type }: SimpleShape, traits: Traits, limitsIn: ReadLimits): ValueRules {
   switch (type) {
     case 'string':
       return { kind: 'text', shape: id, limits: limitsIn('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
     case 'blob': {
-      // A blob that is the whole body of the request must be text, because this server sends bodies as text.
+      // This server sends bodies as text.
       const isWholeBody = hasTrait(traits, 'smithy.api#httpPayload');
       return { kind: 'blob', limits: limitsIn('length'), mustBeUtf8: isWholeBody };
     }
@@ -197,8 +182,8 @@ function simpleRules({ id, type }: SimpleShape, traits: Traits, limitsIn: ReadLi
       return { kind: 'integer', limits: { min: -128, max: 127, ...limitsIn('range') } };
     case 'short':
       return { kind: 'integer', limits: { min: -32_768, max: 32_767, ...limitsIn('range') } };
-    // `integer` and `long` are so common that the bounds of their types would take too much room in the list of tools. The API refuses integers
-    // of more than 32 bits, and `integerSchema` refuses numbers that JavaScript does not hold exactly.
+    // These types are common, and their bounds would take too much room in the list of tools. `integerSchema` refuses numbers that JavaScript would
+    // round.
     case 'integer':
     case 'long':
       return { kind: 'integer', limits: limitsIn('range') };
@@ -217,11 +202,7 @@ function simpleRules({ id, type }: SimpleShape, traits: Traits, limitsIn: ReadLi
 
 const limitsSchema = z.object({ min: z.coerce.number(), max: z.coerce.number() }).partial();
 
-/**
- * Returns the name of a member in requests. Of a flattened list or map, requests have only the entries, under another name (`Object` for
- * `Objects`), so its name in the model is returned.
- * @param isOfInput true for a member of an operation's input, because only such members may be in the query or a header
- */
+/** Of a flattened list or map, requests have only the entries, so its name in the model is returned. */
 function requestNameOf({ service, shape }: Model, { name, target, traits }: Member, isOfInput: boolean): string {
   const { protocol } = service;
   const trait = (id: string) => textTrait(traits, `smithy.api#${id}`);

@@ -1,4 +1,4 @@
-/** Converts botocore's models of APIs (`service-2.json` and its companions) to the JSON form (AST) of Smithy for `model.ts`. */
+/** Converts botocore's models of APIs (`service-2.json`) to the JSON form (AST) of Smithy. */
 import * as z from 'zod';
 import { withoutUndefined } from '../../util/objects.js';
 import { quoteName } from '../../util/quote.js';
@@ -7,7 +7,6 @@ import { check, ModelError, type Traits } from './model.js';
 const text = z.string().max(100_000);
 const flag = z.boolean().optional();
 const namespace = z.union([text, z.looseObject({ uri: text, prefix: text.optional() })]).optional();
-/** Fields that shapes and references to shapes have in common. Most tell how a value is serialized. */
 const serialization = {
   documentation: text.optional(),
   location: text.optional(),
@@ -106,14 +105,13 @@ type Serialization = Pick<BotocoreReference, keyof typeof serialization>;
 export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
   'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
 
-/** The parsed files next to `service-2.json`. Both are optional. */
 interface BotocoreCompanions {
   readonly paginators?: unknown;
   readonly waiters?: unknown;
 }
 
 /**
- * Converts a model (`service-2.json`) to the AST of Smithy. Without companion files, no operation has pages or waiters.
+ * Converts a model (`service-2.json`) to the AST of Smithy.
  * @throws ModelError if a file does not have the form of botocore's files
  */
 export function convertBotocore(json: unknown, companions: BotocoreCompanions = {}): Readonly<Record<string, unknown>> {
@@ -129,8 +127,7 @@ export function convertBotocore(json: unknown, companions: BotocoreCompanions = 
     operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
     traits: serviceTraits(model),
   };
-  // Protocols that send the name of the service in a header take it from the service's ID. The ID has a namespace of its own, because a
-  // shape may have the same name.
+  // Some protocols send the service's ID in a header. Its namespace differs, because a shape may have the same name.
   const serviceId = `botocore.service#${metadata.targetPrefix ?? 'Service'}`;
 
   const converted: [id: string, shape: unknown][] = [[serviceId, service]];
@@ -148,17 +145,15 @@ export function convertBotocore(json: unknown, companions: BotocoreCompanions = 
 
 interface Context {
   readonly shapes: Readonly<Record<string, BotocoreShape>>;
-  /** True if the names in bodies are the names of JSON fields, and false if they are the names of XML elements. */
   readonly hasJsonNames: boolean;
 }
 
 const idOf = (name: string) => `botocore#${name}`;
 const operationId = (name: string) => `botocore.operations#${name}`;
-/** ID of an operation's copy of its input shape. */
 const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
 const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
 
-/** Smithy's names of the protocols. botocore's `json` is not among them, because it stands for two protocols. */
+/** botocore's `json` is missing, because it stands for two protocols. */
 const smithyProtocols: Readonly<Record<string, string>> = {
   'rest-json': 'restJson1',
   'rest-xml': 'restXml',
@@ -167,13 +162,9 @@ const smithyProtocols: Readonly<Record<string, string>> = {
 };
 const v4Signatures = ['v4', 's3', 's3v4'];
 
-/**
- * Returns the traits of the service: its protocols, its signature and its XML namespace.
- * @throws ModelError if the service does not sign with Signature Version 4
- */
+/** @throws ModelError if the service does not sign with Signature Version 4 */
 function serviceTraits({ metadata }: Botocore): Traits {
   const { serviceId, signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
-  // A model may also name the signatures of the service in `auth`.
   const signsWithV4 =
     auth.includes('aws.auth#sigv4') || (signatureVersion !== undefined && v4Signatures.includes(signatureVersion));
   if (!signsWithV4)
@@ -211,7 +202,6 @@ const pagesTrait = (pages: BotocorePages | undefined) =>
     items: pages.result_key,
   };
 
-/** Returns the trait for the waiters of an operation, or undefined if it has none. */
 function waitersTrait(operationName: string, all: BotocoreWaiters): unknown {
   const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
   if (waiters.length === 0) return undefined;
@@ -228,10 +218,6 @@ const convertAcceptor = ({ state, matcher, argument, expected }: BotocoreWaiters
       : { output: { path: argument, expected, comparator: comparators[matcher] } },
 });
 
-/**
- * Returns the Smithy shape of an operation. Most facts of the operation become traits of the same meaning.
- * @param companionTraits traits of the operation from the companion files
- */
 function convertOperation(
   operation: BotocoreOperation,
   name: string,
@@ -240,12 +226,11 @@ function convertOperation(
 ): unknown {
   const { http, input, output, endpoint, auth, authtype } = operation;
   const inputShape = input === undefined ? undefined : shapes[input.shape];
-  // A label such as `{Bucket}` has the `locationName` of a member in botocore's files, and the name of the member in Smithy.
+  // A label has the `locationName` of a member in botocore's files, and the name of the member in Smithy.
   const uri = withMemberNames(http.requestUri, inputShape);
   return {
     type: 'operation',
-    // The input is a copy for this operation only, because operations that share a shape may name the XML root differently. The copy is empty if
-    // the operation has no input.
+    // The input is a copy, because operations that share a shape may name the XML root differently.
     input: { target: inputId(name) },
     ...(output !== undefined && { output: targetOf(output) }),
     traits: withoutUndefined({
@@ -262,7 +247,6 @@ function convertOperation(
   };
 }
 
-/** Gives each label in a path, such as `{Bucket}`, the name of its member in place of the member's `locationName`. */
 function withMemberNames(path: string, input: BotocoreShape | undefined): string {
   let converted = path;
   for (const [name, { location, locationName = name }] of Object.entries(input?.members ?? {})) {
@@ -272,7 +256,7 @@ function withMemberNames(path: string, input: BotocoreShape | undefined): string
   return converted;
 }
 
-/** Converts a copy of the input's shape for one operation. The operation's names for the XML root apply if the shape has none. */
+/** The operation's names for the XML root apply if the shape has none. */
 function convertInput(input: BotocoreReference | undefined, context: Context): unknown {
   if (input === undefined) return { type: 'structure' };
   const shape = context.shapes[input.shape];
@@ -282,15 +266,12 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
   return convertShape(withoutUndefined({ ...shape, locationName, xmlNamespace }), context);
 }
 
-/**
- * Returns the XML name of a shape, for the root and for members without a name of their own. Undefined for a shape with a `location`, because
- * its `locationName` is the name of a header or a parameter.
- */
+/** Undefined for a shape with a `location`, because its `locationName` is the name of a header or a parameter. */
 const nameOfShape = ({ location, locationName }: BotocoreShape) => (location === undefined ? locationName : undefined);
 
-/** Converts a shape to the AST. If a list or map lacks its content, the error is thrown when the AST is read. */
+/** If a list or map lacks its content, the error is thrown when the AST is read. */
 function convertShape(shape: BotocoreShape, context: Context): unknown {
-  // `xmlName` is set for every protocol, because those of JSON ignore it.
+  // Protocols of JSON ignore `xmlName`.
   const nameTraits = nameTrait(nameOfShape(shape), 'smithy.api#xmlName');
   const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTraits };
   if (shape.document === true) return { type: 'document', traits };
@@ -332,7 +313,7 @@ const enumMembers = (values: readonly string[]) =>
     ]),
   );
 
-/** Types whose bounds are bounds of a length. The bounds of other types are bounds of a number. */
+/** Types whose bounds are bounds of a length. */
 const measuredTypes = ['string', 'list', 'map', 'blob', 'character'];
 
 function shapeTraits({ type, min, max, pattern }: BotocoreShape): Traits {
@@ -344,7 +325,6 @@ function shapeTraits({ type, min, max, pattern }: BotocoreShape): Traits {
   });
 }
 
-/** Converts a member. Its `parent` says whether the member is required, and whether the member is the whole body. */
 function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
   const target = context.shapes[member.shape];
   const isMap = target?.type === 'map';
@@ -363,10 +343,7 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   };
 }
 
-/**
- * Returns the name of a member in the body, for a trait. Undefined for a member that needs no trait: a member outside the body, or with the same
- * name in the body as in the model.
- */
+/** Undefined for a member that needs no trait. */
 function nameInBodyForTrait(
   { location, locationName }: BotocoreReference,
   memberName: string,
@@ -375,17 +352,13 @@ function nameInBodyForTrait(
 ): string | undefined {
   if (location !== undefined) return undefined;
   const nameInBody = locationName ?? (target && nameOfShape(target));
-  // A member that is the whole body needs the trait even for the same name, because the XML root would otherwise have the name of the shape.
+  // Without the trait, the XML root would have the name of the shape.
   return nameInBody === memberName && !isPayload ? undefined : nameInBody;
 }
 
-/**
- * Returns the trait for a member outside the body: in the path, the query, a header or the status. In the query and in headers, the member
- * is sent as `locationName`, or else as `name`.
- */
 function locationTraits({ location, locationName }: Serialization, name: string, isMap: boolean): Traits {
   switch (location) {
-    // The label in the path already has the member's name (`withMemberNames`), so the trait needs no name.
+    // The label in the path already has the member's name.
     case 'uri':
       return { 'smithy.api#httpLabel': {} };
     case 'querystring':
@@ -395,7 +368,6 @@ function locationTraits({ location, locationName }: Serialization, name: string,
         : { 'smithy.api#httpQuery': locationName ?? name };
     case 'header':
       return { 'smithy.api#httpHeader': locationName ?? name };
-    // A map of headers, whose names begin with `locationName`.
     case 'headers':
       return { 'smithy.api#httpPrefixHeaders': locationName ?? '' };
     case 'statusCode':
@@ -413,7 +385,6 @@ const timestampFormats: Readonly<Record<string, string>> = {
 
 const nameTrait = (name: string | undefined, trait: string): Traits => (name === undefined ? {} : { [trait]: name });
 
-/** Returns the traits of a shape, or of a member, for the fields that both may have, except `location` and `locationName`. */
 function serializationTraits(shapeOrMember: Serialization): Traits {
   const { timestampFormat } = shapeOrMember;
   return withoutUndefined({
@@ -431,5 +402,4 @@ function serializationTraits(shapeOrMember: Serialization): Traits {
   });
 }
 
-/** Returns the value of a trait that is set but has no content, or undefined for a trait that is not set. */
 const traitIf = (isSet: boolean | undefined) => (isSet === true ? {} : undefined);

@@ -9,36 +9,30 @@ import type { Argument, ValueRules } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
 import type { ModelOperation } from './model.js';
 
-/** Number of names from a list that a headline shows. */
 const namesInHeadline = 2;
 
 /** An argument, or a list in an argument, whose value names the things that a change is about. */
 interface Identifier {
-  /** Path in the arguments. The path of a list has `[]` for its entries: `Delete.Objects[].Key`. */
+  /** Path in the arguments, such as `Delete.Objects[].Key`. */
   readonly path: string;
   readonly isList: boolean;
-  /** Name of the argument or of the list in words: `instance IDs`, `objects`. */
+  /** Name in words: `instance IDs`. */
   readonly words: string;
-  /** The name in the model in words, in the singular and without its ending: `instance`, `object`. */
+  /** Singular name without its ending: `instance`. */
   readonly kind: string;
   readonly isInPath: boolean;
 }
 
-/**
- * Returns the texts of a change for its plan and its question. `defined` (for texts) and `own` (for names) show words of the model and of the
- * settings without quotation marks. `say` quotes all other values, such as arguments.
- * @param apiName name of the API for people: the prefix of its tools, or its name in settings
- */
+/** Returns the texts of a change for its plan and its question. Only words of the model and of the settings are shown without quotation marks. */
 export function changeTexts(
   { operation, toolArguments, settings, isSecret }: ChosenOperation,
   apiName: string,
 ): ChangeTexts {
   const title = defined(sentenceCase(nameInWords(operation.name)));
-  // Secrets are left out, because the texts of a change must not show them. A list in `visible` may still have a secret field.
+  // The texts of a change must not show secrets.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
   const identifiers = [...identifyingTexts(visible, operation), ...identifyingLists(visible, isSecret)];
-  // For example, `clusterId` and `nodeId` identify a node. The changed resource is the node, so `nodeId` is the resource's own identifier. For
-  // a deletion, a list is preferred, because the operation deletes its entries.
+  // If `clusterId` and `nodeId` identify a node, `nodeId` is the resource's own identifier.
   const isDeletion = settings.effect === 'delete';
   const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, { isDeletion });
   const otherIdentifiers = identifiers.filter((identifier) => identifier !== resourceIdentifier);
@@ -47,19 +41,16 @@ export function changeTexts(
     costsMoney,
     continues,
     ...(irreversible !== undefined && { irreversible }),
-    // The decision in one sentence, such as `Delete book in library: book ID "a1"`.
     headline: (input) => {
       const texts = identifierTexts(identifiers, input);
       if (texts.length === 0) return say`${title} in ${own(apiName)}`;
-      // `detail` marks the name of the API as the first text to leave out if the headline has to be shorter.
+      // `detail` marks the first text to leave out if the headline is too long.
       return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(texts, ', ')}`;
     },
-    // The label with which a person accepts the change, such as `Delete book "a1"`.
     accept: (input) => {
       const names = resourceIdentifier === undefined ? [] : namesIn(resourceIdentifier, input);
       const [name] = names;
       if (name === undefined) return title;
-      // A label has too little room for a name and the number of the others.
       return names.length === 1 ? say`${title} ${endOfName(name)}` : say`${title}: ${names.length}`;
     },
     consequences: () => [
@@ -68,11 +59,10 @@ export function changeTexts(
     ],
     warnings: () => [],
     notChecked,
-    // The last path has to be that of the resource, whose name people type to confirm a deletion.
+    // People type the last name to confirm a deletion.
     identifies: pathsOf([...otherIdentifiers, ...(resourceIdentifier === undefined ? [] : [resourceIdentifier])]),
-    // The arguments that the headline shows whole. The question about the change lists all others.
     named: pathsOf(identifiers.filter(({ isList }) => !isList)),
-    // If nobody knows whether the change happened, the advice is "look in the console for" and this text.
+    // The advice is "look in the console for" and this text.
     verificationHint: (input) => {
       if (settings.verificationHint !== undefined) return defined(settings.verificationHint);
       return join([say`the effect of ${own(operation.name)}`, ...identifierTexts(identifiers, input)], ', ');
@@ -90,7 +80,6 @@ function namesIn({ path, isList }: Identifier, input: Input): readonly string[] 
   return input[path] === undefined ? [] : [String(input[path])];
 }
 
-/** Returns a text such as `book ID "a1"`, or `instance IDs "i-1", "i-2" and 58 more`, for each identifier that a call gives. */
 const identifierTexts = (identifiers: readonly Identifier[], input: Input): readonly SafeText[] =>
   identifiers.flatMap((identifier) => {
     const names = namesIn(identifier, input);
@@ -99,25 +88,20 @@ const identifierTexts = (identifiers: readonly Identifier[], input: Input): read
     const isWhole = endOfName(first) === first;
     const words = isWhole ? identifier.words : identifier.words.replace(/ (?:url|arn)s?$/i, '');
     const text = say`${defined(words)} ${namesText(names)}`;
-    // If `text` has only the end of the name, the whole name follows as a detail, which a headline that is too long leaves out first. The
-    // question shows the names of a list whole, so they need no detail.
+    // A headline that is too long leaves out the detail first.
     return [isWhole || identifier.isList ? text : say`${text}${detail(say`, ${first}`)}`];
   });
 
-/** Returns the first names, and the number of the others. */
 function namesText(names: readonly string[]): SafeText {
   const texts = names.slice(0, namesInHeadline).map((name) => say`${endOfName(name)}`);
   const more = names.length - namesInHeadline;
   return more > 0 ? say`${join(texts, ', ')} and ${more} more` : join(texts, ', ');
 }
 
-/** Returns the resource in a URL or an ARN, because a headline shows only the beginning of a name. Returns other names whole. */
+/** Returns the resource in a URL or an ARN, because a headline shows only the beginning of a name. */
 const endOfName = (name: string): string => name.replace(/^(?:https?:\/\/[^/]*\/|arn:(?:[^:]*:){4})(?=.)/, '');
 
-/**
- * Returns the arguments in the path of the URI, in its order, or else the required texts that are named like an ID, a name or an ARN, or
- * else the required URLs, or else the texts that are named like the operation's own resource, such as `GroupName` of `DeleteGroup`, or `Channel` of `DeleteChannel`.
- */
+/** Returns the arguments in the path, or else texts that are named like an identifier or like the operation's own resource. */
 function identifyingTexts(
   toolArguments: readonly Argument[],
   { name: operationName, http: { uri: uriPath } }: ModelOperation,
@@ -150,10 +134,6 @@ const isNamedLikeId = ({ memberName }: Argument): boolean =>
 
 const singular = (nameOfList: string): string => nameOfList.replace(/s$/, '');
 
-/**
- * Makes an identifier of an argument that is a text, or of a list.
- * @param namesPath for a list, the path of the names in its entries, such as `Delete.Objects[].Key`
- */
 function identifierOf({ name, memberName, location }: Argument, namesPath?: string): Identifier {
   const memberWords = singular(nameInWords(memberName).toLowerCase());
   return {
@@ -165,13 +145,9 @@ function identifierOf({ name, memberName, location }: Argument, namesPath?: stri
   };
 }
 
-/** Levels of structures in which lists are searched. */
 const levelsOfLists = 2;
 
-/**
- * Returns the required lists of texts that are named like IDs, names, ARNs or resources, and the required lists of structures with such a
- * field, such as `Delete.Objects[].Key`. A list in which any field is a secret is left out.
- */
+/** Returns the required lists of identifiers, or of structures with an identifier. A list with a secret field is left out. */
 function identifyingLists(
   fields: readonly Argument[],
   isSecret: (field: Argument) => boolean,
@@ -193,7 +169,7 @@ function identifyingLists(
   });
 }
 
-/** Returns the path of the name in an entry of a list, such as `.Key`. Empty if the entry is the name, and undefined if it has none. */
+/** Empty if the entry is the name, and undefined if it has none. */
 function namePathOf(list: Argument, entry: ValueRules): string | undefined {
   if (entry.kind === 'text') return isNamedLikeId(list) || /resources$/i.test(list.memberName) ? '' : undefined;
   if (entry.kind !== 'structure') return undefined;
@@ -204,11 +180,8 @@ function namePathOf(list: Argument, entry: ValueRules): string | undefined {
 }
 
 /**
- * Returns the identifier with the name of the changed resource. The first of these rules that applies decides:
- *   - An identifier with the last word of the operation, such as `PolicyName` of `DeleteUserPolicy`.
- *   - For a deletion, a list, because the operation deletes its entries.
- *   - The last argument in the path, because a path goes from a resource to the resources in it.
- *   - The first identifier.
+ * Prefers the namesake of the operation (`PolicyName` of `DeleteUserPolicy`). For a deletion, a list comes next, because the operation deletes its
+ * entries.
  */
 function findResourceIdentifier(
   identifiers: readonly Identifier[],

@@ -11,7 +11,10 @@ import {
   textTrait,
 } from './model.js';
 
-/** @throws ModelError if this server cannot make the requests or read the answers. The message says what to do instead */
+/**
+ * Refuses an operation that this server does not support.
+ * @throws ModelError that says what to do instead
+ */
 export function checkSupported(model: Model, operation: ModelOperation): void {
   for (const member of [...operation.input.members, ...operation.output.members]) refuseStreams(model, member);
   for (const { name, traits } of operation.input.members) {
@@ -24,7 +27,7 @@ export function checkSupported(model: Model, operation: ModelOperation): void {
   readShapes(model, operation);
 }
 
-/** Returns the fixed beginning of the host, such as `api.`, if the model has one. */
+/** Returns the fixed beginning of the host, such as `api.`. */
 export const hostPrefixOf = ({ id, traits }: ModelOperation): string | undefined =>
   readTrait(traits, 'smithy.api#endpoint', endpointTrait, id)?.hostPrefix;
 const endpointTrait = z.object({
@@ -34,10 +37,7 @@ const endpointTrait = z.object({
     .regex(/^([a-z0-9-]{1,63}\.){0,3}[a-z0-9-]{1,62}[.-]$/, 'must be the beginning of a host name, such as api.'),
 });
 
-/**
- * Headers that no argument may set: this server or its HTTP client sets them, or they concern a single connection (RFC 9110, section 7.6.1).
- * `expect` is not supported.
- */
+/** Headers that this server or its HTTP client sets, or that concern a single connection (RFC 9110, section 7.6.1). */
 const fixedHeaders: readonly string[] = [
   ...['authorization', 'host', 'content-length', 'content-md5', 'expect'],
   ...['amz', 'ext'].flatMap((vendor) =>
@@ -48,7 +48,7 @@ const fixedHeaders: readonly string[] = [
 ];
 const checksumHeader = /^x-amz-checksum-(?!mode$)/i;
 
-/** True if a member is no argument, because this server sets it: the idempotency token, a checksum or a fixed header. */
+/** True if this server sets a member, so that it is no argument: the idempotency token, a checksum or a fixed header. */
 export function isSetByServer({ traits }: ModelOperation, member: Member): boolean {
   if (isIdempotencyToken(member)) return true;
   if (Object(traits['aws.protocols#httpChecksum']).requestAlgorithmMember === member.name) return true;
@@ -56,10 +56,7 @@ export function isSetByServer({ traits }: ModelOperation, member: Member): boole
   return typeof header === 'string' && (fixedHeaders.includes(header.toLowerCase()) || checksumHeader.test(header));
 }
 
-/**
- * The segments of a path: a label such as `{Key+}`, also with a verb (`{Id}:reboot`), or a fixed text that is no "." or "..", which addresses
- * another resource.
- */
+/** A label such as `{Key+}`, or a fixed text. "." and ".." would address another resource. */
 const pathSegment = /^(?:\{\w+\+?\}|\{\w+\}:[A-Za-z]\w*|(?!\.{1,2}(?:;|$))[\w!$&'()*+,;=:@~.-]*)$/;
 
 function refusePath({ http }: ModelOperation): void {
@@ -69,10 +66,9 @@ function refusePath({ http }: ModelOperation): void {
     throw new ModelError(`its path ${quote(path, 200)} is no path whose arguments are whole segments`);
 }
 
-/** Matches the name of a header (RFC 9110, section 5.1). */
+/** RFC 9110, section 5.1. */
 const headerName = /^[\w!#$%&'*+.^`|~-]{1,128}$/;
 
-/** @throws ModelError for a member that is no header, or for headers with a prefix among which are some that no argument may set */
 function refuseHeaders({ name, traits }: Member): void {
   const header = textTrait(traits, 'smithy.api#httpHeader');
   const prefix = textTrait(traits, 'smithy.api#httpPrefixHeaders')?.toLowerCase();
@@ -99,17 +95,17 @@ function refuseSignatures({ id, traits }: ModelOperation): void {
     );
 }
 
-/** Reads every shape of the input and the output, so that an invalid shape is refused now and not during a call. */
+/** Refuses an invalid shape now and not during a call. */
 function readShapes(model: Model, { input, output }: ModelOperation): void {
   const ids = new Set([input.id, output.id]);
-  // The loop also visits IDs that it adds, and visits each ID once. So it ends, although shapes may contain themselves.
+  // The loop also visits IDs that it adds.
   for (const id of ids) {
     refuseEndlessNesting(model, id);
     for (const { target } of membersOf(model, id)) ids.add(target);
   }
 }
 
-/** @throws ModelError for a list or map that contains itself without a structure between, because only absent members can end a nesting */
+/** Only absent members can end a nesting. */
 function refuseEndlessNesting(model: Model, id: string): void {
   const around = new Set<string>();
   for (let shape = model.shape(id); shape.kind === 'list' || shape.kind === 'map'; ) {

@@ -20,35 +20,31 @@ export interface ModelContext {
   readonly model: Model;
   readonly codec: Codec;
   readonly fileSettings: ParsedSettings;
-  /** The control arguments of changes. Repeatable changes have fewer. */
   readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', ControlArguments>>;
 }
 
 /** The arguments that this server adds to a tool, such as `planOnly`. */
 export interface ControlArguments {
   readonly schemas: Readonly<Record<string, z.ZodType>>;
-  /** Their JSON Schemas, as hosts see them. */
   readonly listing: Readonly<Record<string, JsonSchema>>;
 }
 
-/** An operation of a model with the settings that the file has for it. The list of its arguments is not yet shortened. */
+/** An operation of a model with the settings that the file has for it. */
 export interface ChosenOperation {
   readonly operation: ModelOperation;
-  /** The settings for this operation only. */
   readonly settings: OperationSettings;
   readonly texts: Pick<Operation, 'name' | 'title' | 'description'>;
   readonly toolArguments: readonly Argument[];
   readonly controlArguments: ControlArguments;
   /** Name of the argument that picks fields of the answer. Absent for a change. */
   readonly fieldsArgument?: string;
-  /** Find the secret and the private members of arguments and answers. */
   readonly isSecret: IsMember;
   readonly isPrivate: IsMember;
   readonly pages: ModelPages | undefined;
 }
 
 /**
- * Reads an operation of a model, and applies the settings of the file to its texts and arguments.
+ * Applies the settings of the file to an operation of a model.
  * @throws ModelError if the operation is not supported, or the settings do not fit it
  */
 export function chooseOperation(
@@ -86,13 +82,12 @@ export function chooseOperation(
   };
 }
 
-/** Returns the members of an answer that are named like the start of the next page. */
 const startsOfPage = ({ output }: ModelOperation): readonly string[] =>
   output.members.map(({ name }) => name).filter((name) => startOfPage.test(name));
 
 const longestDescription = 90;
 
-/** Returns the name of a tool: the file's name for it, or else prefix and operation, such as `devops_list_backups`. */
+/** Returns the file's name for a tool, or else prefix and operation, such as `devops_list_backups`. */
 export function toolNameOf({ prefix, operations }: ParsedSettings, operationName: string): string {
   const chosenName = operations[operationName]?.name;
   if (chosenName !== undefined) return chosenName;
@@ -105,9 +100,8 @@ const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
   `${title}.`;
 
 /**
- * Returns the arguments that the settings choose.
- * @param tokenMembers members with the tokens of pages. They are chosen even if `only` does not name them, because calls need them to read on
- * @throws ModelError for a name that is no argument, and if a required argument is left out
+ * Tokens of pages are chosen even if `only` does not name them, because calls need them to read on.
+ * @throws ModelError for an unknown name, or a missing required argument
  */
 function chosenArguments(
   fields: readonly Argument[],
@@ -124,7 +118,7 @@ function chosenArguments(
   return chosen;
 }
 
-/** @throws ModelError for a name in `secretNames`, `notSecret` or `show` that no member has, because a misspelled secret would be shown */
+/** @throws ModelError for an unknown name, because a misspelled secret would be shown */
 function refuseUnknownSecrets(
   { secretNames, notSecret, show }: OperationSettings,
   allArguments: readonly Argument[],
@@ -139,7 +133,6 @@ function refuseUnknownSecrets(
   refuseUnknown(show, ofAnswer, { setting: 'show', structure: 'the answer' });
 }
 
-/** @throws ModelError with each name that no field has */
 function refuseUnknown(names: readonly string[], fields: readonly Argument[], naming: Naming): void {
   const unknown = names.filter((name) => !fields.some((field) => isNamed([name], field)));
   if (unknown.length > 0) throw new ModelError(unknown.map((name) => unknownMember(name, fields, naming)).join('; '));

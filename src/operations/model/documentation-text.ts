@@ -11,7 +11,7 @@ export function documentationText(documentation: string): string {
     .trim();
 }
 
-/** The first `longestDocumentation` characters of documentation. A tag, an entity or a word that would be cut is left out. */
+/** Leaves out a tag, an entity or a word that would be cut. */
 const beginningOf = (documentation: string): string =>
   documentation.length <= longestDocumentation
     ? documentation
@@ -20,7 +20,7 @@ const beginningOf = (documentation: string): string =>
         .replace(/<[^<>]*$/, '')
         .replace(/\s*\S*$/, '')}…`;
 
-/** Length limit of documentation (characters). The rest is not converted, because only the beginning is ever shown. */
+/** Length limit (characters). The rest is not converted, because only the beginning is ever shown. */
 const longestDocumentation = 1500;
 
 const namedEntities: Readonly<Record<string, string>> = {
@@ -40,11 +40,11 @@ function decodeEntity(entity: string, decimal?: string, hexadecimal?: string, na
 }
 
 /**
- * Shortens a text to `limit` characters: to whole sentences if the first one fits, and otherwise to whole words with an ellipsis. Returns
- * an empty text if a longer text would have to be shortened to less than `shortestUseful` characters.
+ * Shortens a text to `limit` characters: to whole sentences if the first one fits, or else to whole words. The result is empty if `limit` is too
+ * small for a useful text.
  */
 export function shortenText(text: string, limit: number): string {
-  // Only the beginning is split, because most texts are many times longer than their limit. A character has at most two code units.
+  // Most texts are many times longer than their limit. A character has at most two code units.
   const characters = [...text.slice(0, 2 * limit + 2)];
   if (characters.length <= limit) return text;
   if (limit < shortestUseful) return '';
@@ -59,5 +59,4 @@ export function shortenText(text: string, limit: number): string {
 }
 
 const shortestUseful = 10;
-/** A full stop that ends no sentence. */
 const abbreviation = /\b(?:e\.g|i\.e|etc|vs)\.$/i;

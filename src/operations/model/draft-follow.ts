@@ -6,24 +6,22 @@ import { wordsOf } from './short-tool-names.js';
 /** The trait of a read that describes how to wait until a change is finished. */
 export const waitersTrait = 'smithy.waiters#waitable';
 
-/** The form of the trait. A trait of another form counts as empty and is no error, because only drafts use waiters. */
+/** A trait of another form is no error, because only drafts use waiters. */
 const waiters = z
   .record(
     z.string(),
     z.object({ acceptors: z.array(z.object({ state: z.string(), matcher: z.record(z.string(), z.unknown()) })) }),
   )
   .catch({});
-/** A matcher that expects a text in the answer. */
 const textMatcher = z.object({
   path: z.string().regex(/^\w+(?:\[\]|\.\w+)*$/),
   expected: z.string(),
   comparator: z.enum(['stringEquals', 'allStringEquals', 'anyStringEquals']),
 });
 
-/** How a waiter ends. */
 type Ending = Pick<Follow, 'done' | 'failed' | 'gone'>;
 
-/** The words after the resource in the names of waiters that fit the verb of a change: `TableExists` fits `CreateTable`. */
+/** The last words of waiters that fit the verb of a change: `TableExists` fits `CreateTable`. */
 const statesAfter: readonly (readonly [verb: RegExp, state: RegExp])[] = [
   [
     /^(?:create|restore|copy|clone|launch|run|register|import|allocate|request|provision)$/,
@@ -45,9 +43,8 @@ const statesAfter: readonly (readonly [verb: RegExp, state: RegExp])[] = [
 
 type FindFollow = (change: ModelOperation, chosen: readonly string[]) => Follow | undefined;
 
-/** Returns the function that finds the read that shows the progress of a change. It prefers reads that the draft has already (`chosen`). */
+/** Returns the function that finds the read that shows the progress of a change. The function prefers reads in `chosen`. */
 export function followFinder(model: Model): FindFollow {
-  // The model is searched once for all changes.
   const operations = model.names.map((name) => model.operation(name));
   const waitersOfReads = operations.flatMap((read) =>
     Object.entries(waiters.parse(read.traits[waitersTrait])).map(([name, waiter]) => ({
@@ -82,29 +79,28 @@ export function followFinder(model: Model): FindFollow {
   };
 }
 
-/** Returns the words of a name in lower case, without a version such as `V2` at the end, and in the singular. */
 const singularWordsOf = (name: string): readonly string[] => wordsOf(name.replace(/V\d+$/, '')).map(singular);
 const singular = (word: string): string => (/^exists$|[us]s$/.test(word) ? word : word.replace(/s$/, ''));
 
-/** True for a waiter about the resource of a change, and a state in which the change ends: `DBInstanceAvailable` for `CreateDBInstance`. */
+/** True if a waiter fits a change, as `DBInstanceAvailable` fits `CreateDBInstance`. */
 function isWaiterFor(waiterName: readonly string[], verb: string, resource: readonly string[]): boolean {
   const firstOther = waiterName.findIndex((word, index) => word !== resource[index]);
   if (firstOther < 1) return false;
   const state = waiterName.slice(firstOther).join(' ');
   if (!statesAfter.some(([verbs, states]) => verbs.test(verb) && states.test(state))) return false;
-  // `FunctionUpdated` is about `UpdateFunction` and about updates of a part, such as `UpdateFunctionCode`.
+  // `FunctionUpdated` also fits `UpdateFunctionCode`.
   if (state === 'updated') return resource.length <= firstOther + 1;
   return isSameThing(waiterName.slice(0, firstOther), resource);
 }
 
-/** True if the words after a verb are about a thing: `RestoreDBInstanceFromS3` is about a DB instance, `CreateDBInstanceRole` about another thing. */
+/** `RestoreDBInstanceFromS3` is about a DB instance, `CreateDBInstanceRole` about another thing. */
 function isSameThing(thing: readonly string[], resource: readonly string[]): boolean {
   const [nextWord] = resource.slice(thing.length);
   const isBeginning = thing.length > 0 && thing.every((word, index) => word === resource[index]);
   return isBeginning && (nextWord === undefined || /^(?:from|to|in|with|by)$/.test(nextWord));
 }
 
-/** Returns how a waiter ends: texts in the answer, or the error that the thing is not found. Other matchers, which count entries, tell nothing. */
+/** Matchers that count entries tell nothing. */
 function endingOf(acceptors: z.output<typeof waiters>[string]['acceptors']): Ending {
   const textsOf = (state: string) =>
     acceptors.flatMap((acceptor) => {
@@ -126,10 +122,7 @@ function endingOf(acceptors: z.output<typeof waiters>[string]['acceptors']): End
 
 type Sources = Follow['arguments'];
 
-/**
- * Returns the sources of the arguments of a read: those that it requires, and those that name the resource of the waiter. Undefined if the
- * change has none of these, or lacks one that the read requires.
- */
+/** Undefined if the change lacks an argument that the read requires, or has no source at all. */
 function argumentsFrom(
   model: Model,
   change: ModelOperation,
@@ -149,7 +142,7 @@ function argumentsFrom(
   return found.length === 0 || lacksRequired ? undefined : Object.fromEntries(found);
 }
 
-/** True for a name such as `VolumeIds` if the words of the resource begin with `volume`. */
+/** True for `VolumeIds` and a resource that begins with `volume`. */
 function isIdentifierOf(name: string, resource: readonly string[]): boolean {
   const words = singularWordsOf(name);
   const thing = words.slice(0, -1);
@@ -157,7 +150,7 @@ function isIdentifierOf(name: string, resource: readonly string[]): boolean {
   return isNameOrId && thing.length > 0 && thing.every((word, index) => word === resource[index]);
 }
 
-/** Finds the value of an argument of a read in the arguments or the answer of a change. For a list, also a single value or the names in a list. */
+/** Finds the value of an argument of a read in the arguments or the answer of a change. */
 function sourceOf({ shape }: Model, { input, output }: ModelOperation, wanted: Member): Sources[string] | undefined {
   const kindOf = ({ target }: Member) => {
     const { kind } = shape(target);
@@ -176,7 +169,6 @@ function sourceOf({ shape }: Model, { input, output }: ModelOperation, wanted: M
       const inner = shape(target);
       if (inner.kind === 'structure') return [[`answer.${name}`, inner.members] as const];
       const entry = inner.kind === 'list' ? shape(inner.member.target) : undefined;
-      // Only an argument that is a list takes the names in a list.
       return isList && entry?.kind === 'structure' ? [[`answer.${name}[]`, entry.members] as const] : [];
     }),
   ] as const;

@@ -7,10 +7,9 @@ import { hasTrait, type Model, type ModelOperation, type Shape } from './model.j
 import { modelSettings } from './model-settings.js';
 import { prefixOf, shortToolNames } from './short-tool-names.js';
 
-/** The model of a draft, and the operations that the draft is to have. */
 interface DraftSource {
   readonly model: Model;
-  /** Path of the model, relative to the file of operations. */
+  /** Relative to the file of operations. */
   readonly path: string;
   readonly operations: readonly string[];
 }
@@ -22,15 +21,13 @@ interface Remark {
 }
 
 interface Draft {
-  /** The text of a file of operations, which loads as it is. */
   readonly json: string;
   /** The operations whose effect the draft assumes. */
   readonly toDecide: readonly Remark[];
-  /** The operations that this server cannot offer. */
   readonly leftOut: readonly Remark[];
 }
 
-/** Drafts a file for the chosen operations, and for the reads that show the progress of changes among them. */
+/** Drafts a file for the chosen operations, and for the reads that show the progress of changes. */
 export function draftFile(
   { model, path, operations }: DraftSource,
   toJsonSchema: (schema: z.ZodObject) => JsonSchema,
@@ -54,7 +51,7 @@ export function draftFile(
     return { name, unclear, settings: { effect, ...(toolName !== undefined && { name: toolName }), ...ofChange } };
   });
 
-  // `storage` is the built-in API for object storage. Tools for S3 use its endpoint.
+  // Tools for S3 use the endpoint of the built-in `storage` API.
   const api = model.service.name === 's3' ? 'storage' : model.service.name.slice(0, longestApi).replace(/-+$/, '');
   const fileOf = (operations: readonly (readonly [name: string, settings: object])[]) => ({
     api,
@@ -65,7 +62,6 @@ export function draftFile(
 
   const problems = problemsIn(fileOf(drafts.map(({ name, settings }) => [name, settings])));
   const offered = drafts.filter(({ name }) => !problems.has(name));
-  // A change is offered without a follow-up read if the read is left out, or its settings do not fit.
   const followed = offered.flatMap(({ name, settings }) => {
     const follow = follows.get(name);
     return follow === undefined || problems.has(follow.read) ? [] : [[name, { ...settings, follow }] as const];
@@ -83,7 +79,6 @@ export function draftFile(
   };
 }
 
-/** Maximum length of the name of an API in settings. */
 const longestApi = 31;
 
 const effectIn = ({ service }: Model, { name, http, traits }: ModelOperation) =>
@@ -94,7 +89,7 @@ const effectIn = ({ service }: Model, { name, http, traits }: ModelOperation) =>
     isMethodFixed: !service.protocol.startsWith('rest'),
   });
 
-/** Returns the settings that only a change has. What costs money and what follows from the change, only a person can add. */
+/** Only a person can add the costs and the consequences. */
 function changeSettings(model: Model, operation: ModelOperation, effect: string) {
   const [errorField] = errorFields(model, operation);
   return {
@@ -103,12 +98,10 @@ function changeSettings(model: Model, operation: ModelOperation, effect: string)
   };
 }
 
-/** Returns the names of the texts in an answer that may be the error of a change that failed although the cloud answered with a success. */
 const errorFields = ({ shape }: Model, { output }: ModelOperation): readonly string[] =>
   output.members
     .filter(({ name, target }) => namesErrorOfChange.test(name) && isText(shape(target)))
     .map(({ name }) => name);
 const isText = (value: Shape) => value.kind === 'enum' || (value.kind === 'simple' && value.type === 'string');
 
-/** Matches the names of fields with the error of a whole change, such as `FunctionError` of a function that ran and failed. */
 const namesErrorOfChange = /^(?:function)?error(?:code)?$/i;

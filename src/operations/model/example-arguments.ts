@@ -4,12 +4,12 @@ import { innerSchema } from './argument-schema.js';
 import type { Argument, ValueLimits, ValueRules } from './arguments.js';
 import type { Traits } from './model.js';
 
-/** The trait with examples of calls. An example with `error` fails. A trait of another form counts as empty. */
+/** Examples of calls. An example with `error` fails. */
 const examplesTrait = z
   .array(z.object({ input: z.looseObject({}).default({}), error: z.unknown().optional() }))
   .catch([]);
 
-/** Returns the arguments of the model's examples of successful calls. Members that are no arguments are left out. */
+/** Returns the arguments of the model's examples of successful calls. */
 export function modelExamples(
   fields: readonly Argument[],
   traits: Traits,
@@ -38,28 +38,22 @@ const usualTexts: readonly string[] = [
   '{}',
 ];
 
-/** Limit of nesting. A structure that requires itself reaches it, and has no example. */
+/** Limit of nesting, which a structure that requires itself reaches. */
 const maximumLevels = 20;
 
-/**
- * Makes arguments that keep to the rules. Only required arguments get a value. Undefined if a required argument has no example.
- * @param level level of nesting: 1 for the arguments of a call, 2 for the fields and elements of an argument, and so on
- */
+/** Makes the required arguments of a call. Undefined if one of them has no example. */
 export function exampleArguments(fields: readonly Argument[], level = 1): Record<string, unknown> | undefined {
   const example: Record<string, unknown> = {};
   for (const { name, rules } of fields.filter(({ isRequired }) => isRequired)) {
     const value = exampleValue(rules, level);
-    // Gives up at the first field without an example. For a structure that requires itself twice, trying the others would take exponential time.
+    // For a structure that requires itself twice, trying the other fields would take exponential time.
     if (value === undefined) return undefined;
     example[name] = value;
   }
   return example;
 }
 
-/**
- * Makes a value that keeps to the rules, except that all elements of a list are equal and a map has one entry, even if its rules refuse that.
- * Returns undefined if the nesting is too deep, or if none of the texts that are tried matches the pattern of a text.
- */
+/** Keeps to the rules, except those for equal elements of a list and for the number of entries in a map. */
 function exampleValue(rules: ValueRules, level: number): unknown {
   if (level > maximumLevels) return undefined;
   switch (rules.kind) {
@@ -79,14 +73,12 @@ function exampleValue(rules: ValueRules, level: number): unknown {
   }
 }
 
-/** Makes an example with the first field, because a union has exactly one field. */
 function exampleUnion([firstField]: readonly Argument[], level: number): unknown {
   if (firstField === undefined) return undefined;
   const value = exampleValue(firstField.rules, level);
   return value === undefined ? undefined : { [firstField.name]: value };
 }
 
-/** Makes a value without inner values that keeps to the rules. */
 function simpleExample(rules: Exclude<ValueRules, { kind: 'structure' | 'list' | 'map' }>): unknown {
   switch (rules.kind) {
     case 'document':
@@ -116,5 +108,5 @@ function exampleText(rules: Extract<ValueRules, { kind: 'text' }>): string | und
   return usualTexts.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
 }
 
-/** Returns 1, or the allowed number that is closest to 1. */
+/** Returns the allowed number that is closest to 1. */
 const withinLimits = ({ min = 1, max = Number.POSITIVE_INFINITY }: ValueLimits) => Math.min(Math.max(min, 1), max);

@@ -9,12 +9,11 @@ import { ModelError } from './model.js';
 interface FieldsArgument {
   readonly name: string;
   readonly schemas: Readonly<Record<string, z.ZodType>>;
-  /** Its JSON Schema, as hosts see it. */
   readonly listing: Readonly<Record<string, JsonSchema>>;
 }
 
 /**
- * Makes the argument. It is named `fields`, or `outputFields` if the API has an argument `fields`.
+ * Makes the argument, named `outputFields` if the API has an argument `fields`.
  * @param always paths that every pick has: the tokens of pages
  */
 export function fieldsArgument(
@@ -34,7 +33,6 @@ export function fieldsArgument(
   };
   return {
     name,
-    // Made at the first use, because most operations are never called.
     get schemas() {
       return { [name]: pathsSchema(readPath, always).optional() };
     },

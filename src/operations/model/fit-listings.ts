@@ -7,26 +7,23 @@ import { type FoldedArguments, foldArguments } from './folded-arguments.js';
 import { ModelError } from './model.js';
 import { secretPaths } from './secret-members.js';
 
-/** Size limit of an input schema, in characters of JSON. Language models read the schemas in every list of tools. */
+/** Size limit of an input schema (characters of JSON). */
 const maximumSchema = 5000;
 
-/** A tool as language models read it in the list of tools, at one level of detail. */
+/** A tool in the list of tools, at one level of detail. */
 export interface Listing {
   readonly description: string;
-  /** Number of levels of structures whose fields are shown. */
   readonly depth: number;
-  /** Optional arguments that are listed together as one argument, whose description names them. */
   readonly folded: FoldedArguments | undefined;
   readonly input: JsonSchema;
-  /** Characters of the tool in the list of tools. */
+  /** Size in the list of tools (characters). */
   readonly size: number;
 }
 
 interface Level extends ListingLimits {
   readonly depth: number;
-  /** Length limit of the tool's description (characters). */
   readonly toolDescriptionLimit: number;
-  /** Length limit of the names of folded arguments (characters). 0 if no argument is folded. */
+  /** 0 if no argument is folded. */
   readonly foldedNamesLimit: number;
 }
 
@@ -39,12 +36,12 @@ const levels: readonly Level[] = [
   { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 20, toolDescriptionLimit: 40, foldedNamesLimit: 4000 },
   { depth: 0, descriptionLimit: 0, valuesLimit: 0, namesLimit: 120, toolDescriptionLimit: 40, foldedNamesLimit: 120 },
 ];
-/** Average size limit of the tools of an API model in the list of tools (characters). With it, 30 tools take at most 6,000 tokens. */
+/** Average size limit of a tool (characters), so that 30 tools take at most 6,000 tokens. */
 const charactersPerTool = 800;
-/** An API model with fewer tools gets the budget of this number of tools. */
+/** Smaller API models get the budget of this number of tools. */
 const fewTools = 30;
 
-/** Returns the most detailed listing of a tool with at most `sizeLimit` characters, or else its shortest listing. */
+/** Returns the most detailed listing with at most `sizeLimit` characters, or else the shortest one. */
 type FitListing = (sizeLimit: number) => Listing;
 
 /**
@@ -52,9 +49,7 @@ type FitListing = (sizeLimit: number) => Listing;
  * @throws ModelError if the input schema is too large at every level of detail
  */
 export function listingFitter(chosen: ChosenOperation): FitListing {
-  // Each listing is made when it is first needed, because most tools are listed at the first level.
   const all = levels.map((level) => lazy(() => listingAt(level, chosen)));
-  // `maximumSchema` limits the input schema of every operation. `sizeLimit` limits the whole listing.
   const firstSmallEnough = all.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
   if (firstSmallEnough < 0)
     throw new ModelError(
@@ -65,14 +60,10 @@ export function listingFitter(chosen: ChosenOperation): FitListing {
   return (sizeLimit) => (candidates.find((listing) => listing().size <= sizeLimit) ?? shortest)();
 }
 
-/**
- * Makes the listing of a tool at one level of detail. At the levels with a `foldedNamesLimit`, optional arguments are folded: one argument with
- * JSON text stands for all of them.
- */
 function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const { depth, toolDescriptionLimit, foldedNamesLimit, ...argumentLimits } = level;
   const { toolArguments, controlArguments, settings, texts, isSecret } = chosen;
-  // A description that the file gives is never shortened. If too little of another description would remain, the title replaces it.
+  // A description in the file is never shortened.
   const description =
     settings.description ?? (shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`);
 
@@ -92,7 +83,7 @@ function listingAt(level: Level, chosen: ChosenOperation): Listing {
   return { description, depth, folded, input, size };
 }
 
-/** Returns the size limit of a single tool with which all tools fit into the list of tools. The largest tools lose detail first. */
+/** Returns the size limit of a single tool with which the list of tools keeps its budget. */
 export function commonSizeLimit(tools: readonly FitListing[]): number {
   const budget = charactersPerTool * Math.max(fewTools, tools.length);
   const totalSize = (sizeLimit: number) => tools.reduce((sum, fitListing) => sum + fitListing(sizeLimit).size, 0);
@@ -101,5 +92,5 @@ export function commonSizeLimit(tools: readonly FitListing[]): number {
   return sizeLimit;
 }
 
-/** Lowest size limit of a single tool (characters). Every tool is larger, so a lower limit would change nothing. */
+/** Every tool has more characters. */
 const smallestSizeLimit = 200;

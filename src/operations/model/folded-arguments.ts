@@ -4,17 +4,13 @@ import { isNamed } from './argument-names.js';
 import { jsonText, parseJsonArgument } from './argument-schema.js';
 import type { Argument } from './arguments.js';
 
-/** Optional arguments that the list of tools combines in one argument with JSON text. A call may also have them one by one. */
+/** Optional arguments that the list of tools combines in one argument with JSON text. */
 export interface FoldedArguments {
-  /** Name of the combined argument. */
   readonly name: string;
   readonly fields: readonly Argument[];
 }
 
-/**
- * Folds the optional arguments for which `isNeverFolded` is false. A secret must not be folded, because errors quote the JSON text.
- * Undefined for too few arguments, or if no name is free.
- */
+/** Combines optional arguments. A secret must not be combined, because errors quote the JSON text. */
 export function foldArguments(
   fields: readonly Argument[],
   isNeverFolded: (field: Argument) => boolean,
@@ -25,12 +21,11 @@ export function foldArguments(
   return name === undefined ? undefined : { name, fields: folded };
 }
 
-/** Minimum number of arguments to fold. Fewer arguments take less room in the list of tools if they are listed one by one. */
 const fewest = 3;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Returns the arguments of a call one by one. The combined argument keeps names that are unknown or given twice, and text that is not JSON. */
+/** Returns the arguments of a call one by one. The combined argument keeps only what is invalid. */
 export function unfolded(args: Values, folded: FoldedArguments | undefined): Values {
   if (folded === undefined) return args;
   const { [folded.name]: combined, ...others } = args;
@@ -47,7 +42,7 @@ export function unfolded(args: Values, folded: FoldedArguments | undefined): Val
   };
 }
 
-/** Returns the schema of what `unfolded` has left in the combined argument, by its name. It reports each name. */
+/** Returns the schema of the combined argument that `unfolded` has left. */
 export function foldedSchema({ name, fields }: FoldedArguments): Readonly<Record<string, z.ZodType>> {
   const givenTwice = z.never(`must not be given twice: it is beside ${name} too`).optional();
   const rest = jsonText(() => z.strictObject(Object.fromEntries(fields.map((field) => [field.name, givenTwice]))));

@@ -17,7 +17,6 @@ import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
 import { type ParsedSettings, readSettings } from './model-settings.js';
 
-/** Returns the JSON Schema of arguments, as hosts see it. */
 type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
 
 /**
@@ -37,14 +36,13 @@ export async function operationsFromModel(
   return operations;
 }
 
-/** Makes the operations that settings choose from a model. Returns the problem of each operation that cannot be made, by its name in the model. */
+/** Makes the operations that settings choose from a model, and collects the problems of the others by name. */
 export function makeOperations(
   model: Model,
   fileSettings: ParsedSettings,
   toJsonSchema: ToJsonSchema,
 ): { readonly operations: readonly Operation[]; readonly problems: ReadonlyMap<string, string> } {
   const problems = new Map<string, string>();
-  /** Calls `make`, and keeps the message of a `ModelError` as the problem of the operation. Returns a list without a value then. */
   const madeOrProblem = <Made>(name: string, make: () => Made): readonly Made[] => {
     try {
       return [make()];
@@ -75,23 +73,21 @@ export function makeOperations(
   return { operations, problems };
 }
 
-/** Adds the JSON Schemas of arguments, as hosts see them. */
 function withListing(schemas: ControlArguments['schemas'], toJsonSchema: ToJsonSchema): ControlArguments {
   // `Object`, because the type of a JSON Schema does not say what `properties` is.
   return { schemas, listing: Object(toJsonSchema(z.strictObject(schemas)).properties) };
 }
 
-/** Size limit of a model, also of a compressed one when it is decompressed (bytes). */
+/** Size limit of a model, also after decompression (bytes). */
 const largestModel = 25_000_000;
 
 /**
- * Reads a model: the AST of Smithy 2.0, or botocore's `service-2.json` with the pages and waiters in the files next to it. Each file may be
- * compressed (`.json.gz`).
- * @throws UnusableFile if the model or such a file cannot be read or used
+ * Reads a model: the AST of Smithy 2.0, or botocore's `service-2.json` with its pages and waiters.
+ * Each file may be compressed (`.json.gz`).
+ * @throws UnusableFile if a file cannot be read or used
  */
 export async function openModel(folder: string, path: string): Promise<Model> {
   const file = resolve(folder, path);
-  /** Reads a file next to the model. Most models have no such files. */
   const readCompanion = async (name: string): Promise<Readonly<Record<string, unknown>> | undefined> => {
     try {
       return await readJson(join(dirname(file), name));
@@ -120,7 +116,6 @@ async function readJson(file: string): Promise<Readonly<Record<string, unknown>>
 
 const tooLarge = () => new ModelError(`it has more than ${largestModel / 1e6} MB`);
 
-/** @throws ModelError if the content is not compressed by gzip, or is too large when it is decompressed */
 async function decompressed(content: Buffer): Promise<Buffer> {
   try {
     return await promisify(gunzip)(content, { maxOutputLength: largestModel });

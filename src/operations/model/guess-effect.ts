@@ -1,23 +1,21 @@
 import type { Effect, Operation } from '../../tools/define-operation.js';
 import { sentenceCase } from '../../util/human.js';
 
-/** The effect that a draft gives an operation. An effect that a person has to confirm is that of a change, and has the reason. */
+/** The effect that a draft gives an operation, and the reason if a person has to confirm the effect. */
 export interface DraftedEffect {
   readonly effect: Effect;
   readonly unclear?: string;
 }
 
-/** The facts about an operation that tell its effect. */
 interface EffectSignals {
   readonly name: string;
   readonly method: string;
-  /** True if a trait marks the operation as a read. */
   readonly isReadonly: boolean;
-  /** True if all operations have the same method, as in the JSON and query protocols, so that the method says nothing. */
+  /** True in the JSON and query protocols, where the method says nothing. */
   readonly isMethodFixed: boolean;
 }
 
-/** Decides the effect of an operation. An operation is a read only if its name begins like that of a read, or the model marks it as a read. */
+/** Decides the effect by the name, the method and the model. */
 export function draftedEffect({ name, method, isReadonly, isMethodFixed }: EffectSignals): DraftedEffect {
   const byName = effectOfName(name);
   const isReadByMethod = isMethodFixed ? undefined : methodsThatTell.get(method);
@@ -26,7 +24,7 @@ export function draftedEffect({ name, method, isReadonly, isMethodFixed }: Effec
   if (byName === 'read' && (isReadByMethod !== false || method === 'POST')) return { effect: 'read' };
   if (byName === undefined && isReadonly) return { effect: 'read' };
 
-  // Names lie: some operations that are sent by GET, or marked as reads, have names of changes, such as `StopQuery`.
+  // Some operations that are sent by GET, or marked as reads, are changes, such as `StopQuery`.
   const effect = byName === undefined || byName === 'read' ? 'alter' : byName;
   if (byName === 'read') return { effect, unclear: `its name is that of a read, but its method is ${method}` };
   if (byName === undefined) return { effect, unclear: 'neither its name nor the model tells what it does' };
@@ -36,7 +34,7 @@ export function draftedEffect({ name, method, isReadonly, isMethodFixed }: Effec
     : { effect };
 }
 
-/** The methods that tell whether an operation is a read: true for methods of reads, and false for methods of changes. */
+/** True for methods of reads. */
 const methodsThatTell: ReadonlyMap<string, boolean> = new Map([
   ['GET', true],
   ['HEAD', true],
@@ -46,7 +44,7 @@ const methodsThatTell: ReadonlyMap<string, boolean> = new Map([
   ['POST', false],
 ]);
 
-/** A reason to doubt a declared effect. A problem keeps the file from being used. The list of problems adds the full stop to its text. */
+/** A reason to doubt a declared effect. A problem keeps the file from being used. */
 interface EffectDoubt {
   readonly kind: 'problem' | 'note';
   readonly text: string;
@@ -54,7 +52,7 @@ interface EffectDoubt {
 
 type DeclaredOperation = Pick<Operation, 'api' | 'method' | 'effect' | 'effectIsSure'>;
 
-/** Compares the declared effect of an operation with its name and method. Returns undefined if there is no doubt, or if the author is sure. */
+/** Compares the declared effect of an operation with its name and method. */
 export function effectDoubt(operation: DeclaredOperation): EffectDoubt | undefined {
   if (operation.effectIsSure === true) return undefined;
   return operation.effect === 'read' ? doubtOfRead(operation) : doubtOfChange(operation);
@@ -62,7 +60,7 @@ export function effectDoubt(operation: DeclaredOperation): EffectDoubt | undefin
 
 const ifSure = 'effectIsSure: true says that this is right';
 
-/** Returns a problem for a read that is surely named like a change, and a note for a read that may be. Reads run without plan and consent. */
+/** Reads run without plan and consent, so a name of a change may be a problem. */
 function doubtOfRead({ api, method }: DeclaredOperation): EffectDoubt | undefined {
   const byName = effectOfName(api);
   if (byName === 'read') return undefined;
@@ -77,7 +75,6 @@ function doubtOfRead({ api, method }: DeclaredOperation): EffectDoubt | undefine
   return { kind: 'problem', text: `effect: is read, but ${api} is named like a change (${byName}). ${ifSure}` };
 }
 
-/** Returns a note about a change that looks like a deletion. */
 function doubtOfChange({ api, method, effect }: DeclaredOperation): EffectDoubt | undefined {
   const isLikeDeletion = effectOfName(api) === 'delete' || method === 'DELETE';
   if (effect === 'delete' || !isLikeDeletion) return undefined;
@@ -85,15 +82,14 @@ function doubtOfChange({ api, method, effect }: DeclaredOperation): EffectDoubt 
   return { kind: 'note', text };
 }
 
-/** True if the name of a change cannot be that of a read, as `StartTime` and `UpdateHistory` can. */
+/** False for names that may be nouns, such as `StartTime` and `UpdateHistory`. */
 const isNamedLikeChange = (name: string): boolean => neverNouns.test(sentenceCase(name)) || !endsOfReads.test(name);
 
-/** Verbs of changes that are no nouns and no adjectives. */
 const neverNouns =
   /^(?:Create|Put|Add|Modify|Attach|Detach|Remove|Delete|Terminate|Destroy|Deregister|Reboot|Stop|Enable|Disable|Associate|Disassociate|Authorize|Revoke)(?![a-z])/;
 const endsOfReads = /(?:Status|State|List|History|Time|Report|Query|Tracker|Members|Count|Summary)$/;
 
-/** Beginnings of names, by the effect that they suggest. No lowercase letter may follow, so that `Getaway` is not `Get`. */
+/** The lookahead keeps `Getaway` from counting as `Get`. */
 const verbs: Readonly<Record<Effect, RegExp>> = {
   read: /^(?:Get|List|Describe|Head|Search|Lookup|Count|Check(?!In(?![a-z])|Out(?![a-z]))|Query|Scan|Select|Estimate|Filter|Simulate)(?![a-z])/,
   create:
@@ -103,10 +99,9 @@ const verbs: Readonly<Record<Effect, RegExp>> = {
   delete: /^(?:Delete|Remove|Terminate|Destroy|Purge|Abort|Deregister|Release|Unsubscribe|Deprovision|Expire)(?![a-z])/,
 };
 
-/** First words that say how or for whom, and not what is done: `BatchGetItem`, `AdminDeleteUser`. */
 const wordBeforeVerb = /^(?:Batch|Admin|Transact|Nifty)(?=[A-Z])/;
 
-/** Operations that are named like reads but change something: a task is taken from a queue, or an identity is created. */
+/** For example, `GetActivityTask` takes a task from a queue. */
 const changesNamedLikeReads =
   /^Get(?:ActivityTask|Id|OpenIdTokenForDeveloperIdentity|ScalingConfigurationRecommendation)$/;
 

@@ -1,15 +1,11 @@
 import type { Operation } from '../../tools/define-operation.js';
 import type { Model, ModelOperation } from './model.js';
 
-/** Matches the names of lists and maps of failed entries, such as `Errors`, `FailedEntries`, `UnprocessedItems` and `InvalidParameters`. */
+/** Matches names such as `Errors`, `FailedEntries`, `UnprocessedItems` and `InvalidParameters`. */
 const namesFailures = /error|fail|unprocessed|unsuccess|^invalid/i;
-/** Matches the name of the field that only a failed entry of a list has. */
 const namesErrorOfEntry = /^error(?:code)?$/i;
 
-/**
- * Finds the failed entries in the answer to a change that may be done in part: a list or map that is named like failures, or else a list
- * whose failed entries have an error, such as `Records` of `PutRecords`.
- */
+/** Finds the failed entries in the answer to a change that may be done in part. */
 export function failuresOf(
   { shape }: Model,
   { output }: ModelOperation,
@@ -19,7 +15,7 @@ export function failuresOf(
     if (value.kind === 'list') return [{ name, isList: true, entry: shape(value.member.target) }];
     return value.kind === 'map' ? [{ name, isList: false, entry: shape(value.value.target) }] : [];
   });
-  // The values of a map are entries, or lists of entries. Other maps, such as a map of messages, are not counted.
+  // Other maps, such as a map of messages, are not counted.
   const named = collections.find(
     ({ name, isList, entry }) => namesFailures.test(name) && (isList || ['list', 'structure'].includes(entry.kind)),
   );

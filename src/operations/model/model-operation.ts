@@ -43,8 +43,7 @@ import { holdPrivate, secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
- * Makes an operation of this server from an operation of a model. `listing` holds the description and the input schema that hosts see, the
- * levels of arguments that are no JSON text (`depth`), and the arguments that are combined in one (`folded`).
+ * Makes an operation of this server from an operation of a model.
  * @throws ModelError if the operation cannot be offered
  */
 export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
@@ -52,16 +51,14 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
   const { operation, settings, texts, toolArguments } = chosen;
   const { description, depth, folded } = listing;
 
-  // Most operations are never called, so the two schemas and the fields of the answer are made at the first use.
+  // Made at the first use, because most operations are never called.
   const input = lazy(() => inputSchema(chosen, folded, depth));
   const getAnswerFields = structureOf(model, operation.output).fields;
   const secrecy = secrecyOf(chosen, depth, getAnswerFields);
 
   return {
     ...texts,
-    // The listing may have shortened the description in `texts`.
     description,
-    // The name of the operation in its API. The name of the API itself is in `service`.
     api: operation.name,
     effect: settings.effect,
     ...(isEffectSure(chosen) && { effectIsSure: true }),
@@ -70,7 +67,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...hostOf(context, operation),
     method: methodOf(operation),
     rename: (args) => withListedNames(toolArguments, unfolded(args, folded)),
-    // `input` validates calls with all rules. Hosts see `schemas.input`, which has only types and short descriptions.
+    // `input` validates calls with all rules. Hosts see `schemas.input`, which is shorter.
     input,
     ...(chosen.fieldsArgument !== undefined && { fieldsArgument: chosen.fieldsArgument }),
     schemas: { input: listing.input },
@@ -87,7 +84,6 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
   };
 }
 
-/** Returns the function that makes the request of a call, or the request for a further page. */
 function requestOf(
   { model, codec }: ModelContext,
   { operation, texts, toolArguments, pages }: ChosenOperation,
@@ -97,7 +93,6 @@ function requestOf(
   const getTokenArguments = lazy(() => argumentsOf(model, operation.input, ({ name }) => !tokenMembers.includes(name)));
   return async (args, pageStart, idempotencyToken) => {
     const given = memberValues(toolArguments, args);
-    // The tokens of a further page, which `pageStart` has by member, replace the tokens with which the call began.
     const values =
       pageStart === undefined
         ? given
@@ -105,15 +100,14 @@ function requestOf(
     try {
       return await codec.encode(operation, values, idempotencyToken);
     } catch (error) {
-      // The arguments are valid, so the fault is in the model. A person who reads the log sees the kind of the error only, because its message
-      // may quote a secret.
+      // The arguments are valid, so the fault is in the model. The message is not logged, because it may quote a secret.
       const name = errorName(error);
       throw new OperationFault(`${texts.name}: request`, `threw ${name}`, { cause: error });
     }
   };
 }
 
-/** Converts the tokens of a page to the values that the protocols take. A token that is a map is JSON text. */
+/** A token that is a map is JSON text. */
 const tokenValues = (tokenArguments: readonly Argument[], pageStart: PageStart): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     tokenArguments.flatMap((argument) => {
@@ -123,7 +117,6 @@ const tokenValues = (tokenArguments: readonly Argument[], pageStart: PageStart):
     }),
   );
 
-/** Returns the fields of an operation that describe, read and summarize its answer. */
 function fieldsAboutAnswer(
   { model, codec }: ModelContext,
   { operation, settings, toolArguments, pages }: ChosenOperation,
@@ -136,7 +129,6 @@ function fieldsAboutAnswer(
   const { effect, errorField } = settings;
   const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
   const decode: Decode = async (answer) => {
-    // The caller of `extract` reports an answer that cannot be decoded.
     const values = await codec.decode(operation, answer);
     return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
   };
@@ -145,14 +137,14 @@ function fieldsAboutAnswer(
     extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
     ...(errorField !== undefined && { errorOf: errorIn(errorField, getAnswerFields(), decode) }),
     output,
-    // Hosts get no output schema, because the schemas of most answers are too long for the list of tools.
+    // Hosts get no output schema, because most are too long for the list of tools.
     isAnswerOpen: true,
     ...(pages !== undefined && {
       pages: {
         page: output,
         endsWithBudget: true,
         ...pages.reducer,
-        // A secret token is sent, but not shown, so a later call cannot read on.
+        // A secret token is sent, but not shown.
         result: (state: Readonly<Record<string, unknown>>, _input, { unread }) =>
           pages.reducer.result(state, areTokensShown() ? unread : undefined),
       },
@@ -162,7 +154,6 @@ function fieldsAboutAnswer(
   };
 }
 
-/** Returns the function that tells whether a call gives private values, or its answer may hold some. */
 function isPrivateIn(
   { toolArguments, isPrivate }: ChosenOperation,
   getAnswerFields: () => readonly Argument[],
@@ -171,17 +162,14 @@ function isPrivateIn(
   return (args) => answer().isPrivate || holdPrivate(toolArguments, args, isPrivate);
 }
 
-/** The secrets in the arguments and the answers of an operation. */
 interface Secrecy {
-  /** Paths of the secret arguments. */
   readonly secretArguments: readonly string[];
-  /** Tells whether a field of an answer is masked. */
   readonly isMasked: (field: Argument) => boolean;
   /** False if a token of the next page is secret. */
   readonly areTokensShown: () => boolean;
 }
 
-/** Finds the secrets. The token of a page may be named like a secret, but is a secret only if the file says so. */
+/** The token of a page may be named like a secret, but is a secret only if the file says so. */
 function secrecyOf(
   { settings, toolArguments, isSecret, pages }: ChosenOperation,
   depth: number,
@@ -189,29 +177,24 @@ function secrecyOf(
 ): Secrecy {
   const tokens = pages?.tokens ?? [];
   const isTokenArgument = ({ memberName }: Argument) => tokens.some(({ member }) => member === memberName);
-  // The fields of the answer with the tokens of the next page. A field with the same name at another path is no such field.
+  // A field with the same name at another path is no token of a page.
   const getTokenFields = lazy(() => tokens.flatMap(({ path }) => fieldAt(getAnswerFields(), path)));
 
   const isShown = (field: Argument) => isNamed(settings.show, field);
-  // `isSecret` is also true for a member that is only named like a secret, such as `nextToken`.
+  // `isSecret` is also true for a member that is only named like a secret.
   const isDeclaredSecret = (field: Argument) => isNamed(settings.secretNames, field) && !isShown(field);
   const mayBeSecret = (argument: Argument) => !isTokenArgument(argument) || isDeclaredSecret(argument);
   return {
     secretArguments: secretPaths(toolArguments.filter(mayBeSecret), depth, isSecret),
-    // The next request has to send the tokens of its page, so they are never masked. If they are secret, `areTokensShown` keeps them out of
-    // the result.
+    // Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result.
     isMasked: (field) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
     areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),
   };
 }
 
-/** Reads an answer as a record. Returns undefined if it cannot be read. */
 type Decode = (answer: ProtocolAnswer) => Promise<Readonly<Record<string, unknown>> | undefined>;
 
-/**
- * Returns the function that finds an error in an answer with a successful status: the text at `path`, and the message next to it.
- * @throws ModelError if there is no text at the path
- */
+/** Finds the error at `path` in an answer with a successful status. */
 function errorIn(path: string, answerFields: readonly Argument[], decode: Decode): NonNullable<Operation['errorOf']> {
   const codePath = translateAnswerPath({ path, leadsTo: 'text', setting: 'errorField' }, answerFields);
   return async ({ body, ...answer }) => {
@@ -224,7 +207,6 @@ function errorIn(path: string, answerFields: readonly Argument[], decode: Decode
   };
 }
 
-/** Returns the field at a dotted path of structures, as a list of one; an empty list if there is none. */
 function fieldAt(fields: readonly Argument[], path: string): readonly Argument[] {
   const [name, ...rest] = path.split('.');
   const field = fields.find(({ memberName }) => memberName === name);
@@ -235,14 +217,12 @@ function fieldAt(fields: readonly Argument[], path: string): readonly Argument[]
 const without = (fields: Readonly<Record<string, unknown>>, names: readonly string[]) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 
-/** Returns the step that reads the pages after those of a record, if some were not read. */
 function stepToReadOn(
   pages: ModelPages | undefined,
   toolArguments: readonly Argument[],
   record: Readonly<Record<string, unknown>>,
 ): Next | undefined {
   const tokensToGive = (pages?.tokens ?? []).flatMap(({ member, path }) => {
-    // Undefined if the settings leave out the argument.
     const argument = toolArguments.find(({ memberName }) => memberName === member);
     // If all pages were read, the record has no token.
     const hasToken = valueAt(record, path) !== undefined;
@@ -255,17 +235,14 @@ function stepToReadOn(
       say`To read on, ${callAgain} with the same arguments and ${listed(tokensToGive)} in the answer.`,
     );
 
-  // Without such tokens, the answer may still have fields such as `NextMarker`. The model does not say which arguments take them, so the step
-  // only names the fields.
+  // Fields such as `NextMarker` may remain, but the model does not say which arguments take them.
   const fields = nextPageFields(record).map((path) => own(path));
   return fields.length === 0 ? undefined : next('agent', 'call', say`To read on, see ${listed(fields)} in the answer.`);
 }
 
-/** True if the file declares the effect as sure, or if the model marks a read as a read. */
 const isEffectSure = ({ settings: { effect, effectIsSure }, operation }: ChosenOperation): boolean =>
   effectIsSure ?? (effect === 'read' && hasTrait(operation.traits, 'smithy.api#readonly'));
 
-/** Returns the fields of an operation that only changes have. */
 function changeFields(
   context: ModelContext,
   chosen: ChosenOperation,
@@ -276,7 +253,7 @@ function changeFields(
   const { repeatable, failures, follow, show } = settings;
   const isShownSecret = (field: Argument) => isSecret(field) && isNamed(show, field);
   return {
-    // People see the prefix as the name of the API. The file chose the prefix, while several models may share an `api`.
+    // People see the prefix, because several models may share an `api`.
     change: changeTexts(chosen, prefix ?? api),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(show.length > 0 && {
@@ -291,7 +268,6 @@ function changeFields(
   };
 }
 
-/** Returns the schema that validates the arguments of a call, including the arguments that this server adds. */
 const inputSchema = (
   { toolArguments, controlArguments }: ChosenOperation,
   folded: FoldedArguments | undefined,
@@ -304,9 +280,8 @@ const inputSchema = (
   });
 
 /**
- * Returns the example in the file. Without one, returns a function that finds a valid example: the model's first, or made-up arguments.
- * It is a function, because making all examples at the start would double the time that loading takes.
- * @throws ModelError if the example in the file breaks a rule
+ * Returns the example in the file, or a function that finds a valid example.
+ * Making all examples at the start would double the time that loading takes.
  */
 function exampleFor(
   { toolArguments, settings, operation }: ChosenOperation,
@@ -323,27 +298,23 @@ function exampleFor(
   throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
 }
 
-/** Option for a schema that is used once. By default, zod compiles a schema at the first use, which takes longer than using it. */
+/** For a schema that is used once, compiling takes longer than using it. */
 const withoutCompiling = { jitless: true };
 
-/**
- * Translates the names in `follow`, which describes the read that shows the progress of a change. A read of the same file has its tool name, because reads of several models may have the same name.
- */
+/** Translates the names in `follow`. Reads of several models may have the same name, so the result has the tool name. */
 function translateFollow(
   { model, fileSettings }: ModelContext,
   follow: Follow,
   changeArguments: readonly Argument[],
   changeAnswerFields: readonly Argument[],
 ): Follow {
-  // For each argument of the read, the source of its value: a path in the arguments or in the answer of the change.
   const sources = Object.entries(follow.arguments).map(
     ([argument, source]) => [argument, translateSources(source, changeArguments, changeAnswerFields)] as const,
   );
-  // The name of the read in the model. The file may have this name or the tool name.
   const nameInModel = Object.keys(fileSettings.operations).find(
     (name) => follow.read === name || follow.read === toolNameOf(fileSettings, name),
   );
-  // A read of another file keeps its names. The check of all files together finds wrong names.
+  // The check of all files together finds wrong names of a read in another file.
   if (nameInModel === undefined) return { ...follow, arguments: Object.fromEntries(sources) };
 
   const read = model.operation(nameInModel);
@@ -375,7 +346,6 @@ function translateSources(
   return typeof source === 'string' ? translateSource(source, ...fields) : [translateSource(source[0], ...fields)];
 }
 
-/** Translates a path in the arguments of a change, such as `input.id`, or in its answer, such as `answer.task.id`. */
 function translateSource(
   source: string,
   changeArguments: readonly Argument[],
@@ -389,10 +359,7 @@ function translateSource(
     : `answer.${translatePath(path, changeAnswerFields, { setting, structure: 'the answer' })}`;
 }
 
-/**
- * Returns the format of the body of an answer, and the fields and the root that are expected in it. The format is XML or JSON, or text if a
- * member that is no structure is the whole body.
- */
+/** Returns the format of an answer, and the fields and the root that are expected in its body. */
 function answerFormat(
   { service, shape, traitsOf }: Model,
   { name, output }: ModelOperation,
@@ -410,18 +377,17 @@ function answerFormat(
     output.members.filter((member) => !isOutsideBody(member)).map((member) => member.name);
   if (!isXml(service)) return { answer: 'jsonText', answerBody: { fields } };
 
-  // The other protocols with XML, `awsQuery` and `ec2Query`, name the root after the operation.
+  // `awsQuery` and `ec2Query` name the root after the operation.
   if (service.protocol !== 'restXml') return { answer: 'xmlText', answerBody: { fields, root: `${name}Response` } };
 
-  // In `restXml`, the root has the `xmlName` or the shape name of the member that is the whole body, or else of the output.
   const { id, traits } = bodyMember === undefined ? output : { id: bodyMember.target, traits: traitsOf(bodyMember) };
   const rootOfBody = textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id);
-  // Some services send a body even if it has no fields. The protocol names no root for this body, so none is expected.
+  // Some services send a body even if it has no fields.
   const root = fields.length === 0 ? undefined : rootOfBody;
   return { answer: 'xmlText', answerBody: { fields, root } };
 }
 
-/** Returns the signature of the requests. Empty for a built-in API, because the server's own settings say how to sign its requests. */
+/** Empty for a built-in API, because the server's own settings say how to sign its requests. */
 function signingOf({ model, fileSettings }: ModelContext): { readonly signing?: Signing } {
   const { api, region } = fileSettings;
   if (isBuiltInService(api)) return {};
@@ -430,7 +396,6 @@ function signingOf({ model, fileSettings }: ModelContext): { readonly signing?: 
   return { signing: { service: signingName, headers, ...(region !== undefined && { region }) } };
 }
 
-/** Returns the prefix of the host in the model, if the file enables host prefixes. */
 function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
   const hostPrefix = fileSettings.useHostPrefix ? hostPrefixOf(operation) : undefined;
   return hostPrefix === undefined ? {} : { hostPrefix };
@@ -438,10 +403,6 @@ function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { re
 
 const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly HttpMethod[];
 
-/**
- * Returns the HTTP method of an operation.
- * @throws ModelError for a method that is not supported
- */
 function methodOf({ http }: ModelOperation): HttpMethod {
   const method = httpMethods.find((supported) => supported === http.method);
   if (method === undefined) throw new ModelError(`its method ${http.method} is not one of ${httpMethods.join(', ')}`);

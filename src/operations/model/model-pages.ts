@@ -8,24 +8,22 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** A token that says where a page begins. */
 interface PageToken {
-  /** The member of the input with the token of the first page to read. It is an optional argument, so that a later call can read on. */
   readonly member: string;
-  /** The path of the token of the next page in the output. */
+  /** Path of the token of the next page in the output. */
   readonly path: string;
-  /** True for a map, such as `LastEvaluatedKey` of DynamoDB. Between two pages it is JSON text. */
+  /** True for a map, which is JSON text between two pages. */
   readonly isMap: boolean;
 }
 
-/** The pages of an operation. Fields of records have the names of members in the model. */
+/** How the pages of an operation are read and joined. */
 export interface ModelPages {
   readonly tokens: readonly PageToken[];
-  /** Path of the list with the entries of all pages, if the model names one. */
+  /** Path of the list with the entries, if the model names one. */
   readonly items: string | undefined;
-  /** Joins the records of the pages. The state is the joined record of the pages so far. */
   readonly reducer: {
     start(): Values;
     add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
-    /** @param unread start of the first page that was not read, if the list is longer than one call reads */
+    /** @param unread start of the first page that was not read */
     result(state: Values, unread?: PageStart): Values;
     count(record: Values): number;
   };
@@ -39,7 +37,7 @@ const pagesTrait = z.object({
   moreResults: z.string().optional(),
 });
 
-/** Names, in any case, of the members of input and output that have tokens, if a model does not describe pages. The first pair that fits counts. */
+/** For models that do not describe pages. The first pair that fits counts. */
 const usualTokens: readonly (readonly [inputToken: string, outputToken: string])[] = [
   ['NextToken', 'NextToken'],
   ['Marker', 'NextMarker'],
@@ -56,7 +54,6 @@ const usualTokens: readonly (readonly [inputToken: string, outputToken: string])
   ['ExclusiveStartKey', 'LastEvaluatedKey'],
 ];
 
-/** Returns the pages of an operation that the model does not describe, by the names of its tokens. */
 function usualPages({ input, output }: ModelOperation): z.output<typeof pagesTrait> | undefined {
   const memberOf = ({ members }: StructureShape, wanted: string) =>
     members.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())?.name;
@@ -69,8 +66,7 @@ function usualPages({ input, output }: ModelOperation): z.output<typeof pagesTra
 }
 
 /**
- * Returns how the pages of an operation are read. The answer with a page has a token, which the request for the next page sends. Undefined if
- * the operation has no pages, or describes them in a way that is not supported. A caller then sets the token by an argument.
+ * Returns how pages are read. Undefined if there are none, or for an unsupported description.
  * @throws ModelError if the trait is invalid
  */
 export function pagesOf({ service, shape }: Model, operation: ModelOperation): ModelPages | undefined {
@@ -80,7 +76,6 @@ export function pagesOf({ service, shape }: Model, operation: ModelOperation): M
   const ofService = readTrait(service.traits, 'smithy.api#paginated', pagesTrait, service.id);
   const trait = { ...ofService, ...ofOperation };
 
-  // Usually, an operation has one token. If it has several, the first member takes the text at the first path, and so on.
   const { inputToken: tokenMembers = [], outputToken: tokenPaths = [], items } = trait;
   const kinds = new Map(input.members.map(({ name, target }) => [name, kindOfToken(shape(target))]));
   const tokens = tokenMembers.flatMap((member, index) => {
@@ -94,14 +89,13 @@ export function pagesOf({ service, shape }: Model, operation: ModelOperation): M
   return { tokens, items: items?.[0], reducer: createReducer(tokens, trait) };
 }
 
-/** Returns the functions that join the records of pages with `joinRecords`: lists are appended, and other fields are kept if they are equal. */
 const createReducer = (
   tokens: readonly PageToken[],
   { moreResults, items }: z.output<typeof pagesTrait>,
 ): ModelPages['reducer'] => ({
   start: () => ({}),
   add(state, { record, number: pageNumber }) {
-    // The first page is not joined with the empty state, because joining would drop its fields that are no lists.
+    // Joining the first page with the empty state would drop its fields that are no lists.
     const joined = pageNumber === 1 ? record : joinRecords(state, record);
 
     // `false` ends the pages even if the answer has a token.
@@ -113,7 +107,7 @@ const createReducer = (
     const doubt = saysMore === true ? say`page ${pageNumber} says that more follow, but not where` : undefined;
     return { kind: 'end', state: joined, doubt };
   },
-  // The tokens of pages that were read are removed. If a limit stopped the reading, the tokens of the first unread page take their place.
+  // Only the tokens of the first unread page are kept.
   result: (state, unread) =>
     tokens.reduce<Values>((record, { member, path, isMap }) => {
       const token = unread?.[member];
@@ -122,34 +116,31 @@ const createReducer = (
   count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
 });
 
-/** Undefined for a shape that is no token. */
 const kindOfToken = (shape: Shape): 'map' | 'text' | undefined => {
   if (shape.kind === 'map') return 'map';
   return shape.kind === 'simple' && shape.type === 'string' ? 'text' : undefined;
 };
 
-/** A path of member names with dots between them. Smithy also allows expressions there. */
+/** A path without the expressions that Smithy allows. */
 const plainPath = /^\w+(?:\.\w+)*$/;
 
-/** Returns the tokens of the next page by member of the input. Undefined for the last page, which has no token. */
 function tokensAfter(record: Values, tokens: readonly PageToken[]): PageStart | undefined {
   const entries = tokens.map(({ member, path, isMap }) => {
     const token = valueAt(record, path);
     const text = isMap ? JSON.stringify(token ?? {}) : token;
     return [member, typeof text === 'string' && text !== '{}' ? text : ''] as const;
   });
-  // An empty token counts as none, because some APIs send one with the last page.
+  // Some APIs send an empty token with the last page.
   const present = entries.filter(([, token]) => token !== '');
   return present.length === 0 ? undefined : Object.fromEntries(present);
 }
 
-/** Returns the record with another value at a path, or without the field if the value is undefined. */
 const withField = (record: Values, path: string, value: unknown): Values => {
   const changed = withValueAt(record, path, () => value);
   return isObject(changed) ? changed : record;
 };
 
-/** Joins lists, also inside of structures. Other fields are kept only if both records have the same value, such as a name. */
+/** Joins lists, also inside of structures. Other fields are kept only if they are equal. */
 function joinRecords(earlier: Values, page: Values): Values {
   const fields = new Set([...Object.keys(earlier), ...Object.keys(page)]);
   return Object.fromEntries(
@@ -162,6 +153,6 @@ function joinRecords(earlier: Values, page: Values): Values {
   );
 }
 
-/** Returns the lists whose entries are counted: those that the model names, or else all lists that are fields of the record. */
+/** Returns the lists that the model names, or else all. */
 const listsIn = (record: Values, paths: readonly string[] | undefined): unknown[][] =>
   (paths?.map((path) => valueAt(record, path)) ?? Object.values(record)).filter(Array.isArray);

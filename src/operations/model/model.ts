@@ -9,9 +9,8 @@ export type Traits = Readonly<Record<string, unknown>>;
 
 /** A member of a structure or union, or the content of a list or map. */
 export interface Member {
-  /** Name in the model. Answers and traits refer to the member by this name. `requestNameOf` returns its name in requests. */
+  /** Name in the model. `requestNameOf` returns the name in requests. */
   readonly name: string;
-  /** Shape ID for `Model.shape`. */
   readonly target: string;
   /** Traits of the member only. `Model.traitsOf` adds those of its target. */
   readonly traits: Traits;
@@ -31,7 +30,7 @@ export type Shape = { readonly id: string; readonly traits: Traits } & (
 
 export type StructureShape = Extract<Shape, { kind: 'structure' | 'union' }>;
 
-/** Supported protocols, in the order of preference if a service has several. */
+/** Supported protocols, in the order of preference. */
 export const protocols = ['restJson1', 'awsJson1_0', 'awsJson1_1', 'restXml', 'awsQuery', 'ec2Query'] as const;
 export type Protocol = (typeof protocols)[number];
 
@@ -43,7 +42,7 @@ export interface ModelService {
   readonly id: string;
   readonly version: string;
   readonly protocol: Protocol;
-  /** Name in lowercase letters, digits and "-": that of SDKs, or else the service name in signatures. */
+  /** Name in lowercase letters, digits and "-". */
   readonly name: string;
   /** Service name in the credential scope. */
   readonly signingName: string;
@@ -56,7 +55,7 @@ export interface ModelOperation {
   readonly name: string;
   readonly input: StructureShape;
   readonly output: StructureShape;
-  /** Method, path with labels such as `/{Bucket}`, and status of a success. Protocols other than the REST protocols send POST to `/`. */
+  /** Protocols other than the REST protocols send POST to `/`. */
   readonly http: { readonly method: string; readonly uri: string; readonly code: number };
   readonly traits: Traits;
 }
@@ -64,15 +63,14 @@ export interface ModelOperation {
 /** A model. Its functions throw a `ModelError` if the operation or shape is unknown or invalid. */
 export interface Model {
   readonly service: ModelService;
-  /** Names of the operations, sorted. */
   readonly names: readonly string[];
   operation(name: string): ModelOperation;
   shape(id: string): Shape;
-  /** Returns the traits of a member together with those of its target. If both have a trait, the member's trait applies. */
+  /** Returns the traits of a member and of its target. The member's traits take precedence. */
   traitsOf(member: Member): Traits;
 }
 
-/** The error for a model that cannot be used. The message says where and why, and quotes texts of the model. */
+/** The error for a model that cannot be used. The message quotes texts of the model. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
 }
@@ -88,7 +86,10 @@ export const hasTrait = (traits: Traits, id: string): boolean => Object.hasOwn(t
 /** True for the member that gets the idempotency token. */
 export const isIdempotencyToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
 
-/** Reads the value of a trait, if the trait is present. Throws a `ModelError` if the value does not match the schema. */
+/**
+ * Reads the value of a trait, if the trait is present.
+ * @throws ModelError if the value does not match the schema
+ */
 export function readTrait<Value>(
   traits: Traits,
   id: string,
@@ -125,7 +126,7 @@ const traits = z.record(z.string(), z.unknown()).default({});
 const member = reference.extend({ traits });
 const members = z
   .record(z.string().max(200), member)
-  // Refuses names such as `toString`: reading an absent argument `toString` would return the function that every object inherits.
+  // An absent argument `toString` would be the function that every object inherits.
   .refine(
     (all) => !Object.keys(all).some((name) => name in Object.prototype),
     'a member has a name that every object has',
@@ -188,7 +189,7 @@ export function parseModelJson(text: string): Readonly<Record<string, unknown>> 
 }
 
 /**
- * Reads a model from its JSON form (AST). Its shapes and operations are read on demand.
+ * Reads a model from its JSON form (AST).
  * @throws ModelError if the model or its service cannot be used
  */
 export function readAst(json: unknown): Model {
@@ -209,7 +210,6 @@ export function readAst(json: unknown): Model {
     return shape;
   };
 
-  // The JSON of the service also refers to its operations and resources, which `service` does not hold.
   const serviceJson = check(rawService, jsonOf(service.id), service.id);
   const idsByName = new Map([...operationIds(serviceJson, jsonOf)].map((id) => [shapeName(id), id]));
 
@@ -229,10 +229,9 @@ export function readAst(json: unknown): Model {
   };
 }
 
-/** True for the protocols that put members of the input into the method, the path, the query and headers. */
 const isRest = (protocol: Protocol): boolean => protocol.startsWith('rest');
 
-/** Returns the traits without HTTP bindings. Many models have HTTP bindings for the REST protocols, although they have another protocol. */
+/** Many models have HTTP bindings although they have another protocol. */
 const withoutHttpBindings = (traits: Traits): Traits =>
   Object.fromEntries(Object.entries(traits).filter(([id]) => !httpBinding.test(id)));
 const httpBinding = /^smithy\.api#http(?!ChecksumRequired$)/;
@@ -258,10 +257,6 @@ function readOperation(
   };
 }
 
-/**
- * Returns the shape of an input or output.
- * @throws ModelError if the shape is no structure
- */
 function requireStructure(shape: Shape): StructureShape {
   if (shape.kind === 'structure') return shape;
   throw new ModelError(
@@ -269,11 +264,11 @@ function requireStructure(shape: Shape): StructureShape {
   );
 }
 
-/** Returns the name in a shape ID, without the namespace: `String` for `smithy.api#String`. */
+/** Returns the name in a shape ID: `String` for `smithy.api#String`. */
 export const shapeName = (id: string): string => id.slice(id.indexOf('#') + 1);
 
 /**
- * Validates a part of a model. `place` says which part it is.
+ * Validates the part of a model that `place` names.
  * @throws ModelError with the path of the first problem
  */
 export function check<Value>(schema: z.ZodType<Value>, value: unknown, place: string): Value {
@@ -285,10 +280,10 @@ export function check<Value>(schema: z.ZodType<Value>, value: unknown, place: st
   throw new ModelError(`${placeName(place)}${steps}: ${issue?.message ?? 'it is not valid'}`);
 }
 
-/** Quotes a place if it has characters that shape IDs cannot have, because such a text may be misleading. */
+/** Quotes a place that is no shape ID, because the text may be misleading. */
 const placeName = (place: string): string => (/^[\w.#$: -]{1,200}$/.test(place) ? place : quote(place));
 
-/** @throws ModelError if a shape gets members or traits from another shape, because each shape is read without the others */
+/** Refuses mixins, because each shape is read without the others. */
 function refuseMixins(shapes: Readonly<Record<string, unknown>>): void {
   for (const [id, shape] of Object.entries(shapes)) {
     if (isObject(shape) && (shape.type === 'apply' || 'mixins' in shape))
@@ -296,7 +291,6 @@ function refuseMixins(shapes: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** @throws ModelError unless there is exactly one service, with a supported protocol and signature */
 function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
   const serviceIds = Object.keys(shapes).filter((id) => isObject(shapes[id]) && Object(shapes[id]).type === 'service');
   const [id] = serviceIds;
@@ -329,11 +323,10 @@ const nameOfService = (name: string): string =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^[^a-z]+|-$/g, '') || 'api';
 
-/** Returns the IDs of the operations of a service and of its resources, which may have resources themselves. */
 function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string) => unknown): ReadonlySet<string> {
   const operations = new Set(service.operations.map(({ target }) => target));
   const resources = new Set(service.resources.map(({ target }) => target));
-  // The loop also visits resources that it adds to the set, and visits each resource once.
+  // The loop also visits resources that it adds to the set.
   for (const id of resources) {
     const resource = check(rawResource, jsonOf(id), id);
     for (const { target } of resource.resources) resources.add(target);
@@ -345,10 +338,6 @@ function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string)
   return operations;
 }
 
-/**
- * Reads a shape that carries data, such as a structure, a list or a text. `selectTraits` may leave out HTTP bindings, which only members of
- * structures have.
- */
 function readShape(id: string, json: unknown, selectTraits: SelectTraits): Shape {
   const shape = check(rawShape, json, id);
   const { traits } = shape;
@@ -376,13 +365,12 @@ function readShape(id: string, json: unknown, selectTraits: SelectTraits): Shape
   }
 }
 
-/** Returns the values of an enumeration. The value of a member without the trait `enumValue` is the member's name. */
 const enumValues = <Value>(raw: z.output<typeof members>, value: z.ZodType<Value>, id: string): readonly Value[] =>
   Object.entries(raw).map(([name, { traits }]) =>
     check(value, traits['smithy.api#enumValue'] ?? name, `${id}$${name}`),
   );
 
-/** Returns a shape that Smithy defines for all models, such as `smithy.api#String`, `smithy.api#PrimitiveLong` or `smithy.api#Unit`. */
+/** Returns a shape that Smithy defines for all models, such as `smithy.api#PrimitiveLong`. */
 function predefinedShape(id: string): Shape | undefined {
   if (!id.startsWith('smithy.api#')) return undefined;
   // `Unit` is the input or output of an operation without fields.

@@ -1,4 +1,4 @@
-/** The protocols of AWS's SDKs. This file and its libraries are loaded with the first request of an operation from a model. */
+/** The protocols of AWS's SDKs. This file is loaded with the first request of an operation from a model. */
 import {
   AwsEc2QueryProtocol,
   AwsJson1_0Protocol,
@@ -12,7 +12,7 @@ import { fromBase64, fromUtf8, toBase64, toUtf8 } from '@smithy/core/serde';
 import type { $ClientProtocol, $OperationSchema, HttpRequest, HttpResponse, SerdeFunctions } from '@smithy/types';
 import { hasTrait, type ModelService, shapeName } from './model.js';
 
-/** A request that a protocol has made. A query parameter may have several values. */
+/** A request that a protocol has made. */
 export interface ProtocolRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string | readonly string[]>>;
@@ -23,15 +23,15 @@ export interface ProtocolRequest {
 /** An answer that a protocol is to read. */
 export interface ProtocolAnswer {
   readonly status: number;
-  /** The headers by lower-case name. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
 export interface LoadedProtocol {
   /**
-   * Makes a request. The values have the names of members in the model. Times are `Date`, and blobs are bytes.
-   * @throws Error for values that the protocol cannot hold, and for a body that is not text
+   * Makes a request. Times are `Date`, and blobs are bytes.
+   * @throws Error for values that the protocol cannot hold
    */
   serialize(operation: $OperationSchema, values: Readonly<Record<string, unknown>>): Promise<ProtocolRequest>;
   /**
@@ -41,7 +41,7 @@ export interface LoadedProtocol {
   deserialize(operation: $OperationSchema, answer: ProtocolAnswer): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Makes the protocol of a service. It is used only to write requests and read answers, and sends nothing. */
+/** Makes the protocol of a service, which writes requests and reads answers, but sends nothing. */
 export function createProtocol(service: ModelService): LoadedProtocol {
   const protocol = protocolOf(service);
   const encoders = {
@@ -52,7 +52,7 @@ export function createProtocol(service: ModelService): LoadedProtocol {
     streamCollector: () => Promise.reject(new Error('bodies are not streamed')),
   } satisfies SerdeFunctions;
   protocol.setSerdeContext(encoders);
-  // The protocols require an endpoint. It is invented here, because the host in their requests is not used.
+  // The protocols require an endpoint, but its host is not used.
   const endpoint = () => Promise.resolve({ protocol: 'https:', hostname: 'endpoint.invalid', path: '/' });
 
   return {
@@ -69,10 +69,9 @@ export function createProtocol(service: ModelService): LoadedProtocol {
   };
 }
 
-/** Makes the SDK's object for the protocol that the service has. */
 function protocolOf(service: ModelService): $ClientProtocol<HttpRequest, HttpResponse> {
   const { id, protocol, traits, version, xmlNamespace = '' } = service;
-  // Any text will do, because the protocols only look for classes of errors in this namespace, and here they read no errors.
+  // Any text will do, because only reading errors uses the namespace.
   const defaultNamespace = id;
   const jsonOptions = {
     defaultNamespace,
@@ -98,10 +97,6 @@ function protocolOf(service: ModelService): $ClientProtocol<HttpRequest, HttpRes
 const queryOf = ({ query }: HttpRequest): ProtocolRequest['query'] =>
   Object.fromEntries(Object.entries(query ?? {}).map(([name, value]) => [name, value ?? '']));
 
-/**
- * Returns the body of a request as text.
- * @throws Error for bytes that are not UTF-8
- */
 function textOf(body: unknown): string | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string') return body;

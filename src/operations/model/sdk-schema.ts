@@ -16,7 +16,7 @@ import {
 /** Numbers of the kinds of schemas in AWS's SDKs. */
 const kinds = { simple: 0, list: 1, map: 2, structure: 3, union: 4 } as const;
 
-/** Numbers of the simple types. For AWS's SDKs, such a number is a schema. A timestamp has the default format of its protocol. */
+/** Numbers of the simple types, which are schemas for AWS's SDKs. */
 const typeNumbers: Readonly<Record<SimpleType, number>> = {
   string: 0,
   boolean: 2,
@@ -33,21 +33,14 @@ const typeNumbers: Readonly<Record<SimpleType, number>> = {
   timestamp: 4,
 };
 
-/**
- * The number of the type with which a protocol reads every simple value as it came. The type `document` would convert big numbers in JSON, and
- * the type `string` would refuse a text with child elements in XML.
- */
+/** The type that reads simple values as they came. `document` would convert big numbers in JSON, and `string` would refuse XML elements. */
 const unconvertedTypeNumber = { json: typeNumbers.string, xml: typeNumbers.document };
 
-/** Numbers of timestamps that have a certain format. */
 const timestampNumbers: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
 /**
- * Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them.
- * @param use the purpose of the schema:
- *   - `request`: to write requests.
- *   - `json` or `xml`, the format of an answer: to read its simple values as they came, because the protocols would round large integers, and
- *     fail at a single time in a wrong format.
+ * Returns the function that makes the schema of an operation for AWS's SDKs.
+ * @param use `request`, or the format of an answer, whose values stay as they came because the protocols would round large integers
  */
 export function operationSchemasOf(
   model: Model,
@@ -57,7 +50,7 @@ export function operationSchemasOf(
   const isUnconverted = use !== 'request';
   const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedTypeNumber[use] : typeNumbers[type]);
 
-  /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
+  /** A function, because a shape may contain itself. */
   const shapeReference = (id: string): $SchemaRef => {
     return () => {
       const schema = converted.get(id) ?? shapeSchema(model.shape(id), memberReference, typeNumber);
@@ -66,7 +59,6 @@ export function operationSchemasOf(
     };
   };
 
-  /** Refers to the shape of a member by a pair, because the member may have traits that its shape does not have. */
   const memberReference = (member: Member): $SchemaRef => [
     isUnconverted ? unconvertedTarget(member) : convertedTarget(member),
     protocolTraits(member.traits, member.target),
@@ -80,7 +72,6 @@ export function operationSchemasOf(
     return shape.kind === 'simple' ? typeNumbers[shape.type] : shapeReference(target);
   };
 
-  /** A timestamp with a format of its own has the number of this format in place of a reference to its shape. */
   const convertedTarget = (member: Member) => {
     const format = textTrait(model.traitsOf(member), 'smithy.api#timestampFormat');
     const timestampNumber = format === undefined ? undefined : timestampNumbers[format];
@@ -98,7 +89,6 @@ export function operationSchemasOf(
 
 const namespaceOf = (id: string): string => id.slice(0, id.indexOf('#'));
 
-/** Converts a shape to a tuple: kind, namespace, name, traits and content. `memberReference` converts its members. */
 function shapeSchema(
   shape: Shape,
   memberReference: (member: Member) => $SchemaRef,
@@ -128,7 +118,6 @@ function shapeSchema(
   }
 }
 
-/** Traits that the protocols know by the same names: those without content (`flagTraits`), and those with a text (`textTraits`). */
 const flagTraits = [
   'httpLabel',
   'httpPayload',
@@ -142,9 +131,8 @@ const textTraits = ['httpHeader', 'httpQuery', 'httpPrefixHeaders', 'xmlName', '
 const namespaceTrait = z.object({ uri: z.string(), prefix: z.string().default('') });
 
 /**
- * Returns the traits that affect how requests are written and answers are read. The trait for idempotency tokens is left out, because the
- * protocols would make up a random token. `place` is named in errors.
- * @throws ModelError for an invalid trait
+ * Returns the traits that affect requests and answers. Leaves out the trait for idempotency tokens, because the protocols
+ * would make up a random token.
  */
 function protocolTraits(traits: Traits, place: string): SchemaTraitsObject {
   const converted: SchemaTraitsObject = {};

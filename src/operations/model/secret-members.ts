@@ -6,15 +6,15 @@ import type { Argument, ValueRules } from './arguments.js';
 import type { OperationSettings } from './model-settings.js';
 
 /**
- * This file decides about secrecy. A secret is a credential: nobody sees it, and a call gives it by the name of a secret file. A private value is
- * one that the model marks as sensitive: the agent and the person who decides see it, but logs and announcements do not, and the store has it
- * sealed.
+ * This file decides about secrecy. A secret is a credential: nobody sees it, and a call names a secret file in its place.
+ * A private value is one that the model marks as sensitive: the agent and the person who decides see it, but logs and
+ * announcements do not, and the store seals it.
  */
 
-/** A member, at any depth of arguments or answers. */
+/** Tests a member, at any depth of arguments or answers. */
 export type IsMember = (field: Argument) => boolean;
 
-/** Returns the functions that find secret and private members: by their names, by their structure, and by the settings. */
+/** Returns the functions that find secret and private members. */
 export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 'secretNames' | 'notSecret'>): {
   readonly isSecret: IsMember;
   readonly isPrivate: IsMember;
@@ -32,23 +32,18 @@ const isLikeSecret = ({ memberName, requestName, isOfApiKey, location, rules }: 
     // In a path, it is the ID of the key.
     (location !== 'path' && apiKey.test(nameInWords(memberName))));
 
-/** True for texts, blobs, and lists and maps of both. The name of a member of another type does not make it a secret. */
 const holdsText = (rules: ValueRules): boolean =>
   rules.kind === 'text' ||
   rules.kind === 'blob' ||
   ((rules.kind === 'list' || rules.kind === 'map') && holdsText(rules.element()));
 
-/**
- * Returns the paths of secret arguments, with `[]` for each element of a list. JSON text with a secret in it, and a map with a secret in its
- * values, is secret as a whole.
- */
+/** Returns the paths of secret arguments, such as `users[].password`. JSON text or a map with a secret is secret as a whole. */
 export function secretPaths(fields: readonly Argument[], depth: number, isSecret: IsMember): readonly string[] {
   return fields.flatMap((field) =>
     isSecret(field) ? [field.name] : pathsInValue(field.rules, { depth, around: [] }, field.name, isSecret),
   );
 }
 
-/** Returns the paths of the secrets in the value at `path`. */
 function pathsInValue(rules: ValueRules, nesting: Nesting, path: string, isSecret: IsMember): readonly string[] {
   if (rules.kind === 'list') return pathsInValue(rules.element(), nesting, `${path}[]`, isSecret);
   if (rules.kind === 'map' || isJsonText(rules, nesting)) return fieldsInside(rules).some(isSecret) ? [path] : [];
@@ -75,17 +70,15 @@ function holdsPrivate(rules: ValueRules, value: unknown, isPrivate: IsMember): b
   if (Array.isArray(value) && rules.kind === 'list')
     return value.some((element) => holdsPrivate(rules.element(), element, isPrivate));
   if (isObject(value) && rules.kind === 'structure') return holdPrivate(rules.fields(), value, isPrivate);
-  // A map, or a value that is JSON text.
   return fieldsInside(rules).some(isPrivate);
 }
 
-/** True if a member is named like a password, a secret or a token, such as `InitialRootPassword` or `AccessToken`. */
 function isNamedLikeSecret(name: string): boolean {
   const words = nameInWords(name)
     .toLowerCase()
     .split(/[\s.]+/);
   const lastWord = words.at(-1) ?? '';
-  // The token of a page is no secret, because it is useless without the caller's keys, and the caller needs it to read on.
+  // The token of a page is useless without the caller's keys, and the caller needs it to read on.
   if (tokenOfPage.test(words.join(' '))) return false;
   if (describing.has(lastWord)) return false;
   return (

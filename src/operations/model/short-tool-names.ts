@@ -1,19 +1,16 @@
 import { nameInWords } from '../../util/field-names.js';
 
-/**
- * Maximum length of a tool's name (characters). Hosts such as Claude Code put `mcp__cloudops__` before it, and models take names of at most
- * 64 characters.
- */
+/** Characters. Models take names of at most 64, and hosts add a prefix. */
 const longestToolName = 49;
 const longestPrefix = 16;
 
-/** Returns a prefix for tools: the name of the service, with shortened words if it is long. */
+/** Returns a prefix for tools: the shortened name of the service. */
 export const prefixOf = (serviceName: string): string => shortened(serviceName.split('-'), longestPrefix);
 
 /** Returns the words of an operation's name in lower case. */
 export const wordsOf = (operation: string): readonly string[] => nameInWords(operation).toLowerCase().split(/\W+/);
 
-/** Returns tool names for the operations whose names are too long with the prefix. Each is unique among all tools of these operations. */
+/** Returns unique tool names for the operations whose names are too long with the prefix. */
 export function shortToolNames(prefix: string, operations: readonly string[]): ReadonlyMap<string, string> {
   const wordsByName = new Map(operations.map((operation) => [operation, [prefix, ...wordsOf(operation)]]));
   const isLong = (words: readonly string[]) => words.join('_').length > longestToolName;
@@ -29,7 +26,6 @@ export function shortToolNames(prefix: string, operations: readonly string[]): R
   return shortNames;
 }
 
-/** Joins words, and takes letters from the end of the longest words until the text has at most `limit` characters. */
 function shortened(words: readonly string[], limit: number): string {
   const pieces = [...words];
   while (pieces.join('_').length > limit) {

@@ -2,19 +2,13 @@ import type { Argument, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
 import { readPattern } from './read-pattern.js';
 
-/**
- * Returns a sentence for each argument, at any depth, whose pattern only the cloud checks, up to `maximumSentences`. If a structure is in
- * several places, the sentences are about the first place.
- */
+/** Returns a sentence for each argument whose pattern only the cloud checks, up to `maximumSentences`. */
 export const uncheckedPatterns = (fields: readonly Argument[]): readonly string[] =>
   sentencesAbout(fields, '', new Set()).slice(0, maximumSentences);
 
 const maximumSentences = 10;
 
-/**
- * Returns the sentences about fields whose paths begin with `pathPrefix`. Structures in `searched` are not searched again, because structures
- * may contain themselves, and large models have millions of paths to some structures.
- */
+/** Structures in `searched` are not searched again, because structures may contain themselves. */
 const sentencesAbout = (fields: readonly Argument[], pathPrefix: string, searched: Set<string>): readonly string[] =>
   fields.flatMap(({ name, rules }) => sentencesAboutValue(rules, pathPrefix + name, searched));
 

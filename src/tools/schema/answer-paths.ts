@@ -3,22 +3,17 @@ import { isObject } from '../../util/objects.js';
 import { quoteName } from '../../util/quote.js';
 import { unknownName } from '../../util/unknown-name.js';
 
-/** This file has the argument that picks fields of an answer, such as `fields: ["Volumes[].VolumeId"]`. */
+/** This file has the argument that picks fields of an answer: `fields: ["Volumes[].VolumeId"]`. */
 
-/** Maximum number of paths, and the length limit of each (characters). */
+/** Maximum number of paths, and of characters in each. */
 const mostPaths = 50;
 const longestPath = 500;
 
-/** The path in the record that a given path means, or the problem with the given path. */
 type ReadPath =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'problem'; readonly problem: string };
 
-/**
- * Makes the schema of a list of paths.
- * @param readPath checks a path, and translates its names to those of the record
- * @param always paths that every pick has, such as the tokens of pages
- */
+/** Makes the schema of a list of paths, to which `always` is added. */
 export const pathsSchema = (readPath: (path: string) => ReadPath, always: readonly string[] = []) =>
   z
     .array(
@@ -36,10 +31,10 @@ export const pathsSchema = (readPath: (path: string) => ReadPath, always: readon
     .max(mostPaths, `must have at most ${mostPaths} entries`)
     .transform((paths) => [...paths, ...always]);
 
-/** Description of the argument in the list of tools. Errors say the rest. */
+/** Short, because errors say the rest. */
 export const fieldsDescription = 'Answer only: Items[].Id';
 
-/** The argument of a built-in read, whose answer has the schema that `output` returns. */
+/** Makes the argument of a read whose answer has the schema `output`. */
 export const pickArgument = (output: () => z.ZodObject, always?: readonly string[]) => ({
   fields: pathsSchema((path) => checkedPath(path, output(), fieldsInSchema), always)
     .describe(fieldsDescription)
@@ -49,10 +44,9 @@ export const pickArgument = (output: () => z.ZodObject, always?: readonly string
 /** Checks a path by the names that an answer has. */
 export const pathInAnswer = (path: string, answer: unknown): ReadPath => checkedPath(path, answer, fieldsInValue);
 
-/** The fields of an object. Undefined if the object may have any fields. */
+/** Undefined if the object may have any fields. */
 type Fields = { readonly names: readonly string[]; readonly valueOf: (name: string) => unknown } | undefined;
 
-/** Checks each name of a path by the fields that `fieldsOf` finds in the value or schema that the path has reached. */
 function checkedPath(path: string, root: unknown, fieldsOf: (reached: unknown) => Fields): ReadPath {
   let reached = root;
   let place = 'the answer';
@@ -68,7 +62,6 @@ function checkedPath(path: string, root: unknown, fieldsOf: (reached: unknown) =
   return { kind: 'path', path };
 }
 
-/** Returns the fields of an object schema, or of the objects in a list. */
 function fieldsInSchema(schema: unknown): Fields {
   if (schema instanceof z.ZodOptional) return fieldsInSchema(schema.unwrap());
   if (schema instanceof z.ZodArray) return fieldsInSchema(schema.element);
@@ -76,7 +69,6 @@ function fieldsInSchema(schema: unknown): Fields {
   return { names: Object.keys(shape), valueOf: (name) => shape[name] };
 }
 
-/** Returns the fields of an object, or of all objects in a list. */
 function fieldsInValue(value: unknown): Fields {
   // An empty list does not show which fields its entries have.
   if (Array.isArray(value) && value.length === 0) return undefined;

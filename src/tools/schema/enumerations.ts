@@ -20,14 +20,13 @@ export const nodeInstanceTypes = [
   ...largeNodes,
 ];
 
-/** Server types for the admin workstation, which are all of `nodeInstanceTypes` and smaller ones. The largest is the last, as `serversText` expects. */
+/** Server types for the admin workstation, the largest last, as `serversText` expects. */
 export const workstationInstanceTypes = [
   ...words(`h2-medium4 h2-medium8 h2-medium16 h2-medium24 h2-large h2-large8 h2-large16 h2-large24 h2-large32
     h2-extra-large8 h2-extra-large16 h2-extra-large24 h2-extra-large32 h2-extra-large48`),
   ...largeNodes,
 ];
 
-/** Server types for DevOps servers. */
 export const devopsInstanceTypes = words(`
   c-large c-large8 e-large e-large8 e-large16 e-large24 e-large32
   e-extra-large8 e-extra-large16 e-extra-large24 e-extra-large32 e-extra-large48

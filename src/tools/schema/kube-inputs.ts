@@ -14,16 +14,15 @@ import {
   wholeNumber,
 } from './fields.js';
 
-/** Descriptions in this file are as short as possible, because every model reads them in the list of tools. */
+/** This file has the inputs of clusters. Descriptions are short, because every model reads them. */
 
-/** A list that must have exactly one element, which the API requires for regions and zones. */
+/** A list of exactly one element, which the API requires for regions and zones. */
 export const listOfOne = (title: string) =>
   z
     .array(text())
     .length(1, `must hold exactly one ${title}`)
     .meta({ title, description: `One ${title}.` });
 
-/** Region and zone of a server. */
 const placement = () => ({
   region: text(32).describe('Region.'),
   availabilityZone: text(32).describe('Zone.').meta({ title: 'zone' }),
@@ -31,18 +30,18 @@ const placement = () => ({
 
 const volumeSize = () => oneOfNumbers([100]).describe('GB.').meta({ title: 'disk size', unit: 'GB' });
 
-/** Disk type and size. `See workstation.` points to `adminWorkstation`, whose description has the allowed values. */
+/** Refers to `adminWorkstation`, which shows the allowed values. */
 const volume = () => ({
   volumeType: oneOfListed(volumeTypes, 'See workstation.').meta({ title: 'disk type' }),
   volumeSize: volumeSize(),
 });
 
-/** Schema of the admin workstation, a server, in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent. */
+/** Schema of the admin workstation in ProvisionKubeResourceGroup (docs/API.md). */
 export const adminWorkstation = () =>
   z
     .strictObject({
       ...placement(),
-      // In the list of tools, the text replaces the allowed values, because `controlPlane.instanceType` shows most of them.
+      // Stands for the allowed values, most of which `controlPlane.instanceType` shows.
       instanceType: oneOfListed(
         workstationInstanceTypes,
         'As controlPlane.instanceType, or h2-medium4/8/16/24, h2-large, h2-large8, h2-extra-large8.',
@@ -57,10 +56,7 @@ export const adminWorkstation = () =>
     .partial()
     .describe('Admin server.');
 
-/**
- * Schema of the admin cluster in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent, at any depth. In the list of tools,
- * `oneOfListed` shows a text that points to another field, and not the allowed values again.
- */
+/** Schema of the admin cluster in ProvisionKubeResourceGroup (docs/API.md). */
 export const adminCluster = () =>
   z
     .strictObject({
@@ -120,7 +116,7 @@ export const adminCluster = () =>
     .partial()
     .describe('Admin cluster.');
 
-/** A warning about a version such as `1.34`, which lacks its third number. Empty if the version is complete or not given. */
+/** Warns about a version such as `1.34`, which lacks its third number. */
 export const versionWarnings = (version: string | undefined): SafeText[] =>
   version === undefined || /^v?\d+\.\d+\.\d+/.test(version)
     ? []
@@ -128,7 +124,7 @@ export const versionWarnings = (version: string | undefined): SafeText[] =>
         say`Version ${quoted(version, 60)} is not a full one, such as 1.34.2. GetKubeServerConfig of the cloud lists those that are possible.`,
       ];
 
-/** A warning about each name that several node pools have. */
+/** Warns about names that several node pools have. */
 export function poolWarnings(pools: readonly { readonly name?: string | undefined }[]): SafeText[] {
   const names = pools.flatMap(({ name }) => name ?? []);
   const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index));
@@ -137,13 +133,13 @@ export function poolWarnings(pools: readonly { readonly name?: string | undefine
   );
 }
 
-/** Reports fields of the load balancer that a private LAN requires or that are wrong without one (docs/API.md: Load balancer). */
+/** Checks the load balancer fields that depend on a private LAN (docs/API.md: Load balancer). */
 export function checkPrivateLan(
   networkConfig: { readonly networkId?: unknown } | undefined,
   loadBalancer: { readonly type?: unknown; readonly vip?: unknown; readonly systemIpAddresses?: unknown } | undefined,
   report: (field: string, message: string) => void,
 ): void {
-  // A load balancer that is not given counts as one without fields. With a private LAN, its `vip` is then reported as missing.
+  // With a private LAN, an absent load balancer lacks its `vip`.
   const { type, vip, systemIpAddresses } = loadBalancer ?? {};
   const hasPrivateLan = networkConfig?.networkId !== undefined;
   if (!hasPrivateLan) {
@@ -157,7 +153,7 @@ export function checkPrivateLan(
   }
 
   if (vip === undefined) report('vip', 'is required with a private LAN (networkConfig.networkId is given)');
-  // The API reference requires the addresses for this type only, and does not say which type the cloud takes if `type` is absent.
+  // The API reference requires the addresses for this type only.
   if (type === 'elastic-load-balancer' && !areTwoDistinct(systemIpAddresses)) {
     report(
       'systemIpAddresses',
@@ -166,25 +162,23 @@ export function checkPrivateLan(
   }
 }
 
-/** True for a list of two distinct IP addresses. Takes any value, because conditions are also checked if the list breaks its own rules. */
+/** Takes any value, because conditions are also checked if the list breaks its own rules. */
 const areTwoDistinct = (addresses: unknown) =>
   Array.isArray(addresses) && addresses.length === 2 && new Set(addresses.map(canonicalAddress)).size === 2;
 
-/** An IPv6 address in a single spelling, which `URL` gives it: `[::1]` for `0:0:0:0:0:0:0:1`. Other values stay as they are. */
+/** Spells an IPv6 address as `URL` does. */
 const canonicalAddress = (address: unknown) =>
   typeof address === 'string' && isIPv6(address) ? new URL(`http://[${address.split('%')[0]}]`).hostname : address;
 
-/** The type of a server, or `type not given`. */
 export const typeText = (instanceType: string | undefined) =>
   instanceType === undefined ? words('type not given') : own(instanceType);
 
-/** Servers that are alike, such as the nodes of a pool. */
 interface ServerGroup {
   readonly nodeCount?: number | undefined;
   readonly instanceType?: string | undefined;
 }
 
-/** The number of servers and their largest type: `44 servers up to h2-double-large96`. A group that the request lacks is undefined. */
+/** The number of servers and their largest type: `44 servers up to h2-double-large96`. */
 export function serversText(groups: readonly (ServerGroup | undefined)[]): SafeText {
   const counts = groups.map((group) => group?.nodeCount);
   const total = counts.reduce<number>((sum, count = 0) => sum + count, 0);
@@ -198,7 +192,7 @@ export function serversText(groups: readonly (ServerGroup | undefined)[]): SafeT
 
 type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
 
-/** Node pools with name, number of nodes and type: `"workers" 2 × h2-large32, 3 × h2-large16`; without pools, `none`. */
+/** Node pools in words: `"workers" 2 × h2-large32, 3 × h2-large16`. */
 export function poolsText(pools: Pools = []): SafeText {
   if (pools.length === 0) return words('none');
   const texts = pools.slice(0, listedPools).map(({ name, nodeCount, instanceType }) => {
@@ -209,5 +203,4 @@ export function poolsText(pools: Pools = []): SafeText {
   return join(texts, ', ');
 }
 
-/** Number of pools that the text shows. Further pools are only counted, because the plan shows the whole request anyway. */
 const listedPools = 20;

@@ -1,6 +1,6 @@
 import { defined, own, quoted, type SafeText, say } from '../../util/safe-text.js';
 
-/** A status as the API spells it, with its meaning: `configuring (being changed)`. A note says if the API reference lacks the status. */
+/** A status with its meaning: `configuring (being changed)`. */
 export function withMeaning(value: string, meanings: Readonly<Record<string, string>>): SafeText {
   const meaning = Object.hasOwn(meanings, value) ? meanings[value] : undefined;
   return meaning === undefined
@@ -8,7 +8,7 @@ export function withMeaning(value: string, meanings: Readonly<Record<string, str
     : say`${own(value)} (${defined(meaning)})`;
 }
 
-/** Meanings of a resource group's status (docs/API.md: States). The API reference has only the names, which suggest the meanings. */
+/** Meanings of a resource group's status (docs/API.md: States), as the names suggest them. */
 export const resourceGroupStatus = {
   provisioned: 'set up and ready',
   failed: 'the last operation failed',
@@ -19,7 +19,7 @@ export const resourceGroupStatus = {
   deleting: 'being deleted',
 };
 
-/** Meanings of the status of a cluster or node (docs/API.md: States). The API reference has only the names, which suggest the meanings. */
+/** Meanings of the status of a cluster or node (docs/API.md: States), as the names suggest them. */
 export const clusterStatus = {
   running: 'in service',
   failed: 'the last operation failed',
@@ -29,7 +29,7 @@ export const clusterStatus = {
   deleting: 'being deleted',
 };
 
-/** Meanings of the field `state` of a DevOps server (docs/API.md: States). The API reference has `RESTORING` only in an example answer. */
+/** Meanings of `state` of a DevOps server (docs/API.md: States). */
 export const devopsState = {
   RUNNING: 'running',
   FAILED: 'error',
@@ -41,10 +41,10 @@ export const devopsState = {
   RESTORING: 'being created from the backup',
 };
 
-/** Meanings of the field `status.code` of a DevOps server (docs/API.md: States). */
+/** Meanings of `status.code` of a DevOps server (docs/API.md: States). */
 export const devopsStatusCode = { 100: 'running', 200: 'processing', 300: 'warning', 400: 'error' };
 
-/** Meanings of the field `status.name` of a DevOps server (docs/API.md: States). If the API reference gives none, the name suggests it. */
+/** Meanings of `status.name` of a DevOps server (docs/API.md: States). */
 export const devopsStatusName = {
   CREATING: 'being created',
   RESTORING: 'being created from a backup',

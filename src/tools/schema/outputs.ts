@@ -1,23 +1,20 @@
 import * as z from 'zod';
 
-/**
- * This file has schemas of the records in answers (docs/API.md: Records). An answer that does not fit is still accepted. Fields with a fixed
- * list of values are plain text, because APIs also answer with other values. A field is optional if the API reference says so.
- */
+/** This file has schemas of the records in answers (docs/API.md: Records). Listed values are plain text, because APIs also answer with others. */
 
 const text = () => z.string();
 const number = () => z.int();
 
-/** Shortens the list of tools: it shows this description, which names the useful fields, in place of the object's fields. */
+/** Shows a description in the list of tools in place of the object's fields. */
 export const shownAs = <Schema extends z.ZodObject>(schema: Schema, description: string): Schema =>
   schema.meta({ shownAs: description });
 
-/** Shortens the list of tools by leaving a field out. Answers still have the field. */
+/** Leaves a field out of the list of tools. Answers still have the field. */
 export const unlisted = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ unlisted: true });
 
 const placement = () => ({ region: text(), availabilityZone: text() });
 
-/** The server that a node or workstation runs on (docs/API.md: Server record). */
+/** The server of a node or workstation (docs/API.md: Server record). */
 const instance = () =>
   z.object({
     ...placement(),

@@ -10,7 +10,7 @@ import {
   words,
 } from '../../util/safe-text.js';
 
-/** The region that a zone seems to be in, such as jp-east-1 for `east-11`, jp-west-2 for `jp-west-21`. Undefined for a zone of another form. */
+/** The region that a zone seems to be in: jp-west-2 for `jp-west-21`. */
 export function regionOfZone(zone: string): string | undefined {
   const [, side, number] = /^(?:jp-)?(east|west)-(\d)\d$/.exec(zone) ?? [];
   return side === undefined ? undefined : `jp-${side}-${number}`;
@@ -22,19 +22,18 @@ const hasFormOfRegion = (name: string): boolean => /^[a-z]{2}-[a-z]{1,10}-\d{1,2
 export const place = (name: string): SafeText =>
   hasFormOfRegion(name) || regionOfZone(name) !== undefined ? own(name) : quoted(name, 100);
 
-/** Returns the region that a zone seems to be in, if that is not `region`; otherwise undefined. */
 function otherRegion(zone = '', region?: string): string | undefined {
   const expected = regionOfZone(zone);
   return region === undefined || region === expected ? undefined : expected;
 }
 
-/** A warning if a region lacks the usual form. It is no error, because the API reference has no rule for the names of regions. */
+/** Warns about a region of an unusual form, which the API reference does not forbid. */
 export const regionFormWarnings = (region: string | undefined): SafeText[] =>
   region === undefined || hasFormOfRegion(region)
     ? []
     : [say`Region ${quoted(region, 24)} does not look like those of the API reference, such as jp-east-1.`];
 
-/** A warning if a zone lacks the usual form, or seems to be in another region. */
+/** Warns about a zone of an unusual form, or one that seems to be in another region. */
 export function zoneWarnings(zone: string | undefined, region: string | undefined): SafeText[] {
   if (zone !== undefined && regionOfZone(zone) === undefined)
     return [say`Zone ${quoted(zone, 24)} does not look like those of the API reference, such as east-11.`];
@@ -44,13 +43,13 @@ export function zoneWarnings(zone: string | undefined, region: string | undefine
   return [say`Zone ${place(zone ?? '')} seems to be ${where}. What the cloud does then is not documented.`];
 }
 
-/** A contradiction if the zone in an answer is not in the requested region: `zone east-11, which seems to be in jp-east-1`. */
+/** Reports a zone that is not in the requested region. */
 export function foreignZone(zone: string | undefined, region: string): SafeText[] {
   const other = otherRegion(zone, region);
   return other === undefined ? [] : [say`zone ${place(zone ?? '')}, which seems to be in ${own(other)}`];
 }
 
-/** A contradiction if an answer names another value than the request: `region "jp-east-1" instead of "jp-east-3"`. */
+/** Reports an answer that names another value than the request. */
 export const differs = <Value extends string | number, const Field extends string>(
   field: Wording<Field>,
   requested: Value | undefined,
@@ -62,7 +61,7 @@ export const differs = <Value extends string | number, const Field extends strin
 
 const valueText = (value: string | number) => (typeof value === 'string' ? quoted(value, 60) : value);
 
-/** A warning if the API reference lists regions for the operation, and `region` is not among them. */
+/** Warns about a region that the API reference does not list. */
 export const regionWarnings = (documented: readonly string[] | undefined, region: string | undefined): SafeText[] =>
   documented === undefined || region === undefined || documented.includes(region)
     ? []
@@ -70,11 +69,7 @@ export const regionWarnings = (documented: readonly string[] | undefined, region
         say`Region ${quoted(region, 40)} is not among those that the API reference lists: ${defined(documented.join(', '))}. Whether the operation is available there is not documented.`,
       ];
 
-/**
- * A warning about servers that have neither region nor zone. It proposes those of the resource group. There is no warning if the group has
- * neither.
- * @param servers by path, such as `adminCluster.controlPlane`. Undefined for a server that the request lacks
- */
+/** Warns about servers without region and zone. */
 export function unplacedWarnings(
   servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,
   { region, zone }: { readonly region: string | undefined; readonly zone: string | undefined },

@@ -2,19 +2,19 @@ import { readTime } from '../../util/read-values.js';
 
 /** This file decides whether the times of a store can be trusted for ages and rates. */
 
-/** Clocks that differ by more contradict each other. Signatures have the same tolerance (shared by S3-compatible stores). */
+/** Signatures have the same tolerance in S3-compatible stores. */
 const toleranceMs = 15 * 60_000;
 
-/** Object storage of this kind is younger, so an earlier time, such as 1970 or year 1, stands for no time. */
+/** An earlier time, such as 1970, stands for no time. */
 const earliestTime = Date.UTC(2000, 0, 1);
 
-/** Reads the time of a part or an upload, in milliseconds since 1970. Undefined if the store gave no usable time. */
+/** Reads a time of the store (milliseconds since 1970). Undefined if it is not usable. */
 export function storeTime(text: string | undefined): number | undefined {
   const time = readTime(text ?? '');
   return time === undefined || time < earliestTime ? undefined : time;
 }
 
-/** The times of an answer (ISO 8601): its `Date` header, and its arrival by the clock of this machine. */
+/** The times of an answer (ISO 8601). */
 export interface AnswerTimes {
   readonly answeredAt?: string | undefined;
   readonly receivedAt: string;
@@ -23,10 +23,10 @@ export interface AnswerTimes {
 /** The time from which ages count (milliseconds since 1970). */
 export type Now =
   | { readonly kind: 'known'; readonly ms: number }
-  /** The answer has no time, or its time, this machine's clock and the times in the answer contradict each other. */
+  /** The answer has no time, or the clocks contradict each other. */
   | { readonly kind: 'missing' | 'contradicted' };
 
-/** @param newest the newest time in the answer, if it has any (milliseconds since 1970) */
+/** Finds the time of an answer. `newest` is in milliseconds since 1970. */
 export function nowOf({ answeredAt, receivedAt }: AnswerTimes, newest: number | undefined): Now {
   if (answeredAt === undefined) return { kind: 'missing' };
   const ms = Date.parse(answeredAt);

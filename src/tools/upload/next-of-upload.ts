@@ -2,7 +2,7 @@ import { forReader, say, words } from '../../util/safe-text.js';
 import { callAgain, type Next, next as nextStep } from '../next.js';
 import type { Summary } from './sentences.js';
 
-/** The advised time until the next call is at least `shortestWait` and at most `longestWait` (seconds). */
+/** The advised time until the next call (seconds). */
 const shortestWait = 30;
 const longestWait = 600;
 
@@ -12,13 +12,10 @@ const abortAdvice = forReader({
   person: 'abort_multipart_upload deletes the upload',
 });
 
-/**
- * Returns the step after the summary of an upload.
- * @param canAbort true if the caller may use the tool that aborts uploads
- */
+/** Returns the step after the summary of an upload. */
 export function nextOfUpload(summary: Summary, canAbort: boolean): Next {
   const { partCount = 0, percent, stopped, secondsLeft, isListed } = summary;
-  // All parts have arrived. The client still has to send the request that makes them an object.
+  // The client still has to send the request that makes the parts an object.
   if (percent === 100) {
     const tell = forReader({ agent: 'Tell the user that the', person: 'The' });
     return nextStep('user', 'check', say`${tell} client that uploads has to complete it: no tool here does.`);
@@ -43,7 +40,6 @@ export function nextOfUpload(summary: Summary, canAbort: boolean): Next {
       say`${findOutWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${howToAbort}.`,
     );
   }
-  // The next look is due after a tenth of the time left or, if that time is unknown, after the shortest wait.
   const wait = Math.min(Math.max(Math.round((secondsLeft?.from ?? 0) / 10), shortestWait), longestWait);
   const toFollow = forReader({ agent: 'If the user wants to', person: 'To' });
   return nextStep(

@@ -7,13 +7,13 @@ import { shownAs, unlisted } from '../schema/outputs.js';
 import { type AnswerTimes, nowOf, storeTime } from './clocks.js';
 import { firstThatFit } from './first-that-fit.js';
 
-/** This file summarizes the multipart uploads that are open in a bucket. The summary has a limited size, however many uploads there are. */
+/** This file summarizes the open multipart uploads of a bucket, in a limited size. */
 
 /** An open upload, as the service lists it. */
 export interface OpenUpload {
   readonly object: string;
   readonly uploadId: string;
-  /** Start of the upload. The service should give ISO 8601, but it may be any text. */
+  /** It should be ISO 8601, but may be any text. */
   readonly initiated?: string | undefined;
 }
 
@@ -28,10 +28,7 @@ const shownUpload = () =>
     'object, uploadId, initiated, ageHours',
   );
 
-/**
- * Schema fields of the summary of open uploads. With `olderThanHours`, `uploadCount` and `uploads` are of the uploads that are certainly older;
- * those of unknown age are apart. The last three fields are set if the list is longer than one call reads.
- */
+/** Schema fields of the summary of open uploads. */
 export const openUploadsFields = () => ({
   uploadCount: z.int(),
   olderThanHours: z.int().optional(),
@@ -50,16 +47,15 @@ export const openUploadsFields = () => ({
 
 type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof openUploadsFields>>>>;
 
-/** Length limit of each list of uploads in characters of JSON, about 700 tokens. */
+/** Length limit of each list in characters of JSON, about 700 tokens. */
 const maximumCharacters = 1600;
 /** The state while the pages are read. */
 export interface OpenUploadsSoFar {
   readonly all: OpenUpload[];
-  /** The uploads that are older than `olderThanHours`, and those without a usable start. */
   readonly old: OpenUpload[];
   readonly undated: OpenUpload[];
   oldest?: OpenUpload;
-  /** The newest start of an upload (milliseconds since 1970). */
+  /** Milliseconds since 1970. */
   newest?: number;
   times: AnswerTimes;
 }
@@ -71,7 +67,7 @@ export const noUploads = (): OpenUploadsSoFar => ({
   times: { receivedAt: '' },
 });
 
-/** Adds an upload. `times` are those of the answer that lists it, from which its age follows. */
+/** Adds an upload. `times` are those of the answer that lists it. */
 export function addUpload(state: OpenUploadsSoFar, upload: OpenUpload, times: AnswerTimes, olderThanHours = 0): void {
   const start = storeTime(upload.initiated);
   state.all.push(upload);
@@ -84,16 +80,13 @@ export function addUpload(state: OpenUploadsSoFar, upload: OpenUpload, times: An
   if (Date.parse(times.answeredAt ?? '') - start > olderThanHours * 3_600_000) state.old.push(upload);
 }
 
-/**
- * Makes the summary from the state after the last page. It has the fields of `openUploadsFields`, without those of an incomplete list.
- * @param isWhole true if the lists are not shortened
- */
+/** Makes the summary from the state after the last page. */
 export function summariseOpen(state: OpenUploadsSoFar, olderThanHours: number | undefined, isWhole = false) {
   const { all, oldest, times } = state;
   const now = nowOf(times, state.newest);
   const nowMs = now.kind === 'known' ? now.ms : undefined;
   const isFiltered = olderThanHours !== undefined;
-  // Without a time that can be trusted, no age is known, so no upload is certainly old.
+  // Without a time that can be trusted, no upload is certainly old.
   const old = nowMs === undefined ? [] : state.old;
   const undated = nowMs === undefined ? all : state.undated;
   const shown = isFiltered ? old : all;
@@ -114,17 +107,16 @@ export function summariseOpen(state: OpenUploadsSoFar, olderThanHours: number | 
   });
 }
 
-/** The upload as the summary shows it, with its age if it is known. */
 function shownUploadOf(upload: OpenUpload, nowMs: number | undefined) {
   const start = storeTime(upload.initiated);
   const hours = start === undefined || nowMs === undefined ? undefined : Math.floor((nowMs - start) / 3_600_000);
   return withoutUndefined({ ...upload, ageHours: hours === undefined ? undefined : Math.max(0, hours) });
 }
 
-/** Describes the summary in sentences. `where` names bucket and prefix: `bucket "logs" with keys that begin with "2026/"`. */
+/** Describes the summary. `where` names bucket and prefix. */
 export function openUploadsSentences(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, uploads = [], isTruncated, mayHaveMore, timesContradict } = summary;
-  // If the list was not read to its end, the counts are only of the uploads that were read.
+  // The counts of an incomplete list are only of the uploads that were read.
   const whichAll = words(isTruncated || mayHaveMore ? 'all that were read' : 'all');
   return join(
     sentences(
@@ -140,7 +132,6 @@ export function openUploadsSentences(summary: Summary, where: SafeText): SafeTex
   );
 }
 
-/** Says how many uploads are open or, with `olderThanHours`, how many of the open uploads are certainly older. */
 function countSentence(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, isTruncated, mayHaveMore } = summary;
   const isPartial = isTruncated || mayHaveMore;
@@ -176,6 +167,6 @@ function oldestSentence({ oldest, uploadCount = 0, isTruncated, mayHaveMore }: S
   return say`The oldest${ofThese}, of ${oldest.object ?? ''}, was started ${hoursAgo(oldest.ageHours)}.`;
 }
 
-/** A time by its age in whole hours: `3 h ago`. */
+/** A time by its age: `3 h ago`. */
 export const hoursAgo = (hours: number): SafeText =>
   hours === 0 ? words('less than an hour ago') : say`${duration(hours * 3600)} ago`;

@@ -2,41 +2,36 @@ import type { Range, UploadPart } from './part.js';
 
 /** This file estimates how fast an upload goes by the arrival times of its last parts. Times are milliseconds, sizes are bytes. */
 
-/** The rate is that of the last 8 to 30 parts: fewer may have been sent at once, and older ones say nothing about now. */
+/** The rate is that of the last 8 to 30 parts, because older parts say nothing about now. */
 const fewestParts = 8;
 const mostParts = 30;
 /** Stores cut times to whole seconds, so a shorter time says little. */
 const shortestMs = 5000;
-/** Each end of the range of rates goes beyond the observed rates by this factor. */
+/** The range of rates goes beyond the observed rates by this factor. */
 const margin = 1.1;
-/** A wait that is this many times as long as the second longest is a pause, and no rate holds across a pause. */
+/** A wait this many times the second longest is a pause. */
 const pauseFactor = 2;
-/** Up to this many parts of the usual size may be in flight and nearly sent. */
+/** Parts that may be in flight and nearly sent. */
 const partsInFlight = 3;
-/** A time left is given only if its range is narrower than this factor. */
+/** A wider range is not given. */
 const widestRange = 3;
-/** An upload has stopped after a silence of two minutes that is four times as long as any recent wait; with few parts, after half an hour. */
+/** An upload has stopped after two minutes and four times any recent wait; with few parts, after half an hour. */
 const stoppedMs = 120_000;
 const stoppedFactor = 4;
 const stoppedWithFewPartsMs = 1_800_000;
-/** The upload is slower if this number of parts took at least twice as long as the same number before. */
+/** An upload is slower if its last ten parts took twice as long as the ten before. */
 const partsCompared = 10;
 const slowerFactor = 2;
 
 export interface Pace {
   readonly stopped?: true;
-  /** Rate of the last parts, bytes per second. If the upload is slower lately, of the last ten. */
+  /** Rate of the last parts; of the last ten, if the upload is slower lately. */
   readonly bytesPerSecond?: number;
-  /** Set if the last ten parts were much slower than the ten before: the rate before. */
   readonly bytesPerSecondBefore?: number | undefined;
   readonly secondsLeft?: Range | undefined;
 }
 
-/**
- * @param parts with known sizes; those without a time are ignored
- * @param now time of the list
- * @param bytesLeft undefined if it is unknown
- */
+/** Estimates the pace of parts with known sizes. */
 export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: number | undefined): Pace | undefined {
   const arrivals = parts
     .filter(({ uploadedAt }) => !Number.isNaN(uploadedAt))
@@ -51,7 +46,7 @@ export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: num
   if (idleMs > silence) return { stopped: true };
 
   const rates = recentRates(arrivals);
-  // The rate of most parts, which is the least subject to chance.
+  // The rate of most parts is the least subject to chance.
   const rate = rates.at(-1);
   if (rate === undefined) return {};
   const bytesPerSecondBefore = rateBeforeSlowdown(arrivals);
@@ -68,7 +63,7 @@ export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: num
 const waitsOf = (arrivals: readonly UploadPart[]) =>
   arrivals.slice(1).map(({ uploadedAt }, index) => uploadedAt - (arrivals[index]?.uploadedAt ?? uploadedAt));
 
-/** Bytes per millisecond of the parts after the first one, whose begin is unknown. Undefined if they arrived too close together. */
+/** Bytes per millisecond, without the first part, whose begin is unknown. */
 function rateOf(arrivals: readonly UploadPart[]): number | undefined {
   const [first, ...later] = arrivals;
   const ms = (later.at(-1)?.uploadedAt ?? 0) - (first?.uploadedAt ?? 0);
@@ -76,7 +71,6 @@ function rateOf(arrivals: readonly UploadPart[]): number | undefined {
   return ms < shortestMs || bytes === 0 ? undefined : bytes / ms;
 }
 
-/** The rates of the last 8 parts, the last 9, and so on. They differ if parts arrive in bursts, or if the speed changes. */
 function recentRates(arrivals: readonly UploadPart[]): number[] {
   const rates: number[] = [];
   for (let count = fewestParts; count < arrivals.length; count += 1) {
@@ -91,7 +85,6 @@ function hasPause(waits: readonly number[]): boolean {
   return longest > pauseFactor * second + shortestMs;
 }
 
-/** The range of the time left, or undefined if it would be too wide, or if nearly all is sent. */
 function secondsLeft(arrivals: readonly UploadPart[], rates: readonly number[], bytesLeft: number): Range | undefined {
   const partSize = arrivals.reduce((sum, { size }) => sum + size, 0) / arrivals.length;
   const bytesInFlight = partsInFlight * partSize;
@@ -103,10 +96,7 @@ function secondsLeft(arrivals: readonly UploadPart[], rates: readonly number[], 
   return to > widestRange * from ? undefined : { from, to };
 }
 
-/**
- * Returns the bytes per second of the ten parts before the last ten, if the last ten took twice as long. Compares both in the median and as a
- * whole, because parts may arrive in bursts.
- */
+/** Compares the median and the sum, because parts may arrive in bursts. */
 function rateBeforeSlowdown(arrivals: readonly UploadPart[]): number | undefined {
   const begin = arrivals.length - 1 - partsCompared;
   const before = arrivals.slice(Math.max(0, begin - partsCompared), begin + 1);

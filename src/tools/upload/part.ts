@@ -1,17 +1,17 @@
 /** A part that the object storage has received. */
 export interface UploadPart {
   readonly partNumber: number;
-  /** Size in bytes; NaN if the service gave no readable size. */
+  /** Bytes; NaN if not readable. */
   readonly size: number;
-  /** Milliseconds since 1970; NaN if the service gave no readable time. */
+  /** Milliseconds since 1970; NaN if not readable. */
   readonly uploadedAt: number;
   readonly etag?: string | undefined;
 }
 
-/** If a part other than the last is smaller, S3-compatible services refuse to complete the upload (not in the API reference). */
+/** S3-compatible services refuse smaller parts, except the last (not in the API reference). */
 export const minimumPartSize = 5 * 1024 * 1024;
 
-/** Sum of the sizes of parts (bytes); NaN if a size is unknown. */
+/** Sum of the sizes (bytes); NaN if a size is unknown. */
 export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);
 
 /** Numbers from one to another, both included. */
@@ -20,7 +20,7 @@ export interface Range {
   readonly to: number;
 }
 
-/** The ranges that sorted numbers form: 1, 2, 3 and 7 are the ranges 1 to 3 and 7 to 7. */
+/** The ranges of sorted numbers: 1, 2, 3 and 7 are 1–3 and 7–7. */
 export function rangesOf(numbers: readonly number[]): Range[] {
   const ranges: { from: number; to: number }[] = [];
   for (const number of numbers) {
@@ -31,7 +31,7 @@ export function rangesOf(numbers: readonly number[]): Range[] {
   return ranges;
 }
 
-/** The numbers from 1 to the highest of `ranges`, which are sorted, that are in none of them. */
+/** The numbers below the highest that are in none of the ranges. */
 export function gapsBelow(ranges: readonly Range[]): Range[] {
   return ranges.flatMap(({ from }, index) => {
     const next = (ranges[index - 1]?.to ?? 0) + 1;
@@ -39,6 +39,6 @@ export function gapsBelow(ranges: readonly Range[]): Range[] {
   });
 }
 
-/** The total count of numbers in ranges that do not overlap. */
+/** The count of numbers in ranges. */
 export const countOf = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);

@@ -5,7 +5,7 @@ import { doubtAbout, isLastPage, type PageFacts } from './list-end.js';
 import { addUpload, noUploads, type OpenUpload, type OpenUploadsSoFar } from './open-uploads.js';
 import { hasReplacement, isUrlEncoding } from './xml-record.js';
 
-/** This file reads the pages of a list of uploads from stores that ignore filters and markers, repeat uploads, or do not say where pages end. */
+/** This file reads lists of uploads from stores that ignore filters and markers, or do not say where pages end. */
 
 /** The arguments of a call that say which uploads to list. */
 export interface UploadFilter {
@@ -16,7 +16,6 @@ export interface UploadFilter {
   readonly olderThanHours?: number | undefined;
 }
 
-/** A page of open uploads, as the service answers. */
 type PageRecord = Lenient<{
   isTruncated: boolean;
   encodingType: string;
@@ -25,7 +24,7 @@ type PageRecord = Lenient<{
   uploads: OpenUpload[];
 }>;
 
-/** The query parameters of the first page, or of the first page without the prefix. */
+/** The query parameters of the first page. */
 export const firstStart = ({
   keyMarker,
   uploadIdMarker,
@@ -36,11 +35,9 @@ export const firstStart = ({
 
 /** The state while the pages are read. */
 export interface UploadListing extends OpenUploadsSoFar {
-  /** Identities of the uploads that were read. Pages may overlap. */
+  /** Identities of the uploads that were read, because pages may overlap. */
   readonly seen: Set<string>;
-  /** The query parameters of the page that is read next. */
   start: PageStart;
-  /** True if the page before said that more follow. */
   saidMore: boolean;
 }
 
@@ -51,10 +48,10 @@ export const startListing = (filter: UploadFilter): UploadListing => ({
   saidMore: false,
 });
 
-/** Adds the uploads of a page that were not read before and fit the filter. */
+/** Adds the new uploads of a page that fit the filter. */
 export function addPage(state: UploadListing, page: Page<PageRecord>, filter: UploadFilter): PageStep<UploadListing> {
   const { record, number, ...times } = page;
-  // XML cannot hold control characters, so stores write U+FFFD instead, and different keys look alike. Encoded keys stay exact.
+  // Stores write U+FFFD for control characters. Encoded keys stay exact.
   const isEncoded = isUrlEncoding(record.encodingType) || state.start['encoding-type'] !== undefined;
   if (!isEncoded && keysOf(record).some(hasReplacement)) return next(state, { ...state.start, 'encoding-type': 'url' });
 
@@ -73,7 +70,6 @@ const identityOf = ({ object, uploadId }: OpenUpload) => JSON.stringify([object,
 
 const keysOf = ({ uploads = [], nextKeyMarker }: PageRecord) => [nextKeyMarker, ...uploads.map(({ object }) => object)];
 
-/** The uploads of a page, without entries that lack the object key or the upload ID. */
 const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
   uploads.flatMap(({ object, uploadId, initiated }) =>
     object === undefined || uploadId === undefined ? [] : [{ object, uploadId, initiated }],
@@ -112,7 +108,7 @@ function filterAgain(
   };
 }
 
-/** True if a key begins with a prefix. U+FFFD in the key may stand for any character. */
+/** U+FFFD in the key may stand for any character. */
 function startsWith(key: string, prefix: string): boolean {
   if (key.startsWith(prefix)) return true;
   if (!hasReplacement(key)) return false;
@@ -120,7 +116,7 @@ function startsWith(key: string, prefix: string): boolean {
   return [...prefix].every((character, index) => ['\uFFFD', character].includes(characters[index] ?? ''));
 }
 
-/** True if an upload comes after the markers of the call, by the order of keys in S3 (bytes of UTF-8), and by the list's own order of IDs. */
+/** Compares by the order of keys in S3 (bytes of UTF-8). */
 function isAfterMarker(
   upload: OpenUpload,
   listed: readonly OpenUpload[],
@@ -133,7 +129,6 @@ function isAfterMarker(
   return listed.indexOf(upload) > indexOfMarker;
 }
 
-/** Finds the page after this one, or says how the list ends. */
 function stepAfter(
   state: UploadListing,
   record: PageRecord,
@@ -154,7 +149,7 @@ function stepAfter(
     return next(state, { ...otherParameters, ...marker });
   }
   const doubt = doubtAbout(facts);
-  // Some stores match a prefix only against whole keys. The list without a prefix shows whether nothing has it.
+  // Some stores match a prefix only against whole keys.
   const isNarrow = prefix !== undefined && uploadId === undefined && state.seen.size === 0;
   if (doubt === undefined && isNarrow && state.start.prefix === undefined) {
     state.saidMore = false;
@@ -163,14 +158,14 @@ function stepAfter(
   return { kind: 'end', state, doubt };
 }
 
-/** The start of the next page. Some stores name no marker although more uploads follow. The next page then starts after the last upload. */
+/** Some stores name no marker although more uploads follow. */
 function nextMarker(
   { nextKeyMarker, nextUploadIdMarker, uploads = [], isTruncated }: PageRecord,
   start: PageStart,
 ): PageStart | undefined {
   const named = startAfter(nextKeyMarker, nextUploadIdMarker);
   if (named !== undefined && !isSameStart(named, start)) return named;
-  // If the answer does not say whether more follow, only a marker shows that they may.
+  // If the answer does not say whether more follow, only a marker shows it.
   if (isTruncated === undefined) return undefined;
   const last = startAfter(uploads.at(-1)?.object, uploads.at(-1)?.uploadId);
   return last !== undefined && !isSameStart(last, start) ? last : undefined;

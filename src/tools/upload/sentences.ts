@@ -8,14 +8,14 @@ import { longestKey } from './xml-record.js';
 
 /** This file describes an upload in sentences. */
 
-/** A summary as it is read back from an answer. Any field may be missing. */
+/** A summary as it is read back from an answer. */
 export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;
 
-/** Describes a summary in sentences, the most urgent first. `upload` is the subject of sentences: `The upload of "video.mov"`. */
+/** Describes a summary, the most urgent first. `upload` is the subject. */
 export const summarySentences = (summary: Summary, upload: SafeText): SafeText =>
   join([contentSentence(summary, upload), ...paceSentences(summary), ...missingSentences(summary)], ' ');
 
-/** Describes the beginning of a list of parts that is longer than what was read, or may be. */
+/** Describes the beginning of a list of parts. */
 export function beginningSentences(summary: Summary, upload: SafeText, isLonger: boolean): SafeText {
   const { partCount = 0, totalBytes, highestPart } = summary;
   const more = words(isLonger ? 'has more parts than were read' : 'may have more parts than were read');
@@ -26,10 +26,9 @@ export function beginningSentences(summary: Summary, upload: SafeText, isLonger:
   return say`${upload} ${more}: ${known}. How far it is, and how fast it goes, is left out.`;
 }
 
-/** A number of bytes; NaN if the service did not give the size of each part. */
+/** NaN if the service did not give all sizes. */
 const sizeText = (size = Number.NaN) => (size >= 0 ? bytes(size) : words('an unknown size'));
 
-/** Says how many parts and bytes the upload has, and how much of the expected size that is. */
 function contentSentence(summary: Summary, upload: SafeText): SafeText {
   const { partCount = 0, totalBytes, ageHours, isListed } = summary;
   if (partCount > 0)
@@ -42,7 +41,7 @@ function contentSentence(summary: Summary, upload: SafeText): SafeText {
   return say`${upload} ${since} and has no parts yet.`;
 }
 
-/** Continues a sentence: `: 12.5% of the 3 parts expected`. Empty if nothing is expected. */
+/** Continues a sentence: `: 12.5% of the 3 parts expected`. */
 function progressText({ percent, highestPart = 0, totalBytes = 0, expectedBytes, expectedParts }: Summary): SafeText {
   if (percent === 100) return words(': all that is expected');
   const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
@@ -51,7 +50,7 @@ function progressText({ percent, highestPart = 0, totalBytes = 0, expectedBytes,
   return words(isMore ? ', more than expected: check that figure and the upload ID' : '');
 }
 
-/** Describes the rate, the last activity, the age and the time left, or says why they are left out. */
+/** Describes rate, age and time left, or says why they are left out. */
 export function paceSentences(summary: Summary): SafeText[] {
   const { partCount, stopped, percent, idleSeconds, secondsLeft, sinceFirstSeconds: age, timesContradict } = summary;
   if (timesContradict)
@@ -80,7 +79,6 @@ function rateSentence({ bytesPerSecond, bytesPerSecondBefore }: Summary): SafeTe
 
 type Ranges = Summary['missing'];
 
-/** Number of ranges that a sentence names. The others are `and others`. */
 const maximumNamed = 5;
 
 function missingSentences(summary: Summary): SafeText[] {
@@ -93,13 +91,12 @@ function missingSentences(summary: Summary): SafeText[] {
   return [say`Parts missing: ${named(missing)} (${why}).`];
 }
 
-/** Names the numbers in ranges: `5`, `5 and 11–12`, `1, 3, 5, 7, 9 and others`. */
+/** `5 and 11–12`, or `1, 3, 5, 7, 9 and others`. */
 function named(ranges: Ranges = []): SafeText {
   const numbers = ranges.map(({ from = 0, to = from }) => (from === to ? say`${from}` : say`${from}–${to}`));
   return listed(numbers.length > maximumNamed ? [...numbers.slice(0, maximumNamed), words('others')] : numbers);
 }
 
-/** The fields of a page of parts that `pageSentences` describes. Any field may be missing. */
 interface PageOfParts {
   readonly object?: string | undefined;
   readonly parts?: readonly { readonly size?: number | undefined }[] | undefined;
@@ -107,7 +104,7 @@ interface PageOfParts {
   readonly partNumberMarker?: number | undefined;
 }
 
-/** Describes a page of parts, and says if more follow. */
+/** Describes a page of parts. */
 export function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageOfParts): SafeText {
   const size = sizeText(parts.reduce((sum, { size = Number.NaN }) => sum + size, 0));
   const after = partNumberMarker === 0 ? words('') : say` after number ${partNumberMarker}`;
@@ -115,5 +112,5 @@ export function pageSentences({ object = '', parts = [], isTruncated, partNumber
   return say`${counted(parts.length, 'part')} of ${quoted(object, longestKey)} on this page${after}, ${size}. ${more}`;
 }
 
-/** Says how to find upload IDs if the tool that lists them is not offered. */
+/** Says how to find upload IDs if no tool lists them. */
 export const uploadIdsElsewhere = words('If no tool lists upload IDs, they are in the log of the uploader.');

@@ -5,7 +5,7 @@ import { type AnswerTimes, nowOf } from './clocks.js';
 import { paceOf } from './pace.js';
 import { bytesOf, countOf, gapsBelow, rangesOf, type UploadPart } from './part.js';
 
-/** This file summarizes a multipart upload by its parts. The summary has a limited size, however many parts there are. */
+/** This file summarizes a multipart upload by its parts, in a limited size. */
 
 const range = () => shownAs(z.object({ from: z.int(), to: z.int() }), 'from, to');
 const count = () => z.int().optional();
@@ -18,14 +18,12 @@ export const summaryFields = lazy(() => ({
   totalBytes: count(),
   missing: z.array(range()).describe('numbers below highestPart').optional(),
   missingCount: unlisted(count()),
-  /** Whether the list of uploads has an upload without parts. Absent if nobody looked, or if the list cannot tell. */
+  /** Whether the list of uploads has an upload without parts. */
   isListed: z.boolean().optional(),
-  /** Of an upload without parts, since it was started. */
   ageHours: unlisted(count()),
   sinceFirstSeconds: unlisted(count()),
   lastUploadedAt: text(),
   checkedAt: text(),
-  /** The times of the parts, of the answer and of this machine differ too much. */
   timesContradict: unlisted(z.boolean().optional()),
   idleSeconds: count(),
   stopped: z.boolean().optional(),
@@ -43,10 +41,9 @@ export interface Expectation {
   readonly expectedParts?: number | undefined;
 }
 
-/** Maximum number of ranges in `missing`. */
 const maximumRanges = 12;
 
-/** Summarizes the parts of an upload. The result has fields of `summaryFields`. Of parts with the same number, the last one counts. */
+/** Summarizes the parts of an upload. Of parts with the same number, the last one counts. */
 export function summarise(listed: readonly UploadPart[], expectation: Expectation, times: AnswerTimes) {
   const parts = [...new Map(listed.map((part) => [part.partNumber, part])).values()];
   parts.sort((a, b) => a.partNumber - b.partNumber);
@@ -74,10 +71,7 @@ function countParts(parts: readonly UploadPart[]) {
   };
 }
 
-/**
- * Measures the progress towards the expectation, by bytes if they are expected, because parts may differ in size. `bytesLeft` is an estimate from the
- * average size if only parts are expected. If there is more than expected, or a size is unknown, there is no progress to state.
- */
+/** Measures bytes if they are expected, because parts may differ in size. */
 function progressOf(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation) {
   const bytes = bytesOf(parts);
   if (!(bytes <= (expectedBytes ?? bytes)) || hasMoreParts(parts, expectedParts)) return {};
@@ -88,18 +82,18 @@ function progressOf(parts: readonly UploadPart[], { expectedBytes, expectedParts
   return { percent: percentOf(parts.length, expectedParts), bytesLeft };
 }
 
-/** True if there are more parts than expected. A high number alone shows nothing if no two numbers follow each other, as if a client counts in tens. */
+/** A high number alone shows nothing if a client leaves numbers out. */
 function hasMoreParts(parts: readonly UploadPart[], expectedParts = Number.POSITIVE_INFINITY): boolean {
   const ranges = rangesOf(parts.map(({ partNumber }) => partNumber));
   const leavesNumbersOut = ranges.every(({ from, to }) => from === to);
   return parts.length > expectedParts || (!leavesNumbersOut && (ranges.at(-1)?.to ?? 0) > expectedParts);
 }
 
-/** The percentage with one decimal place, rounded down, so that 100 means complete. */
+/** Rounded down, so that 100 means complete. */
 const percentOf = (done: number, expected: number) =>
   expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10;
 
-/** The fields about times, rate and time left. If the clocks contradict each other, only the times themselves are left. */
+/** If the clocks contradict each other, only the times are left. */
 function timeFields(parts: readonly UploadPart[], times: AnswerTimes, bytesLeft: number | undefined) {
   const known = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
   const first = known.reduce((least, time) => Math.min(least, time), Number.POSITIVE_INFINITY);

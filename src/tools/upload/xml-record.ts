@@ -3,26 +3,22 @@ import { readBoolean, readWholeNumber } from '../../util/read-values.js';
 
 /** Rules by which the elements of an XML answer become the fields of a record. */
 interface XmlShape {
-  /** Elements that may be repeated, at any depth, and the name of their list: `{ Upload: 'uploads' }`. One element makes a list of one. */
+  /** Elements that may be repeated, with the name of their list. */
   readonly lists: Readonly<Record<string, string>>;
-  /** Names of elements whose text becomes a number, true or false. Other text stays as it is. */
+  /** Elements whose text becomes a number, true or false. */
   readonly values: readonly string[];
-  /** Names of elements that have child elements. If such an element is empty, it becomes an empty object, not an empty text. */
+  /** Elements with children. They become an object even if they are empty. */
   readonly structures: readonly string[];
-  /** Names of fields that do not follow from the names of their elements: `{ ETag: 'etag' }`. */
+  /** Names of fields that do not follow from their elements. */
   readonly names: Readonly<Record<string, string>>;
 }
 
-/**
- * Turns the content of an XML element into a record: `LastModified` becomes the field `lastModified`, `ID` becomes `id`. The shape names the
- * exceptions.
- * @returns undefined if `element` is no object with child elements
- */
+/** Turns an XML element into a record: `LastModified` becomes `lastModified`, `ID` becomes `id`. */
 export function xmlRecord(
   element: unknown,
   { lists, values, structures, names }: XmlShape,
 ): Record<string, unknown> | undefined {
-  // The given names, and a cache of derived names, because a page has thousands of elements with the same few names.
+  // Also a cache, because a page has thousands of elements.
   const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
   const fieldName = (elementName: string): string => {
     const name = fieldNames.get(elementName) ?? elementName.replace(leadingCapitals, (text) => text.toLowerCase());
@@ -30,12 +26,11 @@ export function xmlRecord(
     return name;
   };
 
-  // `content` is a text, the children of an element, or an array of both if the element is repeated.
   const convertContent = (elementName: string, content: unknown): unknown => {
     if (Array.isArray(content)) return content.map((item) => convertContent(elementName, item));
     if (isObject(content)) return convertElement(content);
     if (typeof content !== 'string') return content;
-    // The XML parser makes an empty text of an empty element, also if the element may have children.
+    // The XML parser makes an empty text of an empty element.
     if (content === '' && structures.includes(elementName)) return {};
     return values.includes(elementName) ? (readWholeNumber(content) ?? readBoolean(content) ?? content) : content;
   };
@@ -44,7 +39,7 @@ export function xmlRecord(
     const record: Record<string, unknown> = {};
     for (const [elementName, content] of Object.entries(children)) {
       const value = convertContent(elementName, content);
-      // The XML parser makes an array only of repeated elements. For an element in `lists`, a single value becomes an array of one.
+      // The XML parser makes an array only of repeated elements.
       record[fieldName(elementName)] = Object.hasOwn(lists, elementName) ? [value].flat() : value;
     }
     return record;
@@ -53,22 +48,21 @@ export function xmlRecord(
   return isObject(element) ? convertElement(element) : undefined;
 }
 
-/** The capitals that become lower case: `L` of `LastModified`, or all of `ID`. */
 const leadingCapitals = /^[A-Z]+(?![a-z])|^[A-Z]/;
 
-/** Returns a part whose ETag has no quotation marks around it. */
+/** Returns a part whose ETag has no quotation marks. */
 export function withPlainEtag(part: unknown): unknown {
   if (!isObject(part) || typeof part.etag !== 'string') return part;
   return { ...part, etag: part.etag.replace(/^"(.*)"$/s, '$1') };
 }
 
-/** S3's length limit of an object key in bytes of UTF-8. A key has at most as many characters. */
+/** S3's length limit of an object key (bytes of UTF-8). */
 export const longestKey = 1024;
 
-/** In place of characters that XML cannot hold, some stores write this character. */
+/** True for U+FFFD, which some stores write for characters that XML cannot hold. */
 export const hasReplacement = (text: unknown): boolean => typeof text === 'string' && text.includes('\uFFFD');
 
-/** Decodes an object key if the answer's `EncodingType` is `url`. In this encoding, a space is `+`, and a plus sign is `%2B`. */
+/** Decodes an object key. In the `EncodingType` `url`, a space is `+`. */
 export function decodedKey(key: unknown, encodingType: unknown): unknown {
   if (!isUrlEncoding(encodingType) || typeof key !== 'string') return key;
   try {
