@@ -8,7 +8,7 @@ import type { ChangeDependencies } from './changes/change-context.js';
 import type { DecisionPage } from './changes/decision-page.js';
 import { createInFlightCalls, type InFlightCalls } from './changes/in-flight.js';
 import { journalText } from './changes/journal-text.js';
-import { keyBeside } from './changes/key-file.js';
+import { keysOfJournal } from './changes/key-file.js';
 import { createNotices } from './changes/notices.js';
 import { openStore, type Store } from './changes/open-store.js';
 import { createQuestionQueue, type QuestionQueue } from './changes/question-queue.js';
@@ -77,11 +77,7 @@ export async function startRuntime(
   });
 
   const place = openStore(config.journal, now, { log, addressFile: config.journalFile });
-  const journal = place.path;
-  // Servers that share a database share CLOUDOPS_STATE_KEY. Without it, only this process opens its private changes.
-  const journalKeys = lazy(
-    (): KeyRing => config.stateKeys ?? [journal === undefined ? randomBytes(32) : keyBeside(journal)],
-  );
+  const journalKeys = lazy(() => keysOfJournal(place.path, config.stateKeys));
   const store = sealPrivate(await place.openChanges(), journalKeys);
   const page = config.publicUrl === undefined ? localPage : await signInPage(config, now, log);
 

@@ -10,7 +10,9 @@ import type { LeftOut, Success } from './outcome.js';
 /** Characters of JSON, about 4,000 tokens. */
 export const answerBudget = 16_000;
 /** Budget if the call has picked fields, so that long texts can be read, too. */
-export const pickedBudget = 60_000;
+export const pickedBudget = 70_000;
+/** The longest answer that the store keeps with its change (characters of JSON). */
+export const longestKept = 64 * 1024;
 
 /** The call that a result answers. */
 export interface AnsweredCall {
@@ -49,8 +51,9 @@ export function fitsBudget(answer: unknown, isPicked: boolean): boolean {
 }
 
 /** A change must not be called again. */
-function wayToLook([first]: readonly LeftOut[], answer: unknown, { changeId }: Success): SafeText {
-  if (changeId === undefined || first === undefined) return words('');
+function wayToLook([first]: readonly LeftOut[], answer: unknown, { changeId, answer: whole }: Success): SafeText {
+  const isKept = JSON.stringify(whole).length <= longestKept;
+  if (changeId === undefined || first === undefined || !isKept) return words('');
   return say` To get it, call get_change with fields such as [${pathToPick(first, answer)}].`;
 }
 
@@ -71,9 +74,11 @@ const namesPageSize = /^[Mm]ax[A-Z_-].*s$|^(?:[Pp]age_?)?[Ll]imit$|^[Pp]age_?[Ss
 
 /** Returns a path whose value is likely to fit. */
 function pathToPick(part: LeftOut, answer: unknown): string {
-  const entries = valueAt(answer, part.path);
+  // A name with a dot cannot stand in a path, so the object around it is picked.
+  const [path = ''] = part.path.split('["');
+  const entries = valueAt(answer, path);
   const [name] = Array.isArray(entries) && isObject(entries[0]) ? Object.keys(entries[0]) : [];
-  return name === undefined ? part.path : `${part.path}[].${name}`;
+  return name === undefined ? path : `${path}[].${name}`;
 }
 
 /** Longer texts (characters) leave room for the other fields of their object. */

@@ -14,6 +14,8 @@ export interface FailedEntries {
   readonly message: string | undefined;
   /** True if the service refused each failed entry, and so did nothing for it. */
   readonly areRefused: boolean;
+  /** True if the answer lists other entries, so that something was done. */
+  readonly hasOthers: boolean;
   /** At most `mostNames`. */
   readonly names: readonly string[];
 }
@@ -49,6 +51,7 @@ export function failedEntries(
     codes: [...new Set(codes.map(shortened))].slice(0, mostCodes),
     message: entries.map((entry) => firstText(entry, messageFields)).find(isText),
     areRefused: allHaveCodes && codes.every(isServiceRefusal),
+    hasOthers: listsIn(otherThan(path, record)).some((list) => failureField === undefined && list.length > 0),
     names: names.map(shortened),
   };
 }
@@ -68,10 +71,16 @@ const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const shortened = (text: string) => escapeInvisible(text.slice(0, longestText));
 
+/** Some services have code and message in an object of the entry: `Error: { Code, Message }`. */
+const holdersOfError = ['Error', 'error', 'ResponseError'];
+
 const firstText = (entry: unknown, names: readonly string[]): string | undefined =>
-  names.map((name) => textAt(entry, name)).find(isText);
+  [entry, ...holdersOfError.map((holder) => valueAt(entry, holder))]
+    .flatMap((holder) => names.map((name) => textAt(holder, name)))
+    .find(isText);
 
 function nameOf(entry: unknown): string | undefined {
+  if (isText(entry)) return entry;
   for (const [field, value] of Object.entries(Object(entry)))
     if (isText(value) && !isAboutError.test(field)) return value;
   return undefined;
@@ -101,11 +110,13 @@ export function unmentionedEntries(
   if (effect === 'create') return 0;
   const [requested, ...otherArguments] = Object.values(input).flatMap((value) => listsIn(withParsedJson(value)));
   if (requested === undefined || otherArguments.length > 0) return 0;
-  const withoutFailed = path === undefined ? record : withValueAt(record, path, () => undefined);
-  const [mentioned, ...otherFields] = listsIn(withoutFailed).filter((list) => isAboutSame(list, requested));
+  const [mentioned, ...otherFields] = listsIn(otherThan(path, record)).filter((list) => isAboutSame(list, requested));
   if (mentioned === undefined || otherFields.length > 0) return 0;
   return Math.max(0, requested.length - mentioned.length - (failed?.count ?? 0));
 }
+
+const otherThan = (path: string | undefined, record: unknown): unknown =>
+  path === undefined ? record : withValueAt(record, path, () => undefined);
 
 function listsIn(value: unknown): readonly (readonly unknown[])[] {
   if (Array.isArray(value)) return [value];
@@ -130,8 +141,8 @@ function withParsedJson(value: unknown): unknown {
 }
 
 /** True if all entries of the arguments failed. */
-export const isAll = ({ count, requestedCount }: FailedEntries): boolean =>
-  requestedCount !== undefined && count >= requestedCount;
+export const isAll = ({ count, requestedCount, hasOthers }: FailedEntries): boolean =>
+  requestedCount !== undefined && count >= requestedCount && !hasOthers;
 
 /** `2 of 5 entries failed: "a", "b" (code "AccessDenied").` */
 export function failedSentence(failed: FailedEntries): SafeText {

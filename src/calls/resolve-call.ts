@@ -177,6 +177,7 @@ export const clientOptions = (
 ): SignedClientOptions => ({
   repeatable: operation.effect === 'read',
   secretArguments: secretsIn({ operation, input }),
+  isPrivate: operation.isPrivate?.(input) === true,
   signal,
   span,
   onRetry,

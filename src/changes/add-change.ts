@@ -1,5 +1,6 @@
 import { Refusal, tooLargeToShow } from '../calls/refusal.js';
-import { type SafeText, words } from '../util/safe-text.js';
+import { next } from '../tools/next.js';
+import { forReader, type SafeText, say, words } from '../util/safe-text.js';
 import type { Change, Decision, DecisionOptions } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import type { PlannedChange } from './plan-change.js';
@@ -18,6 +19,13 @@ export interface AddedChange {
   readonly proof: string;
 }
 
+/** For an operation that takes no name of a secret. */
+const notOnPage = next(
+  'user',
+  'decide',
+  say`${forReader({ agent: 'Tell the user that the change', person: 'The change' })} has to be made with cloudops-mcp call, or with a client that asks its user.`,
+);
+
 /** The options of a change about which nobody is asked. */
 export const noOptions: DecisionOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
 
@@ -33,7 +41,8 @@ export async function addChange(
 ): Promise<AddedChange | Refusal> {
   const { heldArguments } = run;
   // The page may be served by another process, which does not have the secret.
-  if (holdsSecret && options.onPage) return new Refusal('SecretByValue');
+  if (holdsSecret && options.onPage)
+    return new Refusal('SecretByValue', [], call.operation.secretNames === undefined ? { next: notOnPage } : {});
 
   const proof = makeProof(row.id, run.newId());
   const lifetimeMs = options.onPage ? run.planLifetimeMs : planInClientMs;

@@ -1,4 +1,5 @@
 import { resolveAccount } from '../calls/account.js';
+import { longestKept } from '../calls/answer-budget.js';
 import { keysRefusal, wireRequest } from '../calls/endpoint.js';
 import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
 import type { EndedOutcome } from '../calls/outcome.js';
@@ -108,8 +109,8 @@ async function sendAndRecord(
   const told = (of: ChangeResult) => withState(outcomeOf(of, { call, change: begun.change, sentAt }, log), state);
   const outcome = told(result);
   const kept = withoutShown(result, call.operation);
-  const stored = keptOutcome(kept === result ? outcome : told(kept));
-  return writeEnding(change, state, { ...ending, keyId, outcome: stored }, outcome, run);
+  const { stored, note } = keptOutcome(kept === result ? outcome : told(kept));
+  return writeEnding(change, state, { ...ending, keyId, outcome: stored }, withNotes(outcome, note), run);
 }
 
 /** Drops the secrets that the caller sees once. */
@@ -119,15 +120,13 @@ function withoutShown(result: ChangeResult, operation: Operation): ChangeResult 
   return { ...result, answer: { ...result.answer, record: operation.withoutShown(result.answer.record) } };
 }
 
-const longestAnswer = 64 * 1024;
-
-function keptOutcome(outcome: EndedOutcome): EndedOutcome {
-  if (outcome.kind === 'failed' || JSON.stringify(outcome.success.answer ?? null).length <= longestAnswer)
-    return outcome;
+/** The outcome as the store keeps it, and as the caller gets it, who is told if the answer is too long to be kept. */
+function keptOutcome(outcome: EndedOutcome): { readonly stored: EndedOutcome; readonly note: readonly SafeText[] } {
+  if (outcome.kind === 'failed' || JSON.stringify(outcome.success.answer ?? null).length <= longestKept)
+    return { stored: outcome, note: [] };
   const { answer: _, ...success } = outcome.success;
-  return withNotes({ ...outcome, success }, [
-    say`The answer was too long to be kept: more than ${longestAnswer} characters.`,
-  ]);
+  const note = [say`The answer is too long to be kept with the change: more than ${longestKept} characters.`];
+  return { stored: withNotes({ ...outcome, success }, note), note };
 }
 
 const withState = (outcome: EndedOutcome, state: EndState): EndedOutcome =>

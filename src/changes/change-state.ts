@@ -233,7 +233,11 @@ function recordedOutcome(change: Change): EndedOutcome {
     }),
     ...(begunAt !== undefined && { sentAt: new Date(begunAt).toISOString() }),
     next: tell,
-    warnings: [say`The answer of the cloud was not kept.`],
+    warnings: [
+      ending.sealed === undefined
+        ? say`The answer of the cloud was not kept.`
+        : say`The answer of the cloud has private values, and was sealed with a key that this server does not have.`,
+    ],
     requestIds,
   });
 }

@@ -42,7 +42,9 @@ export function describe(change: JournalEntry): SafeText {
   const code = ending?.code === undefined ? none : say` (${quoted(ending.code, 100)})`;
   const inPart = ending?.failed === undefined ? none : say` (${ending.failed.count} failed)`;
   const { way, person, reason, answeredAfterMs } = decision ?? {};
-  const consent = way === undefined ? none : say`  consent: ${own(way)}`;
+  // A refusal is no consent.
+  const label = words(decision?.kind === 'approved' ? 'consent' : 'decision');
+  const consent = way === undefined ? none : say`  ${label}: ${own(way)}`;
   const answered = answeredAfterMs === undefined ? none : say` after ${Math.round(answeredAfterMs / 1000)} s`;
   const by = caller === undefined ? none : say`  caller: ${quoted(caller, 100)}`;
   const acting = agent === undefined ? none : say`  ${shownAgent(agent)}`;

@@ -1,34 +1,22 @@
-import { createHmac } from 'node:crypto';
 import type { Operation } from '../tools/define-operation.js';
 import { digestOf } from '../util/digest.js';
 import { fieldInWords, fieldUnit } from '../util/field-names.js';
 import { leavesOf, textsAt, valueAt } from '../util/objects.js';
 import { defined, duration, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import type { SealingKey } from '../util/seal.js';
 import type { Change, State, Subject } from './change.js';
 
 /** This file describes other changes of a caller that matter to a plan. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns the thing that a change is about. The digest of a private thing needs the `key`, so that nobody can guess the name. */
-export function subjectOf(
-  { name: tool, change, isPrivate }: Operation,
-  account: string,
-  input: Fields,
-  key: SealingKey,
-): Subject | undefined {
+/** Returns the thing that a change is about; undefined if the operation does not say which arguments identify it. */
+export function subjectOf({ name: tool, change }: Operation, account: string, input: Fields): Subject | undefined {
   const values = (change?.identifies ?? []).map((path) =>
     path.includes('[]') ? textsAt(input, path) : valueAt(input, path),
   );
   // The last identifying argument is the name of the thing.
   const name = values.at(-1);
-  if (typeof name !== 'string') return undefined;
-  const digest = digestOf([tool, account, values]);
-  return {
-    name,
-    digest: isPrivate?.(input) === true ? createHmac('sha256', key).update(digest).digest('hex') : digest,
-  };
+  return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;
 }
 
 const deeds: Readonly<Record<State, SafeText>> = {

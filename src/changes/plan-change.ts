@@ -5,7 +5,7 @@ import { secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { sentences } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
-import { textAt } from '../util/objects.js';
+import { textsAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import { type Change, type NewChange, noEarlierChange, type Subject } from './change.js';
@@ -56,7 +56,7 @@ export async function planChange(
   if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
 
   const settled = settledBy(call, duplicate, run);
-  const subject = subjectOf(operation, endpoint.account, input, run.keys()[0]);
+  const subject = subjectOf(operation, endpoint.account, input);
   const open = account.confirm === 'off' ? [] : await openChanges(call, subject, [replaced?.id, duplicate?.id], run);
   const others = open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now()));
   const plan: Plan = {
@@ -92,7 +92,8 @@ export async function planChange(
       budget: budget.key,
       subject,
       mode: account.confirm,
-      ...journalFacts(call, plan),
+      // The plan shows how other changes differ.
+      ...journalFacts(call, plan, { namesPrivate: open.some((other) => other.isPrivate === true) }),
       plan,
       accept: acceptOf(call),
       typedName,
@@ -107,8 +108,9 @@ export async function planChange(
 function journalFacts(
   { operation, change, input, endpoint }: ResolvedChange,
   { method, url }: Plan,
+  { namesPrivate }: { readonly namesPrivate: boolean },
 ): Pick<NewChange, 'isPrivate' | 'what' | 'target'> {
-  if (operation.isPrivate?.(input) === true)
+  if (namesPrivate || operation.isPrivate?.(input) === true)
     return {
       isPrivate: true,
       what: `${operation.title} (its values are private).`,
@@ -118,7 +120,7 @@ function journalFacts(
 }
 
 const givesSecret = ({ operation, input, nameBySecretPath = {} }: ResolvedChange): boolean =>
-  (operation.secrets ?? []).some((path) => textAt(input, path) !== undefined && nameBySecretPath[path] === undefined);
+  (operation.secrets ?? []).some((path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined);
 
 async function findDuplicate(
   { operation }: ResolvedChange,

@@ -163,7 +163,7 @@ function sentencesAboutPeople({ row, options: { byClick, onPage }, pageUrl }: Op
     pageUrl !== undefined && say`Give the user the link in decideAt: ${who} decides there.`,
     onPage &&
       pageUrl === undefined &&
-      say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`,
+      say`This plan waits on the machine of this server, in a browser tab or at the link in its terminal: tell the user to decide there.`,
   );
 }
 

@@ -1,7 +1,8 @@
+import { shownReason } from '../util/log.js';
 import { lazy, parseJson } from '../util/objects.js';
-import { withStoredTexts, words } from '../util/safe-text.js';
+import { say, withStoredTexts, words } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
-import { type Change, type Changes, type Ending, type NewChange, storedParts } from './change.js';
+import { type Change, type Changes, type Ending, type NewChange, storedParts, type Unwritable } from './change.js';
 import { storedSchemas } from './stored-plan.js';
 
 /** This file seals the changes that hold private values, so that nobody can read these in the store. */
@@ -29,19 +30,33 @@ export function sealPrivate(changes: Changes, keys: SealingKeys): Changes {
       sealed: sealed(change.id, { args, plan, question, accept, typedName, subject }),
     };
   };
+  const sealedOrProblem = (change: NewChange): NewChange | Unwritable => {
+    try {
+      return sealChange(change);
+    } catch (error) {
+      return { kind: 'unwritable', reason: say`the key for private values: ${shownReason(error)}` };
+    }
+  };
   const sealEnding = (id: string, { outcome, isPrivate, ...ending }: Ending): Ending =>
     isPrivate === true && outcome !== undefined
       ? { ...ending, sealed: sealed(id, outcome) }
       : { ...ending, ...(outcome !== undefined && { outcome }) };
 
-  const openText = (id: string, text: string) => parseJson(sealOf(id).open(text) ?? '');
+  const openText = (id: string, text: string): unknown => {
+    try {
+      return parseJson(sealOf(id).open(text) ?? '');
+    } catch {
+      // The keys cannot be read. Changes without private values are read all the same.
+      return undefined;
+    }
+  };
   const openChange = (change: Change): Change => {
     const { id, ending } = change;
     const outcome = ending?.sealed && storedSchemas().outcome.safeParse(openText(id, ending.sealed)).data;
     const known = { ...change, ...(outcome && { ending: { ...ending, outcome } }) };
     if (change.sealed === undefined) return known;
     const opened = sealedChange().safeParse(openText(id, change.sealed)).data;
-    // Nobody can agree to what is not shown, but the change can be withdrawn and declined.
+    // Nobody can agree to what is not shown, but the caller can withdraw the change.
     return opened === undefined ? { ...known, options: noOptions } : { ...known, ...opened };
   };
   const openAll = async (found: Promise<readonly Change[]>) => (await found).map(openChange);
@@ -49,7 +64,9 @@ export function sealPrivate(changes: Changes, keys: SealingKeys): Changes {
   return {
     ...changes,
     add: async (change, options) => {
-      const added = await changes.add(sealChange(change), options);
+      const toAdd = sealedOrProblem(change);
+      if ('kind' in toAdd) return toAdd;
+      const added = await changes.add(toAdd, options);
       return added.kind === 'added' ? { ...added, change: openChange(added.change) } : added;
     },
     decide: async (id, decision) => {
@@ -61,7 +78,7 @@ export function sealPrivate(changes: Changes, keys: SealingKeys): Changes {
       if (begun.kind === 'begun') return { ...begun, change: openChange(begun.change) };
       return begun.kind === 'duplicate' ? { ...begun, earlier: openChange(begun.earlier) } : begun;
     },
-    end: (id, state, ending) => changes.end(id, state, sealEnding(id, ending)),
+    end: async (id, state, ending) => changes.end(id, state, sealEnding(id, ending)),
     find: async (id) => {
       const change = await changes.find(id);
       return change && openChange(change);
@@ -84,7 +101,7 @@ const noOptions = { byForm: false, byClick: false, onPage: false, byConfirmation
 const sealedFields = {
   args: {},
   plan: {
-    summary: words('A change whose values are private, and were sealed with the key of another server.'),
+    summary: words('A change whose values are private, and were sealed with a key that this server does not have.'),
     method: '',
     url: '',
     headers: {},

@@ -50,13 +50,14 @@ export function requireWritableFolder(path: string): void {
   rmdirSync(mkdtempSync(join(folder, '.cloudops-')));
 }
 
-function restrict(file: string): void {
+/** Makes a file readable for its owner alone. */
+export function restrict(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats !== undefined && (stats.mode & 0o777) !== 0o600) chmodSync(file, 0o600);
 }
 
 /** Below /proc, Node's option `recursive` would never end. */
-function makeFolder(folder: string): void {
+export function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return;
   if (dirname(folder) !== folder) makeFolder(dirname(folder));
   try {

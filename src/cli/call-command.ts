@@ -15,7 +15,7 @@ import { isObject, textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
-import { printLine } from './layout.js';
+import { columnsOf, printLine, wrapped } from './layout.js';
 import { planForQuestion, questionLines } from './plan-for-question.js';
 import { commandLog } from './terminal-log.js';
 
@@ -172,7 +172,9 @@ async function execute(
   process.on('uncaughtException', onUncaught);
 
   const { stderr } = terminal;
-  const showProgress = (text: SafeText) => void (stderr.isTTY && stderr.write(`${eraseLine}${text}`));
+  // A broken line could not be erased.
+  const firstLine = (text: SafeText) => wrapped(text, columnsOf(stderr) - 1)[0] ?? '';
+  const showProgress = (text: SafeText) => void (stderr.isTTY && stderr.write(`${eraseLine}${firstLine(text)}`));
   const tool = own(name);
   try {
     const client = `cloudops-mcp call ${terminal.version}`;

@@ -13,7 +13,7 @@ import { createIssuerKeys } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
 import { type HttpOptions, type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
-import { authenticateByTokensFile, decidesOnly, parseTokens, readTokensFile } from '../http/tokens-file.js';
+import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import type { Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import type { Proxies } from '../transport/proxies.js';
@@ -46,11 +46,10 @@ export const httpCommand: Command = {
   run: async (invocation) => {
     const { terminal } = invocation;
     const { host, port } = { ...defaultAddress, ...invocation.options };
-    const given = validConfig(invocation);
+    const config = validConfig(invocation);
     const address = { host, port: portOf(port) };
     // A wrong setting is reported before the runtime starts.
-    const access = await accessOf(host, given, terminal.now);
-    const config = withOwnPage(given, address, access);
+    const access = await accessOf(host, config, terminal.now);
     const localPage =
       access.openIdentity === undefined ? localPageFor(config, terminal, { printsLink: true }) : undefined;
     const serveWithPage = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
@@ -62,16 +61,6 @@ export const httpCommand: Command = {
     return runUntilSignal(config, terminal, serveWithPage, localPage?.page);
   },
 };
-
-/** Gives a server the page for decisions at its own address, unless CLOUDOPS_HTTP_PUBLIC_URL is set. */
-export function withOwnPage(
-  config: Config,
-  { host, port }: Address,
-  { mayHaveOwnPage }: Pick<Access, 'mayHaveOwnPage'>,
-): Config {
-  if (config.publicUrl !== undefined || !mayHaveOwnPage || port === 0) return config;
-  return { ...config, publicUrl: originOf({ host, port }) };
-}
 
 async function serve(
   {
@@ -136,7 +125,8 @@ async function serve(
   const decideAt = decisions && `${decisions.publicUrl}/decisions`;
   log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
   if (stderr.isTTY) {
-    printLine(stderr, say`Clients connect to ${exact(originOf({ ...address, port }))}/mcp`);
+    const host = isIPv6(address.host) ? `[${address.host}]` : address.host;
+    printLine(stderr, say`Clients connect to http://${exact(host)}:${port}/mcp`);
     if (decideAt !== undefined) printLine(stderr, say`People decide on changes at ${exact(decideAt)}`);
     printLine(stderr, 'Ctrl-C ends it.');
   }
@@ -152,10 +142,8 @@ async function serve(
   return 0;
 }
 
-const originOf = ({ host, port }: Address) => `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-
 const noStateKey = words(
-  'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the sessions of this process, and its plans with secrets.',
+  'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the sessions of this process, and its plans with secrets or private values.',
 );
 
 /** Undefined without a public URL, or without authentication, which signing in needs. */
@@ -182,8 +170,6 @@ async function decisionsOf(
 interface Access {
   /** Requests for other hosts are refused. */
   readonly hosts: readonly string[];
-  /** True if only this machine can reach the server, and somebody can sign in with a token to decide. */
-  readonly mayHaveOwnPage: boolean;
   readonly resource: ProtectedResource | undefined;
   /** Undefined if callers are not authenticated. */
   readonly openIdentity: ((log: Log) => Identity) | undefined;
@@ -204,12 +190,11 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
     const resource = { url: resourceUrl(audience, publicUrl), issuer, scopePrefix };
     const claims = { scopeClaim, scopePrefix, personClaim };
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, http, proxies);
-    return { hosts, mayHaveOwnPage: false, resource, openIdentity };
+    return { hosts, resource, openIdentity };
   }
   // Without a tokens file, only this machine can reach the server, because `accessProblems` refuses a wider reach.
-  const mayHaveOwnPage = tokens?.canDecide === true && reach.exposedHosts.length === 0;
   const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
-  return { hosts, mayHaveOwnPage, resource: undefined, openIdentity };
+  return { hosts, resource: undefined, openIdentity };
 }
 
 function accessProblems(
@@ -317,10 +302,9 @@ async function tokensAtStart(path: string) {
   const read = () => readTokensFile(path);
   try {
     const text = await read();
-    const { tokens, problems } = parseTokens(text);
-    return { text, read, problems, canDecide: tokens.some(({ scopes }) => decidesOnly(scopes)) };
+    return { text, read, problems: parseTokens(text).problems };
   } catch (error) {
     const problem = say`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${shownReason(error)}).`;
-    return { text: '', read, problems: [problem], canDecide: false };
+    return { text: '', read, problems: [problem] };
   }
 }

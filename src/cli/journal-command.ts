@@ -12,7 +12,7 @@ import { escapeJson } from '../util/quote.js';
 import { counted, own, say, withTimes, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
-import { columnsOf, localTime, printLine, wrapped } from './layout.js';
+import { columnsOf, localTimeIn, printLine, wrapped } from './layout.js';
 
 /** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
@@ -48,8 +48,9 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const until = timeOfOption('until', options.until, now());
   const stop = options.follow === undefined ? undefined : terminal.abortOnSignal();
 
+  const formatTime = localTimeIn(terminal.timeZone);
   const format = (change: JournalEntry): string =>
-    options.json === undefined ? changeLine(change, terminal) : escapeJson(JSON.stringify(jsonOf(change)));
+    options.json === undefined ? changeLine(change, terminal, formatTime) : escapeJson(JSON.stringify(jsonOf(change)));
 
   let buffer = '';
   const flush = async () => {
@@ -143,7 +144,11 @@ const isoTime = (time: number | undefined): string | undefined =>
   time === undefined || Number.isNaN(new Date(time).getTime()) ? undefined : new Date(time).toISOString();
 
 /** The line of a change, with its time in the reader's zone, broken to the terminal's width. */
-export function changeLine(change: JournalEntry, { stdout, timeZone }: Pick<Terminal, 'stdout' | 'timeZone'>): string {
-  const text = withTimes(describe(change), (time) => localTime(time, timeZone) ?? words('an unknown time'));
+export function changeLine(
+  change: JournalEntry,
+  { stdout, timeZone }: Pick<Terminal, 'stdout' | 'timeZone'>,
+  formatTime = localTimeIn(timeZone),
+): string {
+  const text = withTimes(describe(change), (time) => formatTime(time) ?? words('an unknown time'));
   return wrapped(text, columnsOf(stdout), { start: 0, indent: 4 }).join('\n');
 }

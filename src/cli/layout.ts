@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { lazy } from '../util/objects.js';
 import { exact, type SafeText, type Wording, words } from '../util/safe-text.js';
 
 /** An output stream: a terminal, which has `columns`, or a file or pipe. */
@@ -55,10 +56,14 @@ export function wrapped<const Text extends string, const Start extends string>(
   return [...fullLines, line];
 }
 
-/** Formats a time in a time zone: `2026-11-22 15:41:39 GMT+1`. Undefined if it is not a time. */
-export function localTime(time: string | number, timeZone: string | undefined): SafeText | undefined {
-  const date = new Date(time);
-  if (Number.isNaN(date.getTime())) return undefined;
-  // Swedes write dates as ISO 8601 does.
-  return exact(date.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'long', ...(timeZone && { timeZone }) }));
+/** Returns the function that formats a time in a time zone: `2026-11-22 15:41:39 GMT+1`. Undefined if it is not a time. */
+export function localTimeIn(timeZone: string | undefined): (time: string | number) => SafeText | undefined {
+  // Making a format takes much longer than using it. Swedes write dates as ISO 8601 does.
+  const getFormat = lazy(
+    () => new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'long', ...(timeZone && { timeZone }) }),
+  );
+  return (time) => {
+    const date = new Date(time);
+    return Number.isNaN(date.getTime()) ? undefined : exact(getFormat().format(date));
+  };
 }

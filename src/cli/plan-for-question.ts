@@ -3,7 +3,7 @@ import type { Plan } from '../calls/outcome.js';
 import { planDetails } from '../changes/plan.js';
 import { linesOf, type SafeText, withTimes, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
-import { columnsOf, localTime, wrapped } from './layout.js';
+import { columnsOf, localTimeIn, wrapped } from './layout.js';
 
 /** The plan of a change and the question about it, as a person at a terminal reads them. */
 
@@ -31,9 +31,8 @@ export function questionLines(question: SafeText, terminal: Terminal): string[] 
 const paint = (format: Parameters<typeof styleText>[0], text: string, { stderr, env }: Terminal) =>
   stderr.isTTY && !env.NO_COLOR ? styleText(format, text, { validateStream: false }) : text;
 
-const paragraph = (text: SafeText, { stderr, timeZone }: Terminal, indent = 0) =>
-  wrapped(
-    withTimes(text, (time) => localTime(time, timeZone) ?? words('')),
-    columnsOf(stderr),
-    { start: 0, indent },
-  );
+function paragraph(text: SafeText, { stderr, timeZone }: Terminal, indent = 0): string[] {
+  const formatTime = localTimeIn(timeZone);
+  const shown = withTimes(text, (time) => formatTime(time) ?? words(''));
+  return wrapped(shown, columnsOf(stderr), { start: 0, indent });
+}

@@ -29,6 +29,7 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
   let foundAt = Number.NEGATIVE_INFINITY;
   let attemptedAt = Number.NEGATIVE_INFINITY;
   let problem: IssuerProblem | undefined;
+  /** Names of keys that the last answer did not have. At most `mostWaiting` are added between two attempts. */
   const unknownKeys = new Set<string>();
   const enterWaiting = createCounter(mostWaiting);
 
@@ -101,6 +102,8 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
     /** @throws IssuerProblem */
     async metadata(): Promise<FoundIssuer['metadata']> {
       await reloadIfDue();
+      // A sign-in waits for the attempt, because the issuer may answer again.
+      if (found !== undefined && problem !== undefined && pauseLeft() === 0) await reload().catch(() => undefined);
       if (found === undefined || problem !== undefined) throw problem;
       return found.metadata;
     },

@@ -24,7 +24,7 @@ interface LocalPageOptions extends Omit<PageDependencies, 'callerOf'> {
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
 }
 
-/** Over stdio, nobody has a name. */
+/** Without authentication, nobody has a name, and changes have no caller. */
 const personHere: PageUser = { person: undefined, personId: undefined, mayApprove: false, scopes: undefined };
 
 /** A browser opens six, and other users of the machine can open some. */

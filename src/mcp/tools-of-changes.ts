@@ -9,7 +9,7 @@ import { mayConfirm } from '../changes/required-consent.js';
 import type { Operation } from '../tools/define-operation.js';
 import { fieldsDescription, pathInAnswer, pathsSchema } from '../tools/schema/answer-paths.js';
 import { lazy } from '../util/objects.js';
-import { quoted, say } from '../util/safe-text.js';
+import { quoted, type SafeText, say } from '../util/safe-text.js';
 
 /** This file has the tools that take the ID of a change. */
 
@@ -108,17 +108,18 @@ function withPickedFields(outcome: EndedOutcome, fields: unknown): EndedOutcome 
   if (outcome.kind === 'failed' || answer === undefined) return outcome;
   const schema = z.strictObject({ fields: pathsSchema((path) => pathInAnswer(path, answer)) });
   const { data, error } = schema.safeParse({ fields });
-  if (data === undefined) return invalid(getChange.name, error);
+  if (data === undefined) {
+    // The outcome stays: the change was made, whatever fields were asked for.
+    const { answer: _, ...success } = outcome.success;
+    return { ...outcome, success: { ...success, warnings: [...success.warnings, ...problemsOf(error)] } };
+  }
   return { ...outcome, success: { ...outcome.success, answer: pickFields(answer, data.fields) } };
 }
 
-const invalid = (name: string, error: z.ZodError | undefined): EndedOutcome =>
-  refusedChange(
-    name,
-    new Refusal(
-      'InvalidArguments',
-      (error?.issues ?? []).map(
-        ({ path, message }) => say`${quoted(path.join('.') || 'arguments', 60)}: ${quoted(message, 200)}`,
-      ),
-    ),
+const problemsOf = (error: z.ZodError | undefined): readonly SafeText[] =>
+  (error?.issues ?? []).map(
+    ({ path, message }) => say`${quoted(path.join('.') || 'arguments', 60)}: ${quoted(message, 200)}`,
   );
+
+const invalid = (name: string, error: z.ZodError | undefined): EndedOutcome =>
+  refusedChange(name, new Refusal('InvalidArguments', problemsOf(error)));

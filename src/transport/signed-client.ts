@@ -43,6 +43,8 @@ export interface SignedClientOptions {
   readonly repeatable: boolean;
   /** Removed from answers, as the credentials are. */
   readonly secretArguments: readonly (string | undefined)[];
+  /** True if the request may hold private values, so that it is not logged. */
+  readonly isPrivate?: boolean;
   readonly signal: AbortSignal;
   readonly span?: Span | undefined;
   readonly onRetry?: ((attempts: readonly Attempt[]) => void) | undefined;
@@ -81,7 +83,7 @@ export function createSignedClients(dependencies: SignedClientDependencies): Ope
 
 function createCallClient(
   endpoint: Endpoint,
-  { repeatable, secretArguments, signal, span, onRetry, byteLimit }: SignedClientOptions,
+  { repeatable, secretArguments, isPrivate = false, signal, span, onRetry, byteLimit }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
   redactorOfCredentials: (credentials: Credentials) => Redactor,
 ): SignedClient {
@@ -104,7 +106,8 @@ function createCallClient(
     const withoutToken =
       sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
     // Single lines, so that the log lacks only lines with a secret.
-    log('debug', 'signed', { canonicalRequest: clean(withoutToken.split('\n')).join('\n'), stringToSign });
+    if (!isPrivate)
+      log('debug', 'signed', { canonicalRequest: clean(withoutToken.split('\n')).join('\n'), stringToSign });
     return { headers, credentials };
   };
 

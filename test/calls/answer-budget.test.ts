@@ -198,11 +198,16 @@ describe('the result says what to do about what was left out:', () => {
   });
 
   test('the answer of a change is read by its ID', () => {
-    const { warnings } = withinBudget(
-      { ...success(answer), changeId: 'c-1' },
-      { operation: restoreInstance as Operation },
+    const adviceFor = (kept: Readonly<Record<string, unknown>>) =>
+      withinBudget({ ...success(kept), changeId: 'c-1' }, { operation: restoreInstance as Operation }).warnings.at(-1)
+        ?.text;
+    const volumes = Array.from({ length: 20 }, (_, index) => ({ Key: `k${index}`, Note: text(2000) }));
+    expect(adviceFor({ Volumes: volumes })).toContain(
+      'To get it, call get_change with fields such as ["Volumes[].Key"].',
     );
-    expect(warnings.at(-1)?.text).toContain('To get it, call get_change with fields such as ["Volumes[].Key"].');
+    expect(adviceFor({ Tags: { 'a.b': text(20_000) } })).toContain('fields such as ["Tags"]');
+    // A longer answer is not kept.
+    expect(adviceFor({ Note: text(65 * 1024) })).not.toContain('get_change');
     const read = (args: object) => withinBudget(success({ Note: text(20_000) }), { args });
     expect(read({ changeId: 'c-1' })).toHaveProperty('leftOut');
     expect(read({ changeId: 'c-1', fields: ['Note'] })).not.toHaveProperty('leftOut');

@@ -24,7 +24,7 @@ const subject = { digest: 'd'.repeat(64), name: 'wiki' };
 describe('the subject of a change', () => {
   const object = { bucket: 'b', key: 'k', size: 1 };
   const subjectFor = (identifies: readonly string[], input: Readonly<Record<string, unknown>> = object) =>
-    subjectOf(callOf({}, { identifies }).operation, 'default', input, 'key');
+    subjectOf(callOf({}, { identifies }).operation, 'default', input);
 
   test.each<readonly [string, readonly string[], Readonly<Record<string, unknown>>, string | undefined]>([
     ['of one argument is its value', ['key'], object, 'k'],
@@ -40,17 +40,8 @@ describe('the subject of a change', () => {
 
   test('is unknown if the operation does not say what identifies it, and reads have none', () => {
     const { identifies: _, ...change } = callOf({}).change;
-    expect(subjectOf({ ...operation, change }, 'default', object, 'key')).toBeUndefined();
-    expect(subjectOf(listParts as Operation, 'default', object, 'key')).toBeUndefined();
-  });
-
-  test('that is private has a digest that nobody can make without the key', () => {
-    const isPrivate = () => true;
-    const { operation: open } = callOf({}, { identifies: ['key'] });
-    const [shown, ...sealed] = ['key', 'key', 'other'].map((key, index) =>
-      subjectOf(index === 0 ? open : { ...open, isPrivate }, 'default', object, key),
-    );
-    expect(new Set([shown, ...sealed].map((subject) => subject?.digest)).size).toBe(3);
+    expect(subjectOf({ ...operation, change }, 'default', object)).toBeUndefined();
+    expect(subjectOf(listParts as Operation, 'default', object)).toBeUndefined();
   });
 
   test('is the same whatever the other arguments are', () => {
@@ -66,11 +57,11 @@ describe('the subject of a change', () => {
   test('is another with another tool, account or identifying argument', () => {
     const { operation: change } = callOf({}, { identifies: ['bucket', 'key'] });
     const digests = [
-      subjectOf(change, 'default', object, 'key'),
-      subjectOf({ ...change, name: 'other' }, 'default', object, 'key'),
-      subjectOf(change, 'other', object, 'key'),
-      subjectOf(change, 'default', { ...object, bucket: 'other' }, 'key'),
-      subjectOf(change, 'default', { ...object, key: 'other' }, 'key'),
+      subjectOf(change, 'default', object),
+      subjectOf({ ...change, name: 'other' }, 'default', object),
+      subjectOf(change, 'other', object),
+      subjectOf(change, 'default', { ...object, bucket: 'other' }),
+      subjectOf(change, 'default', { ...object, key: 'other' }),
     ].map((each) => each?.digest);
     expect(new Set(digests).size).toBe(5);
   });

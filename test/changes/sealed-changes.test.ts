@@ -1,14 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Changes } from '../../src/changes/change.js';
-import { keyBeside } from '../../src/changes/key-file.js';
+import { keysOfJournal } from '../../src/changes/key-file.js';
 import { sealPrivate } from '../../src/changes/sealed-changes.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import type { KeyRing } from '../../src/util/seal.js';
 import { changeIdOf, changer, start, successOf } from '../support/changer.js';
 import { processOn, wallClock } from '../support/changes.js';
 import { answered } from '../support/scripted-client.js';
@@ -83,18 +84,57 @@ test('with another key, a change can be named and withdrawn, and nobody can agre
   expect(successOf(await stranger.withdraw(id)).outcome).toBe('withdrawn');
 });
 
-test('the key is made once, in a file that others cannot read', () => {
-  const journal = join(folder, 'journal.db');
-  const made = keyBeside(journal);
-  expect(keyBeside(journal)).toBe(made);
-  expect(readdirSync(folder)).toEqual(['journal.db.key']);
-  expect(statSync(`${journal}.key`).mode & 0o777).toBe(0o600);
+test('a plan that names a private change is private itself', async () => {
+  const server = serve();
+  await server.call({ ...restoreArguments, instanceId: given });
+  await server.call({ ...restoreArguments, instanceId: 'clear7' });
+  expect(stored()).not.toContain(given);
 });
 
-test('a file without a key is not taken for one', () => {
-  const journal = join(folder, 'journal.db');
-  writeFileSync(`${journal}.key`, '\n');
-  expect(() => keyBeside(journal)).toThrow('has no key');
+describe('the key beside a journal', () => {
+  const keysOf = (stateKeys?: KeyRing) => keysOfJournal(join(folder, 'state', 'journal.db'), stateKeys);
+  const keyFile = () => join(folder, 'state', 'journal.db.key');
+
+  test('is made once, with its folder, in a file that others cannot read', () => {
+    const made = keysOf();
+    expect(keysOf()).toEqual(made);
+    expect(readdirSync(join(folder, 'state'))).toEqual(['journal.db.key']);
+    expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
+  });
+
+  test('is not made if there are state keys, and opens what it sealed before they were set', () => {
+    expect(keysOf(['state key'])).toEqual(['state key']);
+    expect(existsSync(keyFile())).toBe(false);
+    const [made] = keysOf();
+    expect(keysOf(['state key'])).toEqual(['state key', made]);
+  });
+
+  test('is not taken from a file without one', () => {
+    keysOf();
+    writeFileSync(keyFile(), '\n');
+    expect(() => keysOf()).toThrow('has no key');
+  });
+
+  test.each([undefined, devNull])('does not exist for the journal %s', (path) => {
+    expect(keysOfJournal(path, undefined)).toHaveLength(1);
+    expect(existsSync(`${path}.key`)).toBe(false);
+  });
+});
+
+test('without keys that can be read, private changes are refused and others are read', async () => {
+  const engine = createSqlite(join(folder, 'journal.db'), { clock: wallClock(() => new Date(start)) });
+  const changes = createChanges(engine, { process: processOn('host') });
+  stores.push(changes);
+  const store = sealPrivate(changes, () => {
+    throw new Error('EACCES');
+  });
+  const server = changer({ confirm: 'plan', store, operation: privateOperation });
+  expect(await server.call({ ...restoreArguments, instanceId: given })).toMatchObject({
+    failure: { code: 'JournalUnavailable' },
+  });
+  await server.call({ ...restoreArguments, instanceId: 'clear7' });
+  await serve().call({ ...restoreArguments, instanceId: given });
+  expect(await store.newest({ limit: 9 })).toHaveLength(2);
 });
 
 const restoreArguments = { backupId: 'a'.repeat(32) };

@@ -64,7 +64,7 @@ test('for people a change is a row: when by their clock, what came of it, what i
     expect.stringMatching(
       /^2026-11-21 08:30:00 GMT\+9 {2}rejected \("Client\.Bad"\) {2}"restore_instance": "Create DevOps server \\"wiki\\"\." .* consent: asked after 4 s /,
     ),
-    expect.stringMatching(/ declined {2}.* consent: clicked after 4 s /),
+    expect.stringMatching(/ declined {2}.* decision: clicked after 4 s /),
     expect.stringMatching(/ no outcome yet {2}/),
   ]);
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { columnsOf, localTime, widthOf, wrapped } from '../../src/cli/layout.js';
+import { columnsOf, localTimeIn, widthOf, wrapped } from '../../src/cli/layout.js';
 import { exact, say } from '../../src/util/safe-text.js';
 
 const exactly = (text: string) => say`${exact(text)}`;
@@ -53,6 +53,6 @@ describe('a time', () => {
     ['2026-01-05T23:04:05Z', 'Asia/Tokyo', '2026-01-06 08:04:05 GMT+9'],
     ['soon', 'UTC', undefined],
   ])('%s in %s is %s', (time, zone, shown) => {
-    expect(localTime(time, zone)?.text).toBe(shown);
+    expect(localTimeIn(zone)(time)?.text).toBe(shown);
   });
 });

@@ -8,7 +8,6 @@ import { answerOf, post, toolCall } from '../support/http-in-process.js';
 import { startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { readAsAPerson } from '../support/person.js';
-import { freePort } from '../support/postgres.js';
 import { onTerminal } from '../support/pty.js';
 import { runServer } from '../support/server-process.js';
 
@@ -42,8 +41,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function startReplica(words: readonly string[] = []) {
-  const server = await startHttpProcess(words, { env: { ...env, CLOUDOPS_HTTP_TOKENS_FILE: join(folder, 'tokens') } });
+async function startReplica() {
+  const server = await startHttpProcess([], { env: { ...env, CLOUDOPS_HTTP_TOKENS_FILE: join(folder, 'tokens') } });
   started.push(server.stop);
   const call = async (tool: string, given: object): Promise<Record<string, unknown>> => {
     const { result } = await answerOf(await post(server.url, toolCall(tool, given), { authorization: 'Bearer alice' }));
@@ -101,20 +100,6 @@ test('a person at a terminal reads, after the risk, that another plan for the sa
     /\? It costs money\. Another plan for "wiki" waits \(disk size 100 GB\), made .* ago\. Region /,
   );
   expect([code, cloud.requests.length]).toEqual([0, 1]);
-});
-
-test('without a public URL, the page is at the own address of a server that only this machine reaches', async () => {
-  const port = await freePort();
-  const { CLOUDOPS_HTTP_PUBLIC_URL: _, ...local } = env;
-  env = { ...local, CLOUDOPS_CONFIRM: 'human' };
-  const own = await startReplica(['--port', String(port)]);
-  const { outcome, changeId, decideAt } = await own.ask();
-  expect([outcome, decideAt]).toEqual(['waiting', `http://127.0.0.1:${port}/decisions/${changeId}/`]);
-  await readAsAPerson();
-  const browser = browserOf({ origin: own.origin, publicUrl: own.origin });
-  await browser.signIn('bob');
-  expect((await browser.decide(idIn(decideAt), 'accept')).status).toBe(200);
-  expect(await own.get(changeId)).toMatchObject({ outcome: 'accepted' });
 });
 
 test('without a way to sign in, the server does not start', async () => {

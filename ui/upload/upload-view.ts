@@ -71,8 +71,8 @@ class UploadView {
     if (host === undefined || this.#isRefreshing) return;
     this.#setRefreshing(true);
 
-    // With `view: 'summary'`, the tool reads all parts, so the arguments for a single page of parts are left out.
-    const { maxParts: _, partNumberMarker: __, ...requestedArgs } = this.#args;
+    // With `view: 'summary'`, the tool reads all parts, so the arguments for a single page, and for some fields, are left out.
+    const { maxParts: _, partNumberMarker: __, fields: ___, ...requestedArgs } = this.#args;
     // The names in the shown state stand in for arguments that were left out, such as the account.
     const shownNames = this.#upload === undefined ? {} : namesOf(this.#upload);
     const args = { ...shownNames, ...requestedArgs, view: 'summary' };

@@ -123,7 +123,7 @@ function argumentOf(
     requestName,
     isRequired: hasTrait(traits, 'smithy.api#required'),
     isSensitive: isSensitive(model, member),
-    isOfApiKey: member.name.toLowerCase() === 'value' && /api-?key/i.test(shapeName(structure)),
+    isOfApiKey: member.name.toLowerCase() === 'value' && /(?:api-?|plan)key/i.test(shapeName(structure)),
     location: locationOf(traits),
     documentation: documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''),
     rules: rulesOf(model, model.shape(member.target), traits),

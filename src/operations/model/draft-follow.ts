@@ -64,14 +64,11 @@ export function followFinder(model: Model): FindFollow {
       const readArguments = argumentsFrom(model, change, read, thing);
       return readArguments === undefined ? [] : [{ read: read.name, arguments: readArguments, ...ending }];
     };
-    const isDeletion = /^(?:delete|terminate|remove|destroy)$/.test(verb);
     const follows = [
       ...waitersOfReads.flatMap(({ read, words, ending }) =>
         isWaiterFor(words, verb, resource) ? follow(read, words, ending) : [],
       ),
-      ...readsOfThings.flatMap(({ read, thing }) =>
-        isSameThing(thing, resource) ? follow(read, thing, isDeletion ? { gone: true } : {}) : [],
-      ),
+      ...readsOfThings.flatMap(({ read, thing }) => (isSameThing(thing, resource) ? follow(read, thing, {}) : [])),
     ];
     const saysEnd = ({ done, gone }: Follow) => done !== undefined || gone === true;
     const ranked = [...follows.filter(saysEnd), ...follows];

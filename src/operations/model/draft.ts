@@ -104,4 +104,5 @@ const errorFields = ({ shape }: Model, { output }: ModelOperation): readonly str
     .map(({ name }) => name);
 const isText = (value: Shape) => value.kind === 'enum' || (value.kind === 'simple' && value.type === 'string');
 
-const namesErrorOfChange = /^(?:function)?error(?:code)?$/i;
+/** Other names may be about work that was done. */
+const namesErrorOfChange = /^FunctionError$/;

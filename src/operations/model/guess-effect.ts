@@ -105,6 +105,12 @@ const wordBeforeVerb = /^(?:Batch|Admin|Transact|Nifty)(?=[A-Z])/;
 const changesNamedLikeReads =
   /^Get(?:ActivityTask|Id|OpenIdTokenForDeveloperIdentity|ScalingConfigurationRecommendation)$/;
 
+/** True if the name begins with a verb of a change. */
+export function isChangeByName(name: string): boolean {
+  const effect = effectOfName(name);
+  return effect !== undefined && effect !== 'read';
+}
+
 function effectOfName(name: string): Effect | undefined {
   const effects = ['read', 'create', 'alter', 'delete'] as const;
   const beginning = sentenceCase(name).replace(wordBeforeVerb, '');

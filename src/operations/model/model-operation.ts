@@ -24,6 +24,7 @@ import { type ChosenOperation, type ModelContext, toolNameOf } from './chosen-op
 import { exampleArguments, modelExamples } from './example-arguments.js';
 import type { Listing } from './fit-listings.js';
 import { type FoldedArguments, foldedSchema, unfolded } from './folded-arguments.js';
+import { isChangeByName } from './guess-effect.js';
 import { memberValues } from './member-values.js';
 import {
   hasTrait,
@@ -241,7 +242,8 @@ function stepToReadOn(
 }
 
 const isEffectSure = ({ settings: { effect, effectIsSure }, operation }: ChosenOperation): boolean =>
-  effectIsSure ?? (effect === 'read' && hasTrait(operation.traits, 'smithy.api#readonly'));
+  effectIsSure ??
+  (effect === 'read' && hasTrait(operation.traits, 'smithy.api#readonly') && !isChangeByName(operation.name));
 
 function changeFields(
   context: ModelContext,

@@ -140,7 +140,10 @@ const withField = (record: Values, path: string, value: unknown): Values => {
   return isObject(changed) ? changed : record;
 };
 
-/** Joins lists, also inside of structures. Other fields are kept only if they are equal. */
+/** Numbers of the entries of a page, such as `ScannedCount`. */
+const isCount = /count$/i;
+
+/** Joins lists, also inside of structures, and adds up counts. Other fields are kept only if they are equal. */
 function joinRecords(earlier: Values, page: Values): Values {
   const fields = new Set([...Object.keys(earlier), ...Object.keys(page)]);
   return Object.fromEntries(
@@ -148,6 +151,8 @@ function joinRecords(earlier: Values, page: Values): Values {
       const [before, after] = [earlier[name], page[name]];
       if (Array.isArray(before) || Array.isArray(after)) return [[name, [before ?? [], after ?? []].flat()]];
       if (isObject(before) && isObject(after)) return [[name, joinRecords(before, after)]];
+      if (isCount.test(name) && typeof before === 'number' && typeof after === 'number')
+        return [[name, before + after]];
       return before === after ? [[name, before]] : [];
     }),
   );

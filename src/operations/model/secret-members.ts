@@ -6,7 +6,7 @@ import type { Argument, ValueRules } from './arguments.js';
 import type { OperationSettings } from './model-settings.js';
 
 /**
- * This file decides about secrecy. A secret is a credential: nobody sees it, and a call names a secret file in its place.
+ * This file decides about secrecy. A secret is a credential, which nobody sees.
  * A private value is one that the model marks as sensitive: the agent and the person who decides see it, but logs and
  * announcements do not, and the store seals it.
  */
@@ -24,11 +24,12 @@ export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 's
   return { isSecret, isPrivate: (field) => field.isSensitive && !isSecret(field) };
 }
 
-const isLikeSecret = ({ memberName, requestName, isOfApiKey, location, rules }: Argument): boolean =>
+const isLikeSecret = ({ memberName, requestName, isOfApiKey, isSensitive, location, rules }: Argument): boolean =>
   holdsText(rules) &&
   (isOfApiKey ||
     isNamedLikeSecret(memberName) ||
     isNamedLikeSecret(requestName) ||
+    (isSensitive && credential.test(nameInWords(memberName))) ||
     // In a path, it is the ID of the key.
     (location !== 'path' && apiKey.test(nameInWords(memberName))));
 
@@ -89,8 +90,10 @@ function isNamedLikeSecret(name: string): boolean {
 const tokenOfPage = /^(?:(?:next|starting) )?(?:next|continuation|pagination|page|starting) token$/;
 const apiKey = /\bapi key(?: value)?s?$/i;
 const secretWord = /^(?:password|passwd|passphrase|plaintext|secret|token)s?$/;
-const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem|plaintext)?s?$/;
-const keyMaterial = /\bkey materials?$/;
+const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem|plaintext|base64)?s?$/;
+const keyMaterial = /(?<!\bpublic )\bkey materials?$/;
+/** The name of a sensitive text that gives access, such as `SSECustomerKey` or `ConfirmationCode`. */
+const credential = /\b(?:key|seed|credential|code|code png)s?$|^(?:auth parameters|challenge responses)$/i;
 
 /** Last words of names that describe a secret but do not hold it: `PasswordLength`, `SecretArn`. */
 const describing = new Set(

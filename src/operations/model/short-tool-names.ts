@@ -27,11 +27,12 @@ export function shortToolNames(prefix: string, operations: readonly string[]): R
 }
 
 function shortened(words: readonly string[], limit: number): string {
-  const pieces = [...words];
+  let pieces = [...words];
   while (pieces.join('_').length > limit) {
     const longest = Math.max(...pieces.map(({ length }) => length));
     const index = pieces.findLastIndex(({ length }) => length === longest);
     pieces[index] = pieces[index]?.slice(0, -1) ?? '';
+    pieces = pieces.filter((piece) => piece !== '');
   }
   return pieces.join('_');
 }

@@ -66,6 +66,8 @@ function fieldsInSchema(schema: unknown): Fields {
   if (schema instanceof z.ZodOptional) return fieldsInSchema(schema.unwrap());
   if (schema instanceof z.ZodArray) return fieldsInSchema(schema.element);
   const shape: Readonly<Record<string, unknown>> = schema instanceof z.ZodObject ? schema.shape : {};
+  // A loose object, such as the owner of an upload.
+  if (schema instanceof z.ZodObject && Object.keys(shape).length === 0) return undefined;
   return { names: Object.keys(shape), valueOf: (name) => shape[name] };
 }
 

@@ -42,12 +42,11 @@ function contentSentence(summary: Summary, upload: SafeText): SafeText {
 }
 
 /** Continues a sentence: `: 12.5% of the 3 parts expected`. */
-function progressText({ percent, highestPart = 0, totalBytes = 0, expectedBytes, expectedParts }: Summary): SafeText {
+function progressText({ percent, hasMore, expectedBytes, expectedParts }: Summary): SafeText {
   if (percent === 100) return words(': all that is expected');
   const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
   if (percent !== undefined) return say`: ${percent}% of the ${expected} expected`;
-  const isMore = highestPart > (expectedParts ?? highestPart) || totalBytes > (expectedBytes ?? totalBytes);
-  return words(isMore ? ', more than expected: check that figure and the upload ID' : '');
+  return words(hasMore === true ? ', more than expected: check that figure and the upload ID' : '');
 }
 
 /** Describes rate, age and time left, or says why they are left out. */
@@ -82,13 +81,16 @@ type Ranges = Summary['missing'];
 const maximumNamed = 5;
 
 function missingSentences(summary: Summary): SafeText[] {
-  const { missing, percent, partCount, highestPart, stopped } = summary;
+  const { missing, percent, partCount, highestPart, stopped, tooSmallCount = 0 } = summary;
   if (partCount === 0) return [];
+  const again = counted(tooSmallCount, 'part');
+  const small =
+    tooSmallCount === 0 ? [] : [say`To be sent again, because all parts but the last need 5 MiB: ${again}.`];
   const why = words(stopped ? 'failed, or left out by the client' : 'in flight, failed, or left out by the client');
   // If the upload is complete, the client has left the missing numbers out.
   if (percent === 100) return missing === undefined ? [] : [say`Numbers not used: ${named(missing)}.`];
-  if (missing === undefined) return [say`No gaps up to part ${highestPart ?? 0}.`];
-  return [say`Parts missing: ${named(missing)} (${why}).`];
+  if (missing === undefined) return [say`No gaps up to part ${highestPart ?? 0}.`, ...small];
+  return [say`Parts missing: ${named(missing)} (${why}).`, ...small];
 }
 
 /** `5 and 11–12`, or `1, 3, 5, 7, 9 and others`. */

@@ -3,7 +3,7 @@ import { lazy, withoutUndefined } from '../../util/objects.js';
 import { shownAs, unlisted } from '../schema/outputs.js';
 import { type AnswerTimes, nowOf } from './clocks.js';
 import { paceOf } from './pace.js';
-import { bytesOf, countOf, gapsBelow, rangesOf, type UploadPart } from './part.js';
+import { bytesOf, countOf, gapsBelow, minimumPartSize, rangesOf, type UploadPart } from './part.js';
 
 /** This file summarizes a multipart upload by its parts, in a limited size. */
 
@@ -31,6 +31,9 @@ export const summaryFields = lazy(() => ({
   bytesPerSecondBefore: unlisted(count()),
   expectedBytes: unlisted(count()),
   expectedParts: unlisted(count()),
+  /** Stored parts that have to be sent again. */
+  tooSmallCount: unlisted(count()),
+  hasMore: unlisted(z.boolean().optional()).describe('more than expected'),
   percent: z.number().optional(),
   secondsLeft: range().optional(),
 }));
@@ -47,12 +50,16 @@ const maximumRanges = 12;
 export function summarise(listed: readonly UploadPart[], expectation: Expectation, times: AnswerTimes) {
   const parts = [...new Map(listed.map((part) => [part.partNumber, part])).values()];
   parts.sort((a, b) => a.partNumber - b.partNumber);
-  const { percent, bytesLeft } = progressOf(parts, expectation);
+  const small = tooSmallParts(parts, expectation);
+  const usable = parts.filter((part) => !small.includes(part));
+  const { hasMore, percent, bytesLeft } = progressOf(parts, usable, expectation);
   const missing = gapsBelow(rangesOf(parts.map(({ partNumber }) => partNumber)));
   return withoutUndefined({
     ...countParts(parts),
     ...(missing.length > 0 && { missing: missing.slice(0, maximumRanges), missingCount: countOf(missing) }),
+    ...(small.length > 0 && { tooSmallCount: small.length }),
     ...expectation,
+    hasMore,
     percent,
     ...timeFields(parts, times, bytesLeft),
   });
@@ -71,15 +78,33 @@ function countParts(parts: readonly UploadPart[]) {
   };
 }
 
-/** Measures bytes if they are expected, because parts may differ in size. */
-function progressOf(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation) {
-  const bytes = bytesOf(parts);
-  if (!(bytes <= (expectedBytes ?? bytes)) || hasMoreParts(parts, expectedParts)) return {};
+/** Only the last part of an upload may be small. */
+function tooSmallParts(parts: readonly UploadPart[], { expectedParts = 0 }: Expectation): readonly UploadPart[] {
+  const last = Math.max(expectedParts, parts.at(-1)?.partNumber ?? 0);
+  return parts.filter(({ partNumber, size }) => size < minimumPartSize && partNumber < last);
+}
+
+interface Progress {
+  readonly hasMore?: true;
+  readonly percent?: number;
+  readonly bytesLeft?: number;
+}
+
+/** Measures bytes if they are expected, because parts may differ in size. Parts that have to be sent again do not count. */
+function progressOf(
+  parts: readonly UploadPart[],
+  usable: readonly UploadPart[],
+  { expectedBytes, expectedParts }: Expectation,
+): Progress {
+  if (bytesOf(parts) > (expectedBytes ?? Number.POSITIVE_INFINITY) || hasMoreParts(parts, expectedParts))
+    return { hasMore: true };
+  const bytes = bytesOf(usable);
+  if (Number.isNaN(bytes)) return {};
   if (expectedBytes !== undefined)
     return { percent: percentOf(bytes, expectedBytes), bytesLeft: expectedBytes - bytes };
   if (expectedParts === undefined) return {};
-  const bytesLeft = ((expectedParts - parts.length) * bytes) / Math.max(1, parts.length);
-  return { percent: percentOf(parts.length, expectedParts), bytesLeft };
+  const bytesLeft = ((expectedParts - usable.length) * bytes) / Math.max(1, usable.length);
+  return { percent: percentOf(usable.length, expectedParts), bytesLeft };
 }
 
 /** A high number alone shows nothing if a client leaves numbers out. */

@@ -98,7 +98,7 @@ test('a draft is a file that loads, and says what a person has to decide', () =>
     prefix: 'small',
     operations: {
       CreateFunction: { effect: 'create', follow },
-      DeleteFunction: { effect: 'delete', costsMoney: false, follow: { ...follow, gone: true } },
+      DeleteFunction: { effect: 'delete', costsMoney: false, follow },
       GetFunction: { effect: 'read' },
       Invoke: { effect: 'alter' },
     },

@@ -87,7 +87,7 @@ describe('pages are joined', () => {
       { Books: [], NextMarker: '', Count: 2, Shelf: 's' },
     ]);
     expect(result).toEqual({
-      record: { Books: ['a', 'b', 'c'], Shelf: 's' },
+      record: { Books: ['a', 'b', 'c'], Count: 5, Shelf: 's' },
       starts: [{ Marker: 'm1' }, { Marker: 'm2' }],
     });
   });

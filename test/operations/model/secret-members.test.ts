@@ -20,6 +20,10 @@ const model = smallModel(
         KeyMaterial: 'String',
         Plaintext: 'Blob',
         ApiKey: 'String',
+        SSECustomerKey: member('String', { sensitive: {} }),
+        ConfirmationCode: member('String', { sensitive: {} }),
+        PrivateKeyBase64: 'String',
+        PublicKeyMaterial: 'String',
         Emails: 'small#PrivateTexts',
         Variables: 'small#PrivateMap',
         Tokens: 'small#TextMap',
@@ -46,13 +50,16 @@ describe('of an argument', () => {
   const { isSecret, isPrivate } = secrecyIn({ secretNames: [], notSecret: [] });
   const kindOf = (name: string) => named(name).map((field) => [isSecret(field), isPrivate(field)]);
 
-  test.each(['Password', 'SessionToken', 'KeyMaterial', 'Plaintext', 'ApiKey', 'Tokens'])('%s is secret', (name) => {
+  test.each([
+    ...['Password', 'SessionToken', 'KeyMaterial', 'Plaintext', 'ApiKey', 'Tokens'],
+    ...['SSECustomerKey', 'ConfirmationCode', 'PrivateKeyBase64'],
+  ])('%s is secret', (name) => {
     expect(kindOf(name)).toEqual([[true, false]]);
   });
   test.each(['Email', 'Pin', 'Emails', 'Variables'])('%s is private', (name) => {
     expect(kindOf(name)).toEqual([[false, true]]);
   });
-  test.each(['Name', 'PasswordLength'])('%s is neither', (name) => {
+  test.each(['Name', 'PasswordLength', 'PublicKeyMaterial'])('%s is neither', (name) => {
     expect(kindOf(name)).toEqual([[false, false]]);
   });
 });

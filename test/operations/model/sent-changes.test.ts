@@ -386,3 +386,34 @@ describe('the answer is kept with the change', () => {
     expect(success.notes?.some(({ text }) => text.includes('too long to be kept')) === true).toBe(!isKept);
   });
 });
+
+test.each([
+  ['a list of structures', { Users: [{ Password: 'hunter2-hunter2' }] }],
+  ['a list', { Passwords: ['hunter2-hunter2'] }],
+  ['a map', { Secrets: { a: 'hunter2-hunter2' } }],
+])('a secret in %s is not stored', async (_where, args) => {
+  const [operation] = await changesWith(
+    {},
+    ['CreateBroker'],
+    { CreateBroker: { input: { Users: 'small#Users', Passwords: 'small#Texts', Secrets: 'small#TextMap' } } },
+    {
+      'small#Users': { type: 'list', member: { target: 'small#User' } },
+      'small#User': { type: 'structure', members: { Password: { target: 'smithy.api#String' } } },
+      'small#Texts': { type: 'list', member: { target: 'smithy.api#String' } },
+      'small#TextMap': {
+        type: 'map',
+        key: { target: 'smithy.api#String' },
+        value: { target: 'smithy.api#String' },
+      },
+    },
+    'awsJson1_1',
+  );
+  if (operation === undefined) throw new Error('there is none');
+  const store = memoryStore();
+  const { call, close } = caller({ confirm: 'plan', store });
+  await call(operation, args, { signal: never });
+  const changes = await store.newest({ limit: 9 });
+  await close();
+  expect(changes).toHaveLength(1);
+  expect(JSON.stringify(changes)).not.toContain('hunter2');
+});
