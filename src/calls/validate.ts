@@ -5,7 +5,7 @@ import { type Next, next } from '../tools/next.js';
 import { consentArguments } from '../tools/schema/fields.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { listText as listedText, sentences } from '../util/human.js';
-import { isDeeperThan, isObject, lazy, leavesOf, textAt, withoutNulls } from '../util/objects.js';
+import { isDeeperThan, isObject, lazy, leavesOf, parseJson, textAt, withoutNulls } from '../util/objects.js';
 import { isPlaceholder } from '../util/placeholder.js';
 import { defined, distinct, forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { defaultText, hintsOf } from './hints.js';
@@ -29,7 +29,7 @@ export function validate(
   checkSize(args);
   const argsWithoutNulls = withoutNulls(args);
   const named = isObject(argsWithoutNulls) && operation.rename ? operation.rename(argsWithoutNulls) : argsWithoutNulls;
-  const parsed = operation.input().safeParse(named, { reportInput: true });
+  const parsed = parseWithTexts(operation.input(), named);
   if (parsed.success) {
     refusePlaceholders(parsed.data, argumentName);
     return parsed.data;
@@ -43,6 +43,41 @@ export function validate(
     ...hintsForValidArguments(operation, named, issues, region),
     ...(needsUser && { next: askWhichIsMeant }),
   });
+}
+
+/** Texts may hold texts, as far as arguments are nested. */
+const mostRounds = 4;
+
+/** Parses arguments. Takes a text that is JSON of the wanted type, because some clients send lists, objects and booleans as text. */
+function parseWithTexts(schema: z.ZodObject, args: unknown) {
+  let parsed = schema.safeParse(args, { reportInput: true });
+  let read = args;
+  for (let round = 0; round < mostRounds && !parsed.success; round += 1) {
+    const texts = parsed.error.issues.flatMap((issue) => wantedIn(issue));
+    if (texts.length === 0) break;
+    for (const { path, value } of texts) read = withValueIn(read, path, value);
+    checkSize(read);
+    parsed = schema.safeParse(read, { reportInput: true });
+  }
+  return parsed;
+}
+
+/** The value that a text of the wrong type stands for, if its type is the wanted one. */
+function wantedIn(issue: Issue): readonly { readonly path: readonly PropertyKey[]; readonly value: unknown }[] {
+  const { code, input, path } = issue;
+  if (code !== 'invalid_type' || typeof input !== 'string') return [];
+  const value = parseJson(/^\s*(?:true|false)\s*$/i.test(input) ? input.toLowerCase() : input);
+  const isWanted = { array: Array.isArray(value), object: isObject(value), boolean: typeof value === 'boolean' };
+  return Object.entries(isWanted).some(([type, is]) => is && type === issue.expected) ? [{ path, value }] : [];
+}
+
+/** Copies a value with another one at a path. */
+function withValueIn(value: unknown, [step, ...rest]: readonly PropertyKey[], inner: unknown): unknown {
+  if (step === undefined) return inner;
+  if (Array.isArray(value))
+    return value.map((element, index) => (index === step ? withValueIn(element, rest, inner) : element));
+  if (!isObject(value)) return value;
+  return { ...value, [step]: withValueIn(value[String(step)], rest, inner) };
 }
 
 function checkSize(args: unknown): void {

@@ -12,10 +12,10 @@ export const shownTime = (time: number): SafeText =>
   Number.isNaN(new Date(time).getTime()) ? words('an unknown time') : timeText(new Date(time).toISOString());
 
 /** The time at which a change began, was decided, or was planned. */
-export const timeOfChange = ({ begunAt, decidedAt, madeAt }: JournalEntry): number => begunAt ?? decidedAt ?? madeAt;
+const timeOfChange = ({ begunAt, decidedAt, madeAt }: JournalEntry): number => begunAt ?? decidedAt ?? madeAt;
 
 /** The tool of a change, and its account unless that is the default one. */
-export function shownTool({ tool, account }: Pick<Change, 'tool' | 'account'>): SafeText {
+function shownTool({ tool, account }: Pick<Change, 'tool' | 'account'>): SafeText {
   const shown = quoted(tool, 100);
   return account === defaultAccount ? shown : say`${shown} in account ${quoted(account, 100)}`;
 }
@@ -26,7 +26,7 @@ export function shownDeed(change: Pick<Change, 'tool' | 'what' | 'target' | 'acc
 }
 
 /** The program that acted for the caller. */
-export function shownAgent({ clientId, actors }: Agent): SafeText {
+function shownAgent({ clientId, actors }: Agent): SafeText {
   const names = clientId === undefined ? actors : [...actors, clientId];
   const [agent = words('unknown'), ...others] = names.map((name) => quoted(name, 100));
   return others.length === 0 ? say`agent ${agent}` : say`agent ${agent} through ${join(others, ', ')}`;

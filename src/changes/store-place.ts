@@ -1,7 +1,7 @@
 import { exact, namesOf, type SafeText, say } from '../util/safe-text.js';
 
 /** The file or database that CLOUDOPS_JOURNAL names. */
-export interface StorePlace {
+interface StorePlace {
   /** For people, without user, password and options. */
   readonly name: string;
   /** Undefined for a database. */

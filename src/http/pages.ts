@@ -57,7 +57,7 @@ export type Html = ReturnType<typeof html>;
 type Referrer = 'same-origin' | 'no-referrer';
 
 /** Sets security headers. `policy` is the CSP without `frame-ancestors`. */
-export function pageHeaders(
+function pageHeaders(
   policy: Readonly<Record<string, string[]>>,
   frameAncestors: "'none'" | "'self'",
   referrerPolicy: Referrer,

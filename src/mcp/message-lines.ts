@@ -18,7 +18,7 @@ const headLength = 1000;
 
 const newline = 10;
 
-export interface LineProblems {
+interface LineProblems {
   readonly answer: (answer: ErrorAnswer) => void;
   readonly onTooLong: () => void;
 }

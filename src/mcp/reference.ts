@@ -109,7 +109,7 @@ export function instanceTypesReference(): string {
 }
 
 /** For each field of records, the values and their meanings. */
-export const statesOfThings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const statesOfThings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Resource group status': resourceGroupStatus,
   'Cluster and node status': clusterStatus,
   'DevOps server state': devopsState,

@@ -40,7 +40,7 @@ export interface KeyDependencies {
   readonly stop?: AbortSignal | undefined;
 }
 
-export interface OpenKeys {
+interface OpenKeys {
   readonly keys: KeySource;
   /** @throws KeysUnavailable if the profile does not exist */
   readonly profile?: () => Promise<ProfileFacts>;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
 
 /** The program's stderr is not read, because it may hold a secret. */
-export type ProgramResult =
+type ProgramResult =
   | { readonly kind: 'ended'; readonly stdout: string }
   /** `problem` is the end of a sentence: `ended with exit code 1`. */
   | { readonly kind: 'failed'; readonly problem: SafeText };

@@ -7,7 +7,7 @@ import type { RequestBody } from './request-body.js';
 import type { UploadPart } from './upload/part.js';
 
 /** The built-in APIs of the cloud (docs/API.md: Endpoints). */
-export const builtInServices = ['storage', 'catalog', 'devops'] as const;
+const builtInServices = ['storage', 'catalog', 'devops'] as const;
 export const isBuiltInService = (service: string): boolean => builtInServices.some((builtIn) => builtIn === service);
 
 /** Name of an API, built in or from operation files. */
@@ -59,7 +59,7 @@ export interface ApiRequest {
 }
 
 /** An answer with a status from 200 to 299. */
-export interface SuccessAnswer {
+interface SuccessAnswer {
   readonly status: number;
   /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -68,7 +68,7 @@ export interface SuccessAnswer {
 }
 
 /** An error in an answer whose status means success. */
-export interface AnsweredError {
+interface AnsweredError {
   readonly code?: string | undefined;
   readonly message?: string | undefined;
 }
@@ -181,21 +181,21 @@ export interface Operation<
   readonly schemas?: { readonly input: JsonSchema; readonly output?: JsonSchema };
 }
 
-export interface AnswerBody {
+interface AnswerBody {
   /** Paths of the fields that come from the body. */
   readonly fields: readonly string[];
   readonly root?: string | undefined;
 }
 
 /** A sentence in the `instructions` of the MCP server. */
-export interface Instruction {
+interface Instruction {
   readonly text: string;
   /** The sentence is left out if this tool is offered. */
   readonly unless?: string;
 }
 
 /** A read by another operation, made before a change. */
-export interface Preflight<Input> {
+interface Preflight<Input> {
   readonly operation: Operation;
   input(input: Input): Readonly<Record<string, unknown>>;
   /** Error codes of the read after which the change is not sent. */
@@ -205,7 +205,7 @@ export interface Preflight<Input> {
 }
 
 /** A read by another operation, made after the pages. */
-export interface FollowUpRead<Input, State = unknown> {
+interface FollowUpRead<Input, State = unknown> {
   readonly operation: Operation;
   input(input: Input, state: State): Readonly<Record<string, unknown>> | undefined;
 }
@@ -262,7 +262,7 @@ export interface Page<PageRecord> {
 }
 
 /** How the pages of a read ended. */
-export interface PagesEnd {
+interface PagesEnd {
   readonly followUp?: Readonly<Record<string, unknown>> | undefined;
   /** Start of the first page that was not read. */
   readonly unread?: PageStart | undefined;
@@ -306,7 +306,7 @@ export type PageStep<State> =
     };
 
 /** A call that shows if the API accepts the access keys. */
-export interface Probe<Arguments> {
+interface Probe<Arguments> {
   /** The option `--bucket` of `doctor` replaces `bucket`. */
   readonly arguments: Arguments;
   /** Error codes that show a valid signature too. */

@@ -99,7 +99,6 @@ interface EncodedContent {
 
 const contentTypes = {
   json: 'application/json',
-  form: 'application/x-www-form-urlencoded',
   text: 'text/plain; charset=utf-8',
 } as const;
 

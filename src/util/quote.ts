@@ -39,7 +39,7 @@ export const escapeJson = (json: string): string =>
 /** The search for invisible characters is slow. */
 const printableAscii = /^[ -~\n]*$/;
 
-export function escapeUnits(character: string): string {
+function escapeUnits(character: string): string {
   return character
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -52,8 +52,8 @@ test('an argument in the wrong place is answered with its places, and the argume
 });
 
 test('nothing is missed inside a value of another type', () => {
-  const given = { resourceGroupName: 'g', networkConfig: { networkId: 'n' }, adminCluster: '{}' };
-  expect(problems(provisionKubeResourceGroup, given)).toEqual(['adminCluster: "{}" must be an object, not a string']);
+  const given = { resourceGroupName: 'g', networkConfig: { networkId: 'n' }, adminCluster: 'x' };
+  expect(problems(provisionKubeResourceGroup, given)).toEqual(['adminCluster: "x" must be an object, not a string']);
 });
 
 test('a value of another type hides nothing beside it', () => {
@@ -140,11 +140,41 @@ describe('a great many wrong arguments cost little and are told in few lines', (
   });
 });
 
-test('an object sent as text is said to be one', () => {
-  const args = { resourceGroupName: 'g', networkConfig: '{"networkId":"n"}' };
-  expect(problems(provisionKubeResourceGroup, args)).toEqual([
-    String.raw`networkConfig: "{\"networkId\":\"n\"}" must be an object, not a string`,
-  ]);
+describe('text that is JSON of the wanted type', () => {
+  const nodePools = [{ name: 'a', nodeCount: 2 }];
+
+  test.each<readonly [string, object, object]>([
+    ['an object', { adminCluster: '{"keyName":"k"}' }, { adminCluster: { keyName: 'k' } }],
+    ['a list', { regions: '["jp-east-1"]' }, { regions: ['jp-east-1'] }],
+    ['true', { planOnly: 'true' }, { planOnly: true }],
+    ['false, in another spelling', { planOnly: ' False ' }, { planOnly: false }],
+    [
+      'a list in an object as text',
+      { adminCluster: JSON.stringify({ nodePools: JSON.stringify(nodePools) }) },
+      { adminCluster: { nodePools } },
+    ],
+  ])('is taken: %s', (_what, given, taken) => {
+    const parsed = validate(provisionKubeResourceGroup as Operation, { resourceGroupName: 'g', ...given }, 'jp-east-1');
+    expect(parsed).toMatchObject(taken);
+  });
+
+  test.each([
+    [
+      'an object',
+      { networkConfig: '{"networkId"' },
+      'networkConfig: "{\\"networkId\\"" must be an object, not a string',
+    ],
+    ['another type', { networkConfig: '["n"]' }, 'networkConfig: "[\\"n\\"]" must be an object, not a string'],
+  ])('is not taken if it is not %s', (_what, given, problem) => {
+    expect(problems(provisionKubeResourceGroup, { resourceGroupName: 'g', ...given })).toEqual([problem]);
+  });
+
+  test('is checked like any other value', () => {
+    const given = { networkConfig: '{"network":"n"}' };
+    expect(problems(provisionKubeResourceGroup, { resourceGroupName: 'g', ...given })).toEqual([
+      expect.stringMatching(/^networkConfig\.network: /),
+    ]);
+  });
 });
 
 test.each([

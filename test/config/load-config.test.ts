@@ -66,6 +66,10 @@ test('only the settings that are given have a schema made', () => {
   vi.restoreAllMocks();
 });
 
+test('the log level may have any case', () => {
+  expect(config({ CLOUDOPS_LOG_LEVEL: 'WARN' })).toMatchObject({ logLevel: 'warn' });
+});
+
 test('empty values count as none', () => {
   const env = { CLOUDOPS_REGION: 'jp-west-2', CLOUDOPS_TOOLS: '', CLOUDOPS_READ_ONLY: ' ', PATH: '/bin' };
   expect(config(env)).toMatchObject({

@@ -49,6 +49,7 @@ const readLimits = [
   `${readPages} pages`,
   `${bytes / 1024 ** 2} MiB`,
 ] as const;
+const readValues = `${defaultReadLimits.values.toLocaleString('en')} values`;
 
 /** Measured: a page repeats what bench/README.md has. */
 const measured = readFileSync('bench/README.md', 'utf8');
@@ -112,7 +113,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/CONSENT.md', `A click in less than ${aSecond} does not count`],
   ['docs/OPERATE.md', `Wait ${minutes} minutes, the time in which a repetition would have been found`],
   ['docs/OPERATE.md', `${{ 10: 'ten' }[twice ?? '']} of ${sentWithStandby} changes were sent twice`],
-  ['docs/SECURITY.md', `One read takes at most ${readLimits[1]}, ${readLimits[0]} and ${readLimits[2]}`],
+  ['docs/SECURITY.md', `One read takes at most ${readLimits[1]}, ${readLimits[0]}, ${readLimits[2]} and ${readValues}`],
   ['docs/DEPLOY.md', `A server took ${soakMemory} at most in a soak test; the manifests allow ${memoryLimit} MiB`],
   ['CHANGELOG.md', `one call reads up to ${readLimits[0]}, ${readLimits[1]} or ${readLimits[2]}`],
   ['CHANGELOG.md', `tries ${situations.length} situations with a model`],
@@ -173,7 +174,10 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/OPERATE.md', `Let ${duplicates} pass before anybody repeats a change`],
   ['docs/OPERATIONS.md', `an agent gets about ${grouped(answerBudget)} characters of JSON`],
   ['docs/OPERATIONS.md', `and allows ${grouped(pickedBudget)} characters`],
-  ['docs/OPERATIONS.md', `If it stops after ${readLimits[1]}, ${readLimits[0]} or ${readLimits[2]}, its answer`],
+  [
+    'docs/OPERATIONS.md',
+    `If it stops after ${readLimits[1]}, ${readLimits[0]}, ${readLimits[2]} or ${readValues} (tags in XML), its answer`,
+  ],
   ['docs/SANDBOX.md', `refuses a change that it sent in the last ${duplicates}`],
   ['docs/SANDBOX.md', `for ${constant('sandbox/cloud.ts', 'secondsToSettle')} seconds, then`],
   ['docs/SANDBOX.md', `the last ${constant('sandbox/sandbox.ts', 'keptRequests')} requests`],

@@ -24,7 +24,7 @@ const nodeType = {
   refuses: ['h2-large', 'h2-medium4', 'h2-large8', 'e-large', 'h2-large20'],
 };
 const someText = { accepts: ['x', 'jp-east-1'], refuses: ['', 1] };
-const flag = { accepts: [true, false], refuses: ['true', 1] };
+const flag = { accepts: [true, false], refuses: ['yes', 1] };
 const listOfOne = { accepts: [['one']], refuses: [[], ['one', 'two'], 'one'] };
 
 const rules: readonly { path: string; accepts: readonly unknown[]; refuses: readonly unknown[] }[] = [

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ApiRequest } from '../../src/tools/define-operation.js';
-import { form, json, plainText } from '../../src/tools/request-body.js';
+import { json, plainText } from '../../src/tools/request-body.js';
 import { encodeContent, encodeRequest } from '../../src/transport/request.js';
 
 test.each([
@@ -11,12 +11,6 @@ test.each([
     json({}, { contentMd5: true }),
     '{}',
     { 'content-type': 'application/json', 'content-md5': 'mZFLkyvTelC5g8XnyQrpOw==' },
-  ],
-  [
-    'a form',
-    form({ Action: 'ListUsers', 'a b': 'c&d=ü' }),
-    'Action=ListUsers&a%20b=c%26d%3D%C3%BC',
-    { 'content-type': 'application/x-www-form-urlencoded' },
   ],
   ['text', plainText('a\n'), 'a\n', { 'content-type': 'text/plain; charset=utf-8' }],
 ] as const)('%s has its headers', (_what, body, text, headers) => {

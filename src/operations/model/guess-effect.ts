@@ -2,7 +2,7 @@ import type { Effect, Operation } from '../../tools/define-operation.js';
 import { sentenceCase } from '../../util/human.js';
 
 /** The effect that a draft gives an operation, and the reason if a person has to confirm the effect. */
-export interface DraftedEffect {
+interface DraftedEffect {
   readonly effect: Effect;
   readonly unclear?: string;
 }

@@ -23,7 +23,7 @@ const stoppedWithFewPartsMs = 1_800_000;
 const partsCompared = 10;
 const slowerFactor = 2;
 
-export interface Pace {
+interface Pace {
   readonly stopped?: true;
   /** Rate of the last parts; of the last ten, if the upload is slower lately. */
   readonly bytesPerSecond?: number;

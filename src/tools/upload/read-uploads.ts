@@ -8,7 +8,7 @@ import { hasReplacement, isUrlEncoding } from './xml-record.js';
 /** This file reads lists of uploads from stores that ignore filters and markers, or do not say where pages end. */
 
 /** The arguments of a call that say which uploads to list. */
-export interface UploadFilter {
+interface UploadFilter {
   readonly prefix?: string | undefined;
   readonly uploadId?: string | undefined;
   readonly keyMarker?: string | undefined;
@@ -34,7 +34,7 @@ export const firstStart = ({
 });
 
 /** The state while the pages are read. */
-export interface UploadListing extends OpenUploadsSoFar {
+interface UploadListing extends OpenUploadsSoFar {
   /** Identities of the uploads that were read, because pages may overlap. */
   readonly seen: Set<string>;
   start: PageStart;
