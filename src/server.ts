@@ -40,7 +40,7 @@ export interface ServerDependencies extends ResourceTexts {
   readonly viewsForAll?: boolean;
   /** Undefined without a session. */
   readonly sessionClient?: Client | undefined;
-  /** Before 2026-07-28, the newest first. Default: those of the SDK. */
+  /** Before 2026-07-28, the newest first. Default: the SDK's versions. */
   readonly protocolVersions?: readonly string[];
   /** How long clients may keep lists (milliseconds). */
   readonly listLifeMs?: number;

@@ -45,7 +45,7 @@ export function validate(
   });
 }
 
-/** Texts may hold texts, as far as arguments are nested. */
+/** JSON text may itself contain JSON text. */
 const mostRounds = 4;
 
 /** Parses arguments. Takes a text that is JSON of the wanted type, because some clients send lists, objects and booleans as text. */

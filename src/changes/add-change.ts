@@ -26,9 +26,6 @@ const notOnPage = next(
   say`${forReader({ agent: 'Tell the user that the change', person: 'The change' })} has to be made with cloudops-mcp call, or with a client that asks its user.`,
 );
 
-/** The options of a change about which nobody is asked. */
-export const noOptions: DecisionOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
-
 /**
  * Adds a planned change to the store. Returns a refusal if it cannot be stored.
  * @param approved set if the change is approved at once

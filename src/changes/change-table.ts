@@ -25,7 +25,7 @@ export const duplicateWindowMs = 10 * 60 * 1000;
 /** In characters. */
 const longestRow = 1024 * 1024;
 const mostAsking = 20;
-/** Of a caller. The oldest make room. */
+/** Most waiting plans of a caller. The oldest make room. */
 const mostUnasked = 100;
 /** How long expired plans, and approved changes that do not begin, are kept (milliseconds). */
 export const keptMs = 60 * 60 * 1000;

@@ -70,7 +70,7 @@ export const storedParts = lazy(() => {
       args: z.record(z.string(), z.unknown()).readonly(),
       /** Digest of the request that was shown. Nothing else is sent. */
       requestDigest: z.string(),
-      /** The earlier change with the same request that the change may repeat: any (true), none (false), or the one with this ID. */
+      /** Which earlier change with the same request may be repeated: any (true), none (false), or the change with this ID. */
       repeats: z.union([z.string(), z.boolean()]),
       tokenSource: z.string(),
       options: z.object({
@@ -135,6 +135,8 @@ interface Columns {
 export interface NewChange extends Columns, Part<'facts'>, Part<'details'> {}
 export type Subject = NonNullable<NewChange['subject']>;
 export type DecisionOptions = NewChange['options'];
+/** No way to decide. */
+export const noOptions: DecisionOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
 
 /** For `repeats`, if there was no change to repeat. */
 export const noEarlierChange = '';

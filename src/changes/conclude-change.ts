@@ -106,7 +106,7 @@ interface Reading extends Pick<Success, 'summary' | 'answer'> {
   /** As clauses. */
   readonly contradictions: readonly SafeText[];
   readonly step?: Next | undefined;
-  /** Warnings that come before those of the plan. */
+  /** Warnings that come before the plan's warnings. */
   readonly urgent: readonly SafeText[];
   readonly warnings: readonly SafeText[];
 }

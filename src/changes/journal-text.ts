@@ -59,7 +59,7 @@ const none = words('');
 export const nothingYet = 'No changes yet.';
 
 const defaultLimit = 50;
-/** Waiting changes and those of other accounts are left out. */
+/** Waiting changes, and changes of other accounts, are left out. */
 const mostLookedThrough = 1000;
 
 /** Returns the last changes as Markdown, oldest first. Without `caller` or `accounts`, of all of them. */

@@ -8,7 +8,7 @@ import { own, say } from '../util/safe-text.js';
 import type { KeyRing } from '../util/seal.js';
 import { makeFolder, restrict } from './sqlite-file.js';
 
-/** This file has the keys that seal a journal's private values: those of CLOUDOPS_STATE_KEY, or else one in a file beside the journal. */
+/** This file has the keys that seal a journal's private values: the keys of CLOUDOPS_STATE_KEY, or a key in a file next to the journal. */
 
 /**
  * Returns the keys of a journal. A key that was made before CLOUDOPS_STATE_KEY was set still opens what it sealed.

@@ -2,10 +2,18 @@ import { shownReason } from '../util/log.js';
 import { lazy, parseJson } from '../util/objects.js';
 import { say, withStoredTexts, words } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
-import { type Change, type Changes, type Ending, type NewChange, storedParts, type Unwritable } from './change.js';
+import {
+  type Change,
+  type Changes,
+  type Ending,
+  type NewChange,
+  noOptions,
+  storedParts,
+  type Unwritable,
+} from './change.js';
 import { storedSchemas } from './stored-plan.js';
 
-/** This file seals the changes that hold private values, so that nobody can read these in the store. */
+/** This file seals the changes that hold private values, so that no reader of the store sees these values. */
 
 const sealedChange = lazy(() => {
   const { details, facts } = storedParts();
@@ -46,7 +54,7 @@ export function sealPrivate(changes: Changes, keys: SealingKeys): Changes {
     try {
       return parseJson(sealOf(id).open(text) ?? '');
     } catch {
-      // The keys cannot be read. Changes without private values are read all the same.
+      // The keys cannot be read. Changes without private values need no key.
       return undefined;
     }
   };
@@ -56,7 +64,7 @@ export function sealPrivate(changes: Changes, keys: SealingKeys): Changes {
     const known = { ...change, ...(outcome && { ending: { ...ending, outcome } }) };
     if (change.sealed === undefined) return known;
     const opened = sealedChange().safeParse(openText(id, change.sealed)).data;
-    // Nobody can agree to what is not shown, but the caller can withdraw the change.
+    // A plan that cannot be shown cannot be accepted. The caller can still withdraw it.
     return opened === undefined ? { ...known, options: noOptions } : { ...known, ...opened };
   };
   const openAll = async (found: Promise<readonly Change[]>) => (await found).map(openChange);
@@ -94,8 +102,6 @@ export function sealPrivate(changes: Changes, keys: SealingKeys): Changes {
     recover: () => openAll(changes.recover()),
   };
 }
-
-const noOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
 
 /** For a server that cannot open the sealed fields. */
 const sealedFields = {

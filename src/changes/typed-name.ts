@@ -6,7 +6,7 @@ import { escapeInvisible, quote } from '../util/quote.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import { modesWithPerson } from './required-consent.js';
 
-/** Of longer names (characters), only the end is typed. */
+/** A person types only the end of longer names (characters). */
 const longestTyped = 40;
 const typedEnd = 8;
 

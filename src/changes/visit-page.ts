@@ -44,7 +44,7 @@ export async function visitPage(
 
 /** Takes the user's response to the request to open the page. */
 export async function takeVisit(change: Change, visit: Visit, run: ChangeRun): Promise<EndedOutcome | Refusal> {
-  // An earlier response is that of a program.
+  // A program sends an earlier response.
   if (visit === 'declined' && change.ageMs >= shortestReadMs && change.state === 'waiting')
     return decideForCall(change, { kind: 'declined', way: 'asked' }, run);
   return outcomeOfState(visit === 'opened' ? await awaitEnd(change, run) : change, run);

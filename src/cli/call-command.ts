@@ -203,7 +203,7 @@ async function execute(
 
 const eraseLine = '\r\x1b[K';
 
-/** Asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because nobody could answer. */
+/** Asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because no person could answer. */
 function elicitorOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;

@@ -260,7 +260,7 @@ function openIssuer(
   const authenticate = authenticateByIssuer({ ...options, keys });
   return {
     authenticate,
-    // An issuer names scopes only in a token, so the caller keeps those of the plan.
+    // An issuer names scopes only in a token, so the caller keeps the scopes of the plan.
     callerNamed: async (name, scopesAtPlan) => ({ kind: 'authenticated', principal: { name, scopes: scopesAtPlan } }),
     signIn: async (publicUrl) => {
       if (clientId === undefined) throw new Error('accessOf refuses a page for decisions without a client ID.');

@@ -86,7 +86,7 @@ interface Contents {
   /** Undefined if the file could not be read. Then no token is accepted. */
   readonly text: string | undefined;
   readonly tokens: readonly StaticToken[];
-  /** Of the last file without a mistake. */
+  /** The tokens of the last file without a mistake. */
   readonly lastGood: readonly StaticToken[];
 }
 

@@ -118,7 +118,7 @@ function visitOf(answer: unknown): Visit {
   return action === 'decline' ? 'declined' : 'cancelled';
 }
 
-/** An answer without content is nobody's response. */
+/** An answer without content is no response. */
 function responseOf(answer: unknown, acceptLabel: string, nameToType: string | undefined): FormResponse {
   const action = textAt(answer, 'action');
   if (action === 'decline') return { kind: 'declined' };

@@ -32,7 +32,7 @@ function isNamed(host: string, port: string, entry: string): boolean {
   if (isIP(address) !== 0) return isInBlock(host, address, prefixLength);
   if (pattern.includes('*', pattern.startsWith('*.') ? 2 : 0)) return matchesStars(host, pattern);
   const domain = pattern.replace(/^\*?\./, '').replace(/\.$/, '');
-  // The end of an IP address is no domain.
+  // An IP address has no parent domain.
   return host === domain || (isIP(host) === 0 && host.endsWith(`.${domain}`));
 }
 

@@ -25,7 +25,7 @@ const slowerFactor = 2;
 
 interface Pace {
   readonly stopped?: true;
-  /** Rate of the last parts; of the last ten, if the upload is slower lately. */
+  /** Rate of the last parts; of the last ten, if the upload became slower. */
   readonly bytesPerSecond?: number;
   readonly bytesPerSecondBefore?: number | undefined;
   readonly secondsLeft?: Range | undefined;

@@ -18,7 +18,7 @@ export const summaryFields = lazy(() => ({
   totalBytes: count(),
   missing: z.array(range()).describe('numbers below highestPart').optional(),
   missingCount: unlisted(count()),
-  /** Whether the list of uploads has an upload without parts. */
+  /** True if the list of uploads has an upload without parts. */
   isListed: z.boolean().optional(),
   ageHours: unlisted(count()),
   sinceFirstSeconds: unlisted(count()),

@@ -93,8 +93,8 @@ describe('arguments hold a private value', () => {
     ['in a list', { Emails: ['a@example.com'] }, true],
     ['in a map', { Variables: { A: 'b' } }, true],
     ['in a structure of a list', { People: [{ City: 'x' }, { Phone: '1' }] }, true],
-    ['in a structure of a map, as far as anybody knows', { PeopleByName: { a: { City: 'x' } } }, true],
-    ['in JSON text, as far as anybody knows', { People: '[{"Phone":"1"}]' }, true],
+    ['perhaps in a structure of a map, which is not searched', { PeopleByName: { a: { City: 'x' } } }, true],
+    ['perhaps in JSON text, which is not searched', { People: '[{"Phone":"1"}]' }, true],
     ['nowhere, if the private members are absent', { Name: 'n', People: [{ City: 'x' }], Password: 'p' }, false],
   ])('%s', (_where, values, expected) => {
     expect(holdPrivate(fields, values, isPrivate)).toBe(expected);
