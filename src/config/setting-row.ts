@@ -9,8 +9,8 @@ export interface Row extends Flags {
 }
 
 interface Flags {
-  /** The command `client-config` makes a `path` absolute. Commas separate a `list`. A `command` is a JSON array. A `word` may have any case. */
-  readonly kind?: 'switch' | 'path' | 'list' | 'command' | 'word';
+  /** The command `client-config` makes a `path` absolute. Commas separate a `list`. A `command` is a JSON array. */
+  readonly kind?: 'switch' | 'path' | 'list' | 'command';
   readonly default?: string | number;
   /** True for a value that is never shown. */
   readonly secret?: true;

@@ -19,10 +19,14 @@ const matching = <const Rule extends string>(pattern: RegExp, rule: Wording<Rule
 
 export const onOff = () => z.boolean(mustBe(words('true or false')));
 
+/** One of some words, in any case. */
 export const choice =
   <const Values extends readonly string[]>(values: Values) =>
   () =>
-    z.enum(values, mustBe(say`${namesOf(values, ' or ')}`));
+    z.preprocess(
+      (text) => (typeof text === 'string' ? text.toLowerCase() : text),
+      z.enum(values, mustBe(say`${namesOf(values, ' or ')}`)),
+    );
 
 export const count = (minimum: number, maximum: number) => () =>
   anyText()

@@ -101,10 +101,7 @@ export const sections = {
       default: 60_000,
     }),
     MAX_ATTEMPTS: row('attempts of a call that only reads', schemas.count(1, 20), { default: 4 }),
-    LOG_LEVEL: row('debug, info, warn or error; logs go to stderr', schemas.choice(logLevels), {
-      default: 'info',
-      kind: 'word',
-    }),
+    LOG_LEVEL: row('debug, info, warn or error; logs go to stderr', schemas.choice(logLevels), { default: 'info' }),
   },
   'HTTP server': {
     HTTP_TOKENS_FILE: path(
@@ -171,7 +168,6 @@ export function valueOfText(setting: Setting, text: string | undefined): unknown
   const { kind } = settings[setting];
   if (text === undefined) return undefined;
   if (kind === 'list') return text.split(',');
-  if (kind === 'word') return text.toLowerCase();
   if (kind === 'command') return parseJson(text) ?? text;
   if (kind !== 'switch') return text;
   const word = text.toLowerCase();

@@ -66,8 +66,11 @@ test('only the settings that are given have a schema made', () => {
   vi.restoreAllMocks();
 });
 
-test('the log level may have any case', () => {
-  expect(config({ CLOUDOPS_LOG_LEVEL: 'WARN' })).toMatchObject({ logLevel: 'warn' });
+test('a word of several may have any case', () => {
+  expect(config({ CLOUDOPS_LOG_LEVEL: 'WARN', CLOUDOPS_CONFIRM: 'Human' })).toMatchObject({
+    logLevel: 'warn',
+    accounts: { all: [{ confirm: 'human' }] },
+  });
 });
 
 test('empty values count as none', () => {
