@@ -3,7 +3,7 @@ import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { countValues } from '../util/count-values.js';
 import { textAt } from '../util/objects.js';
-import { counted, distinct, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, distinct, listed, longestName, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import { fitsBudget } from './answer-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
@@ -55,17 +55,25 @@ function outcomeOfPages(
   followUp: Fields | undefined,
   { hasView = false, wantsWholeAnswer = false }: CallContext,
 ): EndedOutcome {
-  const isWhole = fields !== undefined || wantsWholeAnswer;
-  const record = pages.result(state, input, { followUp, unread: firstUnread, mayHaveMore, isWhole });
+  const recordOf = (isWhole: boolean) =>
+    pages.result(state, input, { followUp, unread: firstUnread, mayHaveMore, isWhole });
+  // The marker of a shortened record leads on from its last entry, so that no entry is lost between two calls.
+  const isWhole = wantsWholeAnswer || (fields !== undefined && fitsBudget(pickFields(recordOf(true), fields), true));
+  const record = recordOf(isWhole);
+  const answer = answerOf(record, fields);
   const next = operation.next?.(record, input, isOffered);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),
-    warnings: [...warnings, ...missingWarning(missingFields, operation.tellIfMissing)],
+    warnings: [
+      ...warnings,
+      ...missingWarning(missingFields, operation.tellIfMissing),
+      ...nothingPickedWarning(record, answer),
+    ],
     requestIds,
     ...(retriedAttempts.length > 0 && { attempts: retriedAttempts }),
     // Summary and next step are about the whole record.
-    answer: answerOf(record, fields),
+    answer,
   };
   // The view draws all parts of an upload, so it gets none if some may be missing.
   const parts = hasView && firstUnread === undefined && !mayHaveMore ? pages.parts?.(state, input) : undefined;
@@ -74,6 +82,17 @@ function outcomeOfPages(
 
 const answerOf = (record: Fields, fields: readonly string[] | undefined): Fields =>
   fields === undefined ? record : pickFields(record, fields);
+
+/** A field that exists may still be absent from an answer, for example the parts from a summary. */
+function nothingPickedWarning(record: Fields, answer: Fields): readonly SafeText[] {
+  const names = Object.keys(record);
+  if (Object.keys(answer).length > 0 || names.length === 0) return [];
+  return [
+    say`This answer has none of the fields that were asked for. It has ${listed(names.slice(0, mostNames).map((name) => quoted(name, longestName)))}.`,
+  ];
+}
+
+const mostNames = 20;
 
 const openReadClient = (
   call: ResolvedRead,

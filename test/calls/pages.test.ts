@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { listParts } from '../../src/tools/list-parts.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
@@ -48,6 +49,30 @@ test('pages are followed by their markers', async () => {
   ]);
   expect(result).toMatchObject(counted(5));
   expect(markers).toEqual(['-', '2', '7']);
+});
+
+describe('a call that picks fields', () => {
+  const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+  test.each([500, 3000])('gets %i parts, or the marker of the last part that fits', async (count) => {
+    const { result } = await read([{ parts: upTo(count) }], never, undefined, {
+      view: 'parts',
+      fields: ['parts', 'nextPartNumberMarker'],
+    });
+    if (!result.ok) throw new Error(result.text);
+    expect(result.structured).not.toHaveProperty('leftOut');
+    const { parts, nextPartNumberMarker } = z
+      .object({ parts: z.array(z.object({ partNumber: z.number() })), nextPartNumberMarker: z.number().optional() })
+      .parse(result.structured.answer);
+    expect(nextPartNumberMarker).toBe(count === 500 ? undefined : parts.at(-1)?.partNumber);
+    expect(parts.length).toBeGreaterThan(count === 500 ? 499 : 50);
+  });
+
+  test('is told if this answer has none of them', async () => {
+    const { result } = await read([{ parts: [1] }], never, undefined, { fields: ['parts[].size'] });
+    expect(result).toMatchObject({ structured: { answer: {} } });
+    expect(result.text).toMatch(/This answer has none .* It has "view", "bucket"/);
+  });
 });
 
 test.each([0, 2])('a marker of %i on a page that is not truncated is not followed (Ceph, Swift)', async (next) => {
