@@ -24,6 +24,7 @@ export interface ShownView {
   readonly told: string[];
   /** Errors and refusals that the browser reported. */
   readonly reported: string[];
+  /** Sends the view the call that it belongs to, and waits until the view shows it in full. */
   sendCall(args: Record<string, unknown>, result: CallToolResult): Promise<void>;
   changeContext(context: McpUiHostContext): Promise<void>;
 }
@@ -155,11 +156,20 @@ async function showView(page: Page, script: string, name: ViewName, options: Sho
     view,
     told,
     reported,
-    sendCall: (args, result) =>
-      page.evaluate((call) => window.testHost.sendCall(call), JSON.stringify({ args, result })),
+    async sendCall(args, result) {
+      await page.evaluate((call) => window.testHost.sendCall(call), JSON.stringify({ args, result }));
+      await fitFrame(view);
+    },
     changeContext: (changed) =>
       page.evaluate((json) => window.testHost.changeContext(JSON.parse(json)), JSON.stringify(changed)),
   };
+}
+
+/** Waits until the host has given the view the height that it asked for. A click before that can miss, because the view is still scrolled. */
+async function fitFrame(view: Frame): Promise<void> {
+  await view.waitForFunction(
+    () => window.innerHeight === Math.ceil(document.querySelector('main')?.getBoundingClientRect().height ?? 0),
+  );
 }
 
 const unexpected: AnswerToolCall = (name) => {

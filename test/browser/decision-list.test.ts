@@ -62,6 +62,7 @@ async function openList(served: Decisions, options = {}, query = '') {
   await page.goto(`${served.publicUrl}/decisions/sign-in`);
   await page.getByLabel(/^Token/).fill('bob');
   await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${served.publicUrl}/decisions`);
   if (query !== '') await page.goto(`${served.publicUrl}/decisions${query}`);
   return page;
 }
@@ -76,7 +77,7 @@ test('a new plan appears by itself, is announced, and leaves the focus where it 
   await served.ask({ instanceId: 'later' });
   await page.clock.runFor(10_000);
   await page.getByRole('link', { name: /"later"/ }).waitFor();
-  expect(await page.getByRole('status').innerText()).toBe('A new change waits.');
+  await expect.poll(() => page.getByRole('status').innerText()).toBe('A new change waits.');
   expect(await page.title()).toBe('3 changes wait for a decision');
   expect(await page.evaluate(() => document.activeElement?.textContent)).toMatch(/^Abort/);
 });
@@ -105,7 +106,7 @@ test('the list is filtered, without scripts too', async () => {
   expect(await page.getByRole('heading', { level: 2 }).innerText()).toBe('9 changes wait for a decision');
   await page.getByLabel('Asked for by').selectOption('mallory');
   await page.getByRole('button', { name: 'Show' }).click();
-  expect(await page.getByRole('heading', { level: 2 }).innerText()).toBe('2 changes wait for a decision');
+  await page.getByRole('heading', { level: 2, name: '2 changes wait for a decision' }).waitFor();
   expect(await page.getByRole('link', { name: /^Abort/ }).count()).toBe(2);
 });
 

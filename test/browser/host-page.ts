@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { AppBridge, type McpUiHostContext, PostMessageTransport } from '@modelcontextprotocol/ext-apps/app-bridge';
+import { EmptyResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
 /** What a test says about the host that it wants. */
 export interface HostSetup {
@@ -15,7 +16,7 @@ export interface HostSetup {
 
 /** What a test can do with a host that shows a view. */
 export interface TestHost {
-  /** Sends the view the call that it belongs to, `{ args, result }` in JSON. */
+  /** Sends the view the call that it belongs to, `{ args, result }` in JSON, and waits until the view has read it. */
   sendCall(call: string): Promise<void>;
   changeContext(context: McpUiHostContext): void;
   teardown(): Promise<unknown>;
@@ -67,6 +68,8 @@ window.showView = async ({ html, context = {}, callsTools = true, refusesCalls =
       const { args, result } = JSON.parse(call);
       await bridge.sendToolInput({ arguments: args });
       await bridge.sendToolResult(result);
+      // The view answers messages in their order.
+      await bridge.request({ method: 'ping' }, EmptyResultSchema);
     },
     changeContext: (changed) => bridge.setHostContext(changed),
     teardown: () => bridge.teardownResource({}),

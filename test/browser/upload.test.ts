@@ -161,9 +161,14 @@ test('in forced colours the progress bar shows what is usable and what is not', 
 test('the ETag of a part of a large upload is read when someone rests on it', async () => {
   const parts = partsOf(upTo(10_000));
   const calls: unknown[] = [];
+  let giveAnswer = () => {};
+  const mayAnswer = new Promise<void>((resolve) => {
+    giveAnswer = resolve;
+  });
   const shown = await show({
-    answer(name, given) {
+    async answer(name, given) {
       calls.push([name, given]);
+      await mayAnswer;
       return pageResult(parts.slice(9900));
     },
   });
@@ -171,6 +176,7 @@ test('the ETag of a part of a large upload is read when someone rests on it', as
   await shown.view.getByRole('slider', { name: 'Part' }).focus();
   await shown.page.keyboard.press('End');
   expect(await looked(shown)).not.toContain('ETag');
+  giveAnswer();
   await shown.view.waitForFunction(() =>
     document.querySelector('[role=slider]')?.getAttribute('aria-valuetext')?.includes('ETag'),
   );
