@@ -9,8 +9,8 @@ import {
 } from '../tools/define-operation.js';
 import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
-import { regionInHost } from '../util/region.js';
 import { defined, own, quoted, say } from '../util/safe-text.js';
+import { regionInHost } from '../util/uri.js';
 import { Refusal } from './refusal.js';
 
 /** Where the region of a call comes from. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { textsAt, withTexts } from '../util/objects.js';
-import { hiddenInPlan, secretNamed } from '../util/placeholder.js';
+import { hiddenInPlan, secretNamed } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import type { ResolvedChange } from './resolved-call.js';
 

@@ -1,5 +1,5 @@
 import type { ByteLimit } from '../transport/http-client.js';
-import { createTurns, type TakeTurn } from '../util/turns.js';
+import { createTurns, type TakeTurn } from '../util/queue.js';
 
 const mebibyte = 1024 * 1024;
 

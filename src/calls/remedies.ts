@@ -4,8 +4,8 @@ import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { isPassing, isPassingStatus } from '../transport/retry.js';
 import { commonCode, type ServiceError } from '../transport/service-error.js';
-import { regionInHost } from '../util/region.js';
 import { defined, detail, forReader, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
+import { regionInHost } from '../util/uri.js';
 
 /** The facts about a call and its error on which the advice depends. */
 export interface RemedyFacts {

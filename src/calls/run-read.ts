@@ -1,8 +1,7 @@
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
-import { countValues } from '../util/count-values.js';
-import { textAt } from '../util/objects.js';
+import { countValues, textAt } from '../util/objects.js';
 import { counted, distinct, listed, longestName, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import { fitsBudget } from './answer-budget.js';

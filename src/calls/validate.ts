@@ -6,7 +6,7 @@ import { consentArguments } from '../tools/schema/fields.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, lazy, leavesOf, parseJson, textAt, withoutNulls } from '../util/objects.js';
-import { isPlaceholder } from '../util/placeholder.js';
+import { isPlaceholder } from '../util/quote.js';
 import { defined, distinct, forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { defaultText, hintsOf } from './hints.js';
 import { Refusal } from './refusal.js';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Budget } from '../calls/account.js';
 import { storePlace } from '../changes/store-place.js';
-import { signableRegion } from '../util/region.js';
 import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
+import { signableRegion } from '../util/uri.js';
 
 /** The schemas of settings, as functions, because building a schema is slow. Messages show no value that may be a secret. */
 

@@ -1,5 +1,5 @@
 import { maximumValues, parseMessageText, readMessage } from '../mcp/read-message.js';
-import { countValues } from '../util/count-values.js';
+import { countValues } from '../util/objects.js';
 import { HttpError } from './http-helpers.js';
 
 /** Parses a body with one message. Values are counted first, because each costs memory. @throws HttpError */

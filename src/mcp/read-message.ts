@@ -1,6 +1,5 @@
 import { CLIENT_INFO_META_KEY, LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/server';
-import { countValues } from '../util/count-values.js';
-import { isDeeperThan, isObject, parseJson, withoutNulls } from '../util/objects.js';
+import { countValues, isDeeperThan, isObject, parseJson, withoutNulls } from '../util/objects.js';
 
 /** This file reads JSON-RPC messages before the SDK, which ignores or changes what it does not expect. */
 

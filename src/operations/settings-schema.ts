@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 import type { Follow } from '../tools/define-operation.js';
+import { unknownName } from '../util/did-you-mean.js';
 import { valueAt } from '../util/objects.js';
-import { unknownName } from '../util/unknown-name.js';
 
 /** This file has the schemas that the settings of models and the extensions of built-in changes share. */
 

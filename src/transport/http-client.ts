@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent, buildConnector, type Dispatcher, errors, Pool, ProxyAgent } from 'undici';
 import type { HttpMethod } from '../tools/define-operation.js';
-import { createTurns } from '../util/turns.js';
+import { createTurns } from '../util/queue.js';
 import { decompress } from './decompress.js';
 import { loopbackName, type Proxies, proxyFor } from './proxies.js';
 import { skippingInterim } from './skip-interim.js';

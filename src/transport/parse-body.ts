@@ -1,6 +1,5 @@
 import { type EntityDecoderOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
-import { countValues } from '../util/count-values.js';
-import { isDeeperThan, isObject } from '../util/objects.js';
+import { countValues, isDeeperThan, isObject } from '../util/objects.js';
 
 /** The kind follows from the content, because some services send wrong content types. */
 export type Body =

@@ -1,5 +1,5 @@
 import { lazy, leavesOf } from '../util/objects.js';
-import { removedFromAnswer } from '../util/placeholder.js';
+import { removedFromAnswer } from '../util/quote.js';
 import { resolveReferences } from './parse-body.js';
 
 /** Finds and removes secrets in answers. */

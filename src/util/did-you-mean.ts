@@ -1,3 +1,5 @@
+import { quoteName } from './quote.js';
+
 /** Keeps the order of the list. Another number at the end is nearer than other words. */
 export function nearest(misspelt: string, values: readonly string[], count = 3): string[] {
   const byDistance = values
@@ -45,4 +47,13 @@ function edits(a: string, b: string): number {
     row = next;
   }
   return row[b.length] ?? 0;
+}
+
+/** @param kind completes "is not", such as `a field` */
+export const unknownName = (name: string, kind: string, known: readonly string[]): string =>
+  `${quoteName(name)} is not ${kind}${nearestHint(name, known)}`;
+
+export function nearestHint(name: string, known: readonly string[]): string {
+  const similar = didYouMean(name, known);
+  return similar === undefined ? '' : `; did you mean ${quoteName(similar)}?`;
 }

@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** At most `places` pieces of work run at the same time. Others wait in order. */
 export type Queue = ReturnType<typeof createQueue>;
 
@@ -42,5 +44,21 @@ export function createQueue(places: number) {
       else await new Promise<void>((resolve) => waiting.unshift(resolve));
       return leave;
     },
+  };
+}
+
+/** Between two pieces of work, other work of the process can run. */
+export type TakeTurn = <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
+
+export function createTurns(): TakeTurn {
+  const queue = createQueue(1);
+  return async (work) => {
+    const leave = await queue.enter();
+    try {
+      await nextTurn();
+      return await work();
+    } finally {
+      leave();
+    }
   };
 }

@@ -22,3 +22,9 @@ export const encodeQuery = (query: Query): string =>
 /** Takes the spelling of `URL` (`[::1]`). */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
+
+/** Commas and slashes separate the parts of a signature. */
+export const signableRegion = /^[!-+.0-~-]{1,64}$/;
+
+/** A region in a host name, which cannot choose another domain. */
+export const regionInHost = /^[a-z0-9]+(-[a-z0-9]+)*$/;

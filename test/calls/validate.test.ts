@@ -11,8 +11,7 @@ import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resou
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
 import { didYouMean } from '../../src/util/did-you-mean.js';
-import { hiddenInAnswer, removedFromAnswer, secretNamed } from '../../src/util/placeholder.js';
-import { quote } from '../../src/util/quote.js';
+import { hiddenInAnswer, quote, removedFromAnswer, secretNamed } from '../../src/util/quote.js';
 import { problems } from '../support/rules.js';
 
 vi.mock('../../src/util/did-you-mean.js', { spy: true });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isObject } from '../../util/objects.js';
-import { hiddenInAnswer } from '../../util/placeholder.js';
+import { hiddenInAnswer } from '../../util/quote.js';
 import { readBoolean, readTime } from '../../util/read-values.js';
 import { base64 } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';

@@ -1,6 +1,6 @@
 import { nameInWords, namesState } from '../../util/field-names.js';
 import { isObject, leavesOf, textAt, valueAt } from '../../util/objects.js';
-import { hiddenInAnswer } from '../../util/placeholder.js';
+import { hiddenInAnswer } from '../../util/quote.js';
 import { defined, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 
 /** Maximum number of names and of values, and length limit of each (characters). */

@@ -1,6 +1,6 @@
+import { unknownName } from '../../util/did-you-mean.js';
 import { isObject } from '../../util/objects.js';
 import { quoteName } from '../../util/quote.js';
-import { unknownName } from '../../util/unknown-name.js';
 import { parseJsonArgument } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';

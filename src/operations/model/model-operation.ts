@@ -11,7 +11,7 @@ import { callAgain, type Next, next } from '../../tools/next.js';
 import { OperationFault } from '../../tools/operation-fault.js';
 import { errorName } from '../../util/log.js';
 import { lazy, parseJson, textAt, valueAt } from '../../util/objects.js';
-import { shownOnce } from '../../util/placeholder.js';
+import { shownOnce } from '../../util/quote.js';
 import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';

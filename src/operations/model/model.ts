@@ -1,8 +1,8 @@
 /** Reads a model of an API in the JSON form (AST) of Smithy 2.0. Each shape is checked when it is first used. */
 import * as z from 'zod';
+import { nearestHint } from '../../util/did-you-mean.js';
 import { isDeeperThan, isObject, parseJson } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
-import { nearestHint } from '../../util/unknown-name.js';
 
 /** Values of traits by shape ID, such as `smithy.api#length`. */
 export type Traits = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import { unknownName } from '../../util/did-you-mean.js';
 import { isObject } from '../../util/objects.js';
 import { quoteName } from '../../util/quote.js';
-import { unknownName } from '../../util/unknown-name.js';
 
 /** This file has the argument that picks fields of an answer: `fields: ["Volumes[].VolumeId"]`. */
 

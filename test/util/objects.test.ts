@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countValues } from '../../src/util/count-values.js';
+import { countValues } from '../../src/util/objects.js';
 
 /** The elements, fields and containers of a value. */
 const count = (value: unknown): number =>
