@@ -18,9 +18,15 @@ import type { ChangeContext } from './changes/change-context.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { broughtBy, consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
-import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
+import {
+  type CacheLife,
+  type ResourceTexts,
+  serveResources,
+  serveSkill,
+  skillsExtension,
+  templateValues,
+} from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
-import { type CacheLife, serveSkill, skillsExtension } from './mcp/skill.js';
 import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { callChangeTool, changeToolNames, changeToolsFor } from './mcp/tools-of-changes.js';
 import { decideInView } from './mcp/views/decide-in-view.js';

@@ -1,8 +1,7 @@
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { allowChanges } from '../calls/account.js';
 import { reportStore } from '../changes/watch-store.js';
-import { createEscapedOutput } from '../mcp/escaped-output.js';
-import { createMessageLines } from '../mcp/message-lines.js';
+import { createEscapedOutput, createMessageLines } from '../mcp/messages.js';
 import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';
 import { errorName, type Log } from '../util/log.js';

@@ -1,6 +1,11 @@
 import { html } from 'hono/html';
+import type { Risk } from '../calls/outcome.js';
+import type { Change, State } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
-import { quoted, type SafeText, shortNames, words } from '../util/safe-text.js';
+import { countText, humanDuration } from '../util/human.js';
+import { textAt } from '../util/objects.js';
+import { counted, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
+import { relatedChanges } from './change-on-page.js';
 import type { DecisionSession } from './decision-session.js';
 import type { Html } from './pages.js';
 
@@ -31,3 +36,186 @@ export const signInPage = (form: Html, problem?: SafeText): Promise<string> =>
 
 export const problemPage = (title: SafeText, text: SafeText): Promise<string> =>
   decisionPage(title, html`<main><h1>${title}</h1><p>${text}</p><p><a href="/decisions">All changes</a></p></main>`);
+
+/** An empty text means no filter. */
+interface ListFilter {
+  readonly caller: string;
+  readonly account: string;
+}
+
+interface ListOptions {
+  /** Oldest first. */
+  readonly changes: readonly Change[];
+  readonly accountsAreNamed: boolean;
+  readonly filter: ListFilter;
+  readonly now: Date;
+}
+
+const longestList = 200;
+const longestHistory = 50;
+
+/** Reads the filter from the query of the page's address. */
+export const filterIn = (query: (name: string) => string | undefined): ListFilter => ({
+  caller: query('caller') ?? '',
+  account: query('account') ?? '',
+});
+
+interface ListedChange {
+  readonly change: Change;
+  /** Empty if callers are not authenticated. */
+  readonly caller: string;
+  /** Empty if accounts have no names. */
+  readonly account: string;
+}
+
+/** The page of changes: waiting changes by age, and then decided changes, newest first. */
+export function listPage(
+  session: DecisionSession,
+  { changes, accountsAreNamed, filter, now }: ListOptions,
+): Promise<string> {
+  const all = changes.map((change) => ({
+    change,
+    caller: change.caller ?? '',
+    account: (accountsAreNamed && textAt(change.args, 'account')) || '',
+  }));
+  const filtered = all.filter((listed) => matches(listed, filter));
+  const waiting = togetherBySubject(filtered.filter(({ change }) => change.state === 'waiting'));
+  const decided = filtered.filter(({ change }) => change.state !== 'waiting').reverse();
+
+  // If all changes go to the sandbox, one banner replaces the marks.
+  const isAllSandbox = filtered.length > 0 && filtered.every(({ change }) => change.plan.sandbox === true);
+  const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
+  const itemOf = (listed: ListedChange) => listItem(listed, relatedMarks(listed.change, changes), !isAllSandbox, now);
+
+  const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
+  const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, itemOf)}${decidedList(decided, itemOf)}`;
+  return decisionPage(
+    title,
+    html`${pageTop(session)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`,
+  );
+}
+
+const waitingList = (waiting: readonly ListedChange[], itemOf: (listed: ListedChange) => Html): Html =>
+  html`${waiting.length > 0 && html`<ul class="waiting">${waiting.slice(0, longestList).map(itemOf)}</ul>`}${hiddenCount(waiting.length, longestList)}`;
+
+const decidedList = (decided: readonly ListedChange[], itemOf: (listed: ListedChange) => Html): Html | false =>
+  decided.length > 0 &&
+  html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${hiddenCount(decided.length, longestHistory)}`;
+
+/** Changes of the same thing follow the first of them. */
+function togetherBySubject(changes: readonly ListedChange[]): readonly ListedChange[] {
+  const keyOf = ({ change }: ListedChange) => change.subject?.digest ?? change.id;
+  const bySubject = new Map<string, ListedChange[]>();
+  for (const listed of changes) bySubject.set(keyOf(listed), [...(bySubject.get(keyOf(listed)) ?? []), listed]);
+  return [...bySubject.values()].flat();
+}
+
+type Mark = readonly [cssClass: string, text: string];
+
+/** The marks that warn of other changes of the same thing. */
+function relatedMarks(change: Change, changes: readonly Change[]): readonly Mark[] {
+  if (change.state !== 'waiting') return [];
+  const others = relatedChanges(change, changes);
+  const isOlder = others.some(({ state, madeAt }) => state === 'waiting' && madeAt > change.madeAt);
+  const isOtherAccepted = others.some(({ state }) => state !== 'waiting');
+  const marks: Mark[] = [];
+  if (isOlder) marks.push(['unknown', 'Older: a newer plan waits']);
+  if (isOtherAccepted) marks.push(['unknown', 'Another plan was accepted']);
+  return marks;
+}
+
+const matches = ({ caller, account }: ListedChange, filter: ListFilter) =>
+  (filter.caller === '' || filter.caller === caller) && (filter.account === '' || filter.account === account);
+
+const hiddenCount = (count: number, limit: number) =>
+  count > limit &&
+  html`<p class="quiet">${countText(count - limit, 'other change')}, which this page does not show.</p>`;
+
+/** A filter is offered if there is a choice, or if it is in use. */
+function filterForm(all: readonly ListedChange[], filter: ListFilter): Html | false {
+  const fields = (['caller', 'account'] as const).flatMap((name) => {
+    const values = [...new Set(all.map((listed) => listed[name]))].filter((value) => value !== '').sort();
+    return values.length > 1 || filter[name] !== '' ? [{ name, values }] : [];
+  });
+  if (fields.length === 0) return false;
+  const filters = fields.map(({ name, values }) => {
+    const options = values.map((value): SelectOption => [value, shortNames(own(value)).text]);
+    return selectField(name, titles[name], filter[name], [['', 'All'], ...options]);
+  });
+  return html`<form class="filter" method="get" action="/decisions">${filters}<button>Show</button></form>`;
+}
+
+type SelectOption = readonly [value: string, text: string];
+
+function selectField(name: string, label: string, chosen: string, options: readonly SelectOption[]): Html {
+  const optionElements = options.map(
+    ([value, text]) => html`<option value="${value}" ${value === chosen && 'selected'}>${text}</option>`,
+  );
+  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionElements}</select></div>`;
+}
+
+const titles = { caller: 'Asked for by', account: 'Account' } as const;
+
+const riskMarks: Readonly<Record<Risk, Mark>> = {
+  'costs money': ['cost', 'Costs money'],
+  'may cost money': ['cost', 'May cost money'],
+  'no way back': ['one-way', 'No way back'],
+};
+
+const underWay: Mark = ['', 'No outcome yet'];
+
+const stateMarks: Readonly<Record<Exclude<State, 'waiting'>, Mark>> = {
+  approved: underWay,
+  begun: underWay,
+  accepted: ['accepted', 'Accepted'],
+  partly: ['unknown', 'Done in part'],
+  rejected: ['rejected', 'Rejected by the cloud'],
+  'not sent': ['', 'Not sent'],
+  unknown: ['unknown', 'Outcome unknown'],
+  declined: ['', 'Declined'],
+  withdrawn: ['', 'Withdrawn'],
+};
+
+function listItem(
+  { change, caller, account }: ListedChange,
+  related: readonly Mark[],
+  marksSandbox: boolean,
+  now: Date,
+): Html {
+  const { id, plan, decision, madeAt, expiresAt, decidedAt, state } = change;
+  const isWaiting = state === 'waiting';
+
+  const marks: Mark[] = [...related];
+  if (isWaiting) marks.push(...plan.risks.map((risk) => riskMarks[risk]));
+  else marks.push(stateMarks[state]);
+  if (marksSandbox && plan.sandbox === true) marks.push(['in-sandbox', 'Sandbox']);
+  const markElements = marks.map(([cssClass, text]) => html`<span class="${cssClass}">${text}</span> `);
+
+  const inAccount = account !== '' && html`<span class="account">account ${nameHtml(account)}</span>`;
+  const asked = html`Asked for${caller !== '' && html` by ${nameHtml(caller)}`} ${ago(madeAt, now)}`;
+  const expiry = isWaiting && html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`;
+  const byPerson = decision?.person !== undefined && html` by ${nameHtml(decision.person)}`;
+  const decided = decidedAt !== undefined && html` · decided${byPerson} ${ago(decidedAt, now)}`;
+  return html`<li class="plan"><a dir="auto" href="/decisions/${id}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${markElements}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
+}
+
+/** `<bdi>` keeps right-to-left values from reordering our words. */
+const isolated = (text: SafeText): Html =>
+  // Every second part is a quoted value.
+  html`${text.text.split(/("(?:[^"\\]|\\.)*")/).map((part, index) => (index % 2 === 1 ? html`<bdi>${part}</bdi>` : part))}`;
+
+const ago = (time: number, now: Date): Html => {
+  const seconds = Math.max(0, now.getTime() - time) / 1000;
+  return timeText(time, seconds < 60 ? 'just now' : `${humanDuration(seconds)} ago`);
+};
+
+/** From two hours on, only whole hours are shown. */
+function timeLeft(expiresAt: number, now: Date): string {
+  const seconds = Math.max(0, expiresAt - now.getTime()) / 1000;
+  return seconds < 7200 ? humanDuration(seconds) : `${Math.floor(seconds / 3600)} h`;
+}
+
+function timeText(time: number, text: string): Html {
+  const iso = new Date(time).toISOString();
+  return html`<time datetime="${iso}" title="${iso.slice(0, 16).replace('T', ' ')} UTC">${text}</time>`;
+}

@@ -1,39 +1,78 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Context } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
 import { lazy } from '../util/objects.js';
-import type { SealingKeys } from '../util/seal.js';
-import { createSealedCookie } from './sealed-cookie.js';
+import { createSeal, type SealingKeys } from '../util/seal.js';
+import { HttpError } from './http-helpers.js';
 
-/** The session of a signed-in person, as the cookie holds it. */
-export interface DecisionSession {
-  readonly person: string;
-  readonly personId?: string | undefined;
-  readonly mayApprove: boolean;
-  readonly scopes: readonly string[];
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number;
-  /** Our pages send this random text with each change, as proof of their origin. */
-  readonly csrf: string;
-  /** Looked up in the tokens file at each request, so that the token can be revoked. */
-  readonly token?: string | undefined;
+/** Characters. Browsers reject cookies of more than about 4 KB. */
+const maximumLength = 4000;
+
+interface SealedCookieOptions<Value extends { readonly expiresAt: number }> {
+  /** Browsers let only this host set cookies with the prefix `__Host-`, and only over https. */
+  readonly name: string;
+  /** Must not change, because older cookies could not be opened. */
+  readonly purpose: string;
+  readonly schema: () => z.ZodType<Value>;
+  readonly keys: SealingKeys;
+  readonly now: () => Date;
 }
 
-export const sessionMs = 8 * 60 * 60 * 1000;
+/** Creates a cookie that only our replicas can read or make. */
+export function createSealedCookie<Value extends { readonly expiresAt: number }>(options: SealedCookieOptions<Value>) {
+  const { purpose, schema, keys, now } = options;
+  const name = `__Host-cloudops-${options.name}`;
+  const seal = createSeal(keys, { purpose, associatedData: '', longest: maximumLength });
+  const set = (context: Context, value: string, maxAge: number) =>
+    setCookie(context, name, value, { path: '/', maxAge, httpOnly: true, secure: true, sameSite: 'Lax' });
+
+  return {
+    /** Undefined if the cookie is missing, forged or expired, or came twice. */
+    read(context: Context): Value | undefined {
+      // Another host may have set one of the two.
+      const text = cameTwice(context, name) ? undefined : seal.open(getCookie(context, name) ?? '');
+      const value = text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
+      return value !== undefined && value.expiresAt > now().getTime() ? value : undefined;
+    },
+    /** @throws HttpError if the value is too long */
+    write(context: Context, value: Value): void {
+      const sealed = seal.seal(JSON.stringify(value));
+      // Only a session with the person's token can be long.
+      if (sealed.length > maximumLength) throw new HttpError(400, 'sign-in', 'The token is too long for this page.');
+      set(context, sealed, Math.max(0, Math.floor((value.expiresAt - now().getTime()) / 1000)));
+    },
+    clear: (context: Context): void => set(context, '', 0),
+  };
+}
+
+function cameTwice(context: Context, name: string): boolean {
+  const pairs = (context.req.header('cookie') ?? '').split(';');
+  return pairs.filter((pair) => pair.trim().startsWith(`${name}=`)).length > 1;
+}
 
 const schema = lazy(() =>
   z.object({
     person: z.string(),
     personId: z.string().optional(),
     mayApprove: z.boolean(),
-    scopes: z.array(z.string()),
+    scopes: z.array(z.string()).readonly(),
+    /** Milliseconds since 1970. */
     expiresAt: z.number(),
+    /** Our pages send this random text with each change, as proof of their origin. */
     csrf: z.string(),
+    /** Looked up in the tokens file at each request, so that the token can be revoked. */
     token: z.string().optional(),
   }),
 );
 
+/** The session of a signed-in person, as the cookie holds it. */
+export type DecisionSession = Readonly<z.output<ReturnType<typeof schema>>>;
+
+export const sessionMs = 8 * 60 * 60 * 1000;
+
 export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
-  createSealedCookie<DecisionSession>({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
+  createSealedCookie({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
 
 /** A session before `withNewProof`. */
 export type NewSession = Omit<DecisionSession, 'csrf'>;

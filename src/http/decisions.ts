@@ -17,11 +17,10 @@ import {
   shownChange,
   undecidedClick,
 } from './change-on-page.js';
-import { filterIn, listPage } from './decision-list.js';
-import { changeLinks, pageTop, problemPage, signInPage } from './decision-pages.js';
+import { changeLinks, filterIn, listPage, pageTop, problemPage, signInPage } from './decision-pages.js';
 import { createSessionCookie, type DecisionSession, isOwnPage, withNewProof } from './decision-session.js';
 import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
-import { createLimitedLog } from './limited-log.js';
+import { createLimitedLog } from './limits.js';
 import {
   createPages,
   hostHeaders,

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
-import type { ErrorAnswer } from '../mcp/read-message.js';
+import type { ErrorAnswer } from '../mcp/messages.js';
 import { escapeJson } from '../util/quote.js';
 
 /** Functions for all HTTP servers of this program. */

@@ -1,6 +1,8 @@
 import { Refusal } from '../calls/refusal.js';
+import type { Log, LogEvent } from '../util/log.js';
 import { createQueue, QueueTimeout } from '../util/queue.js';
 import { say } from '../util/safe-text.js';
+import type { OnFailedLogin } from './auth.js';
 import { busy } from './http-helpers.js';
 
 /** Limits of one server process. Times are in milliseconds, and sizes in bytes. */
@@ -157,5 +159,28 @@ export function createRateLimiter(
     const [oldest] = buckets.keys();
     if (buckets.size > rememberedKeys && oldest !== undefined) buckets.delete(oldest);
     return isEmpty ? Math.ceil((1 - refilled) / perSecond) : 0;
+  };
+}
+
+const loggedPerMinute = 5;
+const loggedPerSecond = 5;
+
+/** Logs refusals within limits per caller and in total. No limit per address, because behind a proxy, all callers share one. */
+export function createLimitedLog(now: () => Date, log: Log, event: LogEvent) {
+  const secondsUntilLogOfCaller = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
+  const secondsUntilAnyLog = createRateLimiter(loggedPerSecond, now);
+  let unlogged = 0;
+  return (
+    { socket: { remoteAddress = 'unknown' } }: Parameters<OnFailedLogin>[0],
+    reason: string,
+    facts: { readonly status?: number; readonly caller?: string | undefined } = {},
+  ): void => {
+    const { caller } = facts;
+    if ((caller !== undefined && secondsUntilLogOfCaller(caller) > 0) || secondsUntilAnyLog() > 0) {
+      unlogged += 1;
+      return;
+    }
+    log('warn', event, { address: remoteAddress, reason, ...facts, ...(unlogged > 0 && { unlogged }) });
+    unlogged = 0;
   };
 }

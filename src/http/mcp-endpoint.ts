@@ -1,22 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
-import type { CallTool, ChangeTools } from '../call-stack.js';
+import * as z from 'zod';
 import type { CallOutcome } from '../calls/outcome.js';
 import type { Principal } from '../calls/policy.js';
 import { refusedChange } from '../calls/refusal.js';
 import type { Client } from '../mcp/client.js';
+import { maximumValues, parseMessageText, readMessage } from '../mcp/messages.js';
 import { createToolCatalog } from '../mcp/tool-catalog.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
+import { countValues, lazy } from '../util/objects.js';
 import { createTurns } from '../util/queue.js';
-import type { SealingKeys } from '../util/seal.js';
+import { createSeal, type SealingKeys } from '../util/seal.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
 import { createBodyReader, HttpError } from './http-helpers.js';
-import { createLimitedLog } from './limited-log.js';
-import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createMcpSessions } from './mcp-sessions.js';
-import { parseMessage } from './parse-message.js';
+import { type ConcurrencyLimiter, createLimitedLog, createRateLimiter, type HttpLimits } from './limits.js';
 import { serveMessage } from './serve-message.js';
 
 export interface McpEndpointOptions {
@@ -41,12 +40,12 @@ interface Exchange {
 }
 
 /** Serves requests to `/mcp`. Checks the token first, because limits are per caller. */
-export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
+export function createMcpEndpoint(options: McpEndpointOptions, report: Watch, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, log, now } = options;
   const onFailedLogin = createLimitedLog(now, log, 'login failed');
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
-  const serveCall = createCallServer(options, metrics, concurrency);
+  const serveCall = createCallServer(options, report, concurrency);
 
   const checkHead = (request: IncomingMessage, principal: Principal | undefined): void => {
     if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
@@ -75,10 +74,9 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
 /** Larger bodies are parsed in turns (bytes). */
 const shortBody = 16 * 1024;
 
-function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
+function createCallServer(options: McpEndpointOptions, report: Watch, concurrency: ConcurrencyLimiter) {
   const { resource, server: serverOptions, log } = options;
   const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
-  const reported = reportCalls(serverOptions, metrics, options);
   const sessions = createMcpSessions(options.stateKeys);
   // Parsing a large body blocks the event loop for milliseconds.
   const takeTurn = createTurns();
@@ -90,8 +88,12 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
     const beginSession = (client: Client) => sessions.begin(caller, client);
 
     const place = await concurrency.take(principal?.name);
-    const { call, changes, allEnded } = trackCalls(reported);
-    const ofRequest = { principal, call, changes, sessionClient, wait: place.waitOutside };
+    const running: Promise<unknown>[] = [];
+    const calls = watchCalls(serverOptions, (tool, ended) => {
+      report(tool, ended);
+      running.push(ended.catch(() => undefined));
+    });
+    const ofRequest = { principal, ...calls, sessionClient, wait: place.waitOutside };
     const createSdkServer = () =>
       createServer({ ...serverOptions, ...ofRequest, listLifeMs, protocolVersions }, catalog);
 
@@ -105,7 +107,7 @@ function createCallServer(options: McpEndpointOptions, metrics: Metrics, concurr
       await serveMessage(createSdkServer, message, request, response, { log, beginSession });
     } finally {
       // A change that was sent keeps its place until it ends.
-      await allEnded();
+      await Promise.all(running);
       place.leave();
     }
   };
@@ -119,38 +121,26 @@ const listLifeMs = 5 * 60_000;
 
 type Calls = Pick<ServerDependencies, 'call' | 'changes'>;
 
-/** Reports each call, click and confirmation to the metrics, and checks the journal after its failures. */
-export function reportCalls(
-  { call, changes }: Calls,
-  metrics: Metrics,
-  { now, checkJournal }: Pick<McpEndpointOptions, 'now' | 'checkJournal'>,
-): Calls {
-  /** `outcomeOf` returns undefined if an earlier decision stands. */
-  const report = <Result>(
+/** The outcome is undefined if an earlier decision stands. */
+type Watch = (tool: string, ended: Promise<CallOutcome | undefined>) => void;
+
+/** Passes each call, click and confirmation to `watch` when it begins. */
+export function watchCalls({ call, changes }: Calls, watch: Watch): Calls {
+  const watched = <Result>(
     tool: string,
     result: Promise<Result>,
     outcomeOf: (result: Result) => CallOutcome | undefined,
   ): Promise<Result> => {
-    const startedAt = now().getTime();
-    const count = (outcome: CallOutcome | undefined) => {
-      metrics.called(tool, outcome, now().getTime() - startedAt);
-      if (outcome?.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
-    };
-    const countIfAny = (outcome: CallOutcome | undefined) => outcome !== undefined && count(outcome);
-    void result.then(
-      (value) => countIfAny(outcomeOf(value)),
-      () => count(undefined),
-    );
+    watch(tool, result.then(outcomeOf));
     return result;
   };
-
   return {
-    call: (operation, args, context) => report(operation.name, call(operation, args, context), (outcome) => outcome),
+    call: (operation, ...given) => watched(operation.name, call(operation, ...given), (outcome) => outcome),
     changes: {
       ...changes,
-      confirm: (...given) => report('confirm_change', changes.confirm(...given), (outcome) => outcome),
+      confirm: (...given) => watched('confirm_change', changes.confirm(...given), (outcome) => outcome),
       click: (change, ...given) =>
-        report(change.tool, changes.click(change, ...given), (decided) => {
+        watched(change.tool, changes.click(change, ...given), (decided) => {
           if (decided.kind === 'refused') return refusedChange(change.tool, decided);
           return decided.kind === 'decided' ? decided.outcome : undefined;
         }),
@@ -158,19 +148,57 @@ export function reportCalls(
   };
 }
 
+/** Reports calls to the metrics, and checks the journal after its failures. */
+export const createReport =
+  (metrics: Metrics, { now, checkJournal }: Pick<McpEndpointOptions, 'now' | 'checkJournal'>): Watch =>
+  (tool, ended) => {
+    const startedAt = now().getTime();
+    const count = (outcome?: CallOutcome) => metrics.called(tool, outcome, now().getTime() - startedAt);
+    void ended.then(
+      (outcome) => {
+        if (outcome === undefined) return;
+        count(outcome);
+        if (outcome.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
+      },
+      () => count(),
+    );
+  };
+
 const journalFailures: readonly string[] = ['JournalUnavailable', 'StateUnavailable'];
 
-/** `allEnded` resolves when everything has ended that may send a change. */
-function trackCalls({ call, changes }: Calls) {
-  const running: Promise<unknown>[] = [];
-  const track =
-    <Given extends unknown[], Result>(work: (...given: Given) => Promise<Result>) =>
-    (...given: Given): Promise<Result> => {
-      const result = work(...given);
-      running.push(result);
-      return result;
-    };
-  const trackedChanges: ChangeTools = { ...changes, confirm: track(changes.confirm), click: track(changes.click) };
-  const trackedCall: CallTool = track(call);
-  return { call: trackedCall, changes: trackedChanges, allEnded: () => Promise.allSettled(running) };
+const clientSchema = lazy(() =>
+  z.object({ name: z.string(), form: z.boolean(), url: z.boolean(), views: z.boolean() }),
+);
+
+/** Longer session IDs are not read (characters). */
+const longest = 2048;
+
+/**
+ * Issues session IDs: clients, sealed for their callers. IDs never expire, because clients keep a refused ID
+ * (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
+ */
+export function createMcpSessions(stateKeys: SealingKeys) {
+  const sealOf = (caller: string) =>
+    createSeal(stateKeys, { purpose: 'cloudops session', associatedData: caller, longest });
+  return {
+    begin: (caller: string, client: Client): string => sealOf(caller).seal(JSON.stringify(client)),
+    /** Undefined if the ID was issued to another caller or with another key. */
+    find(caller: string, sealedId: string | undefined): Client | undefined {
+      const text = sealedId === undefined ? undefined : sealOf(caller).open(sealedId);
+      return text === undefined ? undefined : clientSchema().safeParse(JSON.parse(text)).data;
+    },
+  };
+}
+
+/** Parses a body with one message. Values are counted first, because each costs memory. @throws HttpError */
+export function parseMessage(body: Buffer): object {
+  const text = body.toString('utf8');
+  if (countValues(text, maximumValues) > maximumValues)
+    throw new HttpError(413, 'values', `A message has ${maximumValues} values at most.`);
+  const value = parseMessageText(text);
+  if (value === undefined) throw new HttpError(400, 'json', 'The body is not JSON.');
+  if (Array.isArray(value)) throw new HttpError(400, 'batch', 'Batches are not served: send one message.');
+  const read = readMessage(value);
+  if (read.kind === 'read') return read.message;
+  throw new HttpError(400, 'json', read.answer.error.message, {}, read.answer);
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorAnswer } from '../mcp/read-message.js';
+import { errorAnswer } from '../mcp/messages.js';
 import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
 import { errorName } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
@@ -18,9 +18,14 @@ import {
   sendJson,
   unavailable,
 } from './http-helpers.js';
-import { createLimitedLog } from './limited-log.js';
-import { createConcurrencyLimiter, createCounter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createMcpEndpoint, type McpEndpointOptions, reportCalls } from './mcp-endpoint.js';
+import {
+  createConcurrencyLimiter,
+  createCounter,
+  createLimitedLog,
+  createRateLimiter,
+  type HttpLimits,
+} from './limits.js';
+import { createMcpEndpoint, createReport, type McpEndpointOptions, watchCalls } from './mcp-endpoint.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
@@ -61,9 +66,10 @@ export async function serveHttp(options: HttpOptions) {
   };
 
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
-  const serveMcp = createMcpEndpoint(options, metrics, concurrency);
+  const report = createReport(metrics, options);
+  const serveMcp = createMcpEndpoint(options, report, concurrency);
   const noteRefusal = createRefusalNotes(metrics, options);
-  const { changes } = reportCalls(options.server, metrics, options);
+  const { changes } = watchCalls(options.server, report);
   const serveDecisions =
     options.decisions &&
     createDecisions({ ...options.decisions, changes, accounts, operations, stateKeys, now }, noteRefusal);

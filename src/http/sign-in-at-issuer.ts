@@ -8,11 +8,10 @@ import { reasonOf } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { own, type SafeText, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
-import { type NewSession, sessionMs } from './decision-session.js';
+import { createSealedCookie, type NewSession, sessionMs } from './decision-session.js';
 import type { IssuerKeys } from './issuer-keys.js';
 import { createCounter } from './limits.js';
 import { notFound, type PageEnv } from './pages.js';
-import { createSealedCookie } from './sealed-cookie.js';
 import { changeInQuery, namesAccount, type Reception, type SignIn } from './sign-in.js';
 
 /** Loaded only if people sign in at an issuer, because openid-client is large. */

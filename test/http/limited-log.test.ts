@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createLimitedLog } from '../../src/http/limited-log.js';
+import { createLimitedLog } from '../../src/http/limits.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
 import { message, post, serveInProcess } from '../support/http-in-process.js';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Authenticate } from '../../src/http/auth.js';
-import { createMcpSessions } from '../../src/http/mcp-sessions.js';
+import { createMcpSessions } from '../../src/http/mcp-endpoint.js';
 import { describeClient } from '../../src/mcp/client.js';
 import { changeKey } from '../../src/mcp/views/contract/change-data.js';
 import { memoryStore } from '../support/caller.js';

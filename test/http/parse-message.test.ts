@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseMessage } from '../../src/http/parse-message.js';
+import { parseMessage } from '../../src/http/mcp-endpoint.js';
 
 const argumentsOf = (number: number) =>
   Buffer.from(JSON.stringify({ params: Object.fromEntries(Array.from({ length: number }, (_, index) => [index, 1])) }));

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createEscapedOutput } from '../../src/mcp/escaped-output.js';
+import { createEscapedOutput } from '../../src/mcp/messages.js';
 import { everyInvisible } from '../../src/util/quote.js';
 import { runs } from '../support/runs.js';
 

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createMessageLines } from '../../src/mcp/message-lines.js';
-import type { ErrorAnswer } from '../../src/mcp/read-message.js';
+import { createMessageLines, type ErrorAnswer } from '../../src/mcp/messages.js';
 
 const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
 

@@ -1,6 +1,6 @@
 import { LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
-import { readMessage } from '../../src/mcp/read-message.js';
+import { readMessage } from '../../src/mcp/messages.js';
 
 /** Messages as clients write them. Kinds of mistakes are from reports about MCP clients; names and values are made up. */
 
