@@ -255,8 +255,7 @@ function openIssuer(
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   const sleep = (milliseconds: number) => delay(milliseconds);
   const keys = createIssuerKeys({ ...options, httpClient, sleep });
-  // Never rejects.
-  void keys.fetch();
+  void keys.metadata().catch(() => undefined);
   const authenticate = authenticateByIssuer({ ...options, keys });
   return {
     authenticate,

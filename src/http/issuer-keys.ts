@@ -81,29 +81,24 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     await reloadIfDue();
     const name = `${header.alg} ${header.kid}`;
-    const find = () => keySet(header, token);
-    return find().catch(async (error) => {
-      const isUnknown = unknownKeys.has(name) && pauseLeft() > 0;
-      if (isUnknown || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    return keySet(header, token).catch(async (error) => {
+      const isKnownToLack = unknownKeys.has(name) && pauseLeft() > 0;
+      if (isKnownToLack || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
       await reload();
-      return find().catch((error) => {
+      return keySet(header, token).catch((stillUnknown) => {
         // After a failed attempt, the issuer may have the key.
-        if (problem !== undefined) throw problem;
-        unknownKeys.add(name);
-        throw error;
+        if (problem === undefined) unknownKeys.add(name);
+        throw problem ?? stillUnknown;
       });
     });
   };
 
   return {
     keyOf,
-    /** Fetches the keys before the first caller needs them. Never rejects. */
-    fetch: () => keySet.reload().catch(() => undefined),
     /** @throws IssuerProblem */
     async metadata(): Promise<FoundIssuer['metadata']> {
-      await reloadIfDue();
-      // A sign-in waits for the attempt, because the issuer may answer again.
-      if (found !== undefined && problem !== undefined && pauseLeft() === 0) await reload().catch(() => undefined);
+      // After a failure, a sign-in waits for the attempt, because the issuer may answer again.
+      await (problem === undefined ? reloadIfDue() : reload().catch(() => undefined));
       if (found === undefined || problem !== undefined) throw problem;
       return found.metadata;
     },
