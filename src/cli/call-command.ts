@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
+import { styleText } from 'node:util';
+import type { EndedOutcome, Failure, Plan, Success } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { attemptsText, resultText } from '../calls/result-text.js';
 import type { Elicitor, FormResponse } from '../changes/elicitor.js';
+import { planDetails } from '../changes/plan.js';
 import { isTyped, notTyped, typePrompt } from '../changes/typed-name.js';
 import type { Config } from '../config/load-config.js';
 import { callChangeTool, changeToolNames } from '../mcp/tools-of-changes.js';
@@ -13,10 +15,9 @@ import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { own, type SafeText, say, words } from '../util/safe-text.js';
+import { linesOf, own, type SafeText, say, withTimes, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
-import { columnsOf, printLine, wrapped } from './layout.js';
-import { planForQuestion, questionLines } from './plan-for-question.js';
+import { columnsOf, localTimeIn, printLine, wrapped } from './layout.js';
 import { commandLog } from './terminal-log.js';
 
 /** `cloudops-mcp call` calls a tool without an MCP client. */
@@ -257,3 +258,35 @@ async function askForConsent(
 }
 
 const reasonPrompt = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
+
+/** The plan of a change and the question about it, as a person at a terminal reads them. */
+
+/** The lines of a plan, for display above its question. */
+export const planForQuestion = (plan: Plan, terminal: Terminal): string[] => [
+  ...planDetails(plan).flatMap((line) => detailLines(line, terminal)),
+  '',
+];
+
+/** A line such as `What will happen:` is a heading and becomes bold. */
+function detailLines(line: SafeText, terminal: Terminal): string[] {
+  if (/^[A-Z][^.]*:$/.test(line.text)) return [paint('bold', line.text, terminal)];
+  return paragraph(line, terminal, line.text.startsWith('- ') ? 2 : 0);
+}
+
+/** The lines of a question, below its plan, so that a small screen still shows them. */
+export function questionLines(question: SafeText, terminal: Terminal): string[] {
+  const lines = linesOf(question);
+  return lines.flatMap((line, index) => {
+    const isCaution = index > 0 && index < lines.length - 1;
+    return paragraph(line, terminal).map((text) => paint(isCaution ? ['bold', 'red'] : 'bold', text, terminal));
+  });
+}
+
+const paint = (format: Parameters<typeof styleText>[0], text: string, { stderr, env }: Terminal) =>
+  stderr.isTTY && !env.NO_COLOR ? styleText(format, text, { validateStream: false }) : text;
+
+function paragraph(text: SafeText, { stderr, timeZone }: Terminal, indent = 0): string[] {
+  const formatTime = localTimeIn(timeZone);
+  const shown = withTimes(text, (time) => formatTime(time) ?? words(''));
+  return wrapped(shown, columnsOf(stderr), { start: 0, indent });
+}

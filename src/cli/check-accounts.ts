@@ -1,20 +1,23 @@
 import type { Account } from '../calls/account.js';
-import { type Cloud, missingSettings, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
+import { type Cloud, missingSettings, resolveEndpoint } from '../calls/endpoint.js';
+import type { Failure } from '../calls/outcome.js';
 import { isAllowed } from '../calls/policy.js';
 import { Refusal } from '../calls/refusal.js';
+import { httpFailureRemedies, httpFailureText } from '../calls/remedies.js';
 import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';
-import { sign } from '../signing/sign.js';
-import { type ApiRequest, isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
-import { parseBody } from '../transport/parse-body.js';
-import { readServiceError } from '../transport/service-error.js';
+import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
+import type { HttpClient } from '../transport/http-client.js';
+import { type Proxies, proxyFor } from '../transport/proxies.js';
+import type { Endpoint } from '../transport/request.js';
 import { shownReason } from '../util/log.js';
-import { join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
-import { type CheckOptions, checkEndpoint } from './check-endpoint.js';
-import { type Finding, notChecked, ok, problem } from './finding.js';
+import { exact, join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
+import { type Finding, notChecked, ok, problem, warning } from './finding.js';
 
-interface CheckContext {
+export interface CheckContext {
   readonly runtime: Runtime;
+  /** Starts a runtime with other settings of every account's cloud. */
+  readonly startWith: (change: Pick<Cloud, 'storageStyle'> | Pick<Cloud, 'storageHeaders'>) => Promise<Runtime>;
   /** Replaces the bucket in probe calls that read one. */
   readonly bucket: string | undefined;
   readonly options: CheckOptions;
@@ -122,31 +125,27 @@ const toolNames = (operations: readonly Operation[]): SafeText =>
 async function checkSignature(
   operation: OperationWithProbe,
   account: Account,
-  { runtime, bucket, options }: CheckContext,
+  context: CheckContext,
 ): Promise<Finding> {
-  const { probe } = operation;
+  const { runtime, bucket } = context;
   const check = `${operation.service} signature`;
-  const { call, server } = runtime;
-  const takesBucket = 'bucket' in probe.arguments;
+  const takesBucket = 'bucket' in operation.probe.arguments;
   const usesGivenBucket = takesBucket && bucket !== undefined;
-  const probeInput = usesGivenBucket ? { ...probe.arguments, bucket } : probe.arguments;
-  const args = server.accounts.areNamed ? { ...probeInput, account: account.name } : probeInput;
-  const outcome = await call(operation, args, { signal: new AbortController().signal, client: 'doctor' });
-  if (outcome.kind !== 'failed') return ok(check, 'accepted');
+  const failure = await probe(operation, account, runtime, bucket);
+  if (failure === undefined) return ok(check, 'accepted');
 
-  const { code, status, summary, problems, next } = outcome.failure;
+  const { code, status, summary, problems, next } = failure;
   const remedy = textFor('operator', next.text);
   // Services check the signature before they look for the bucket.
   if (code === 'NoSuchBucket' && usesGivenBucket)
     return problem(check, say`accepted, but there is no bucket ${bucket} here`, remedy);
   // A probe usually asks for a thing that does not exist. The sentence fits `list_parts`, the only built-in operation with a probe.
-  if (probe.accepted.includes(code))
+  if (operation.probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
   const hasAnswered = status !== undefined;
   if (operation.service === 'storage' && hasAnswered) {
-    const sentOperation = { ...operation, probe: { ...probe, arguments: probeInput } };
-    const wrongVariant = await checkOtherVariants(sentOperation, account, options);
+    const wrongVariant = await checkOtherVariants(operation, account, context);
     if (wrongVariant !== undefined) return wrongVariant;
   }
 
@@ -156,6 +155,23 @@ async function checkSignature(
     join([summary, ...problems], ' '),
     join([remedy, ...hintsAfterProbe(code, canNameBucket)], ' '),
   );
+}
+
+/** Makes the probe call of an operation. Undefined if it succeeds. */
+async function probe(
+  operation: OperationWithProbe,
+  { name }: Account,
+  { call, accounts }: Runtime,
+  bucket: string | undefined,
+): Promise<Failure | undefined> {
+  const { arguments: given } = operation.probe;
+  const args = {
+    ...given,
+    ...('bucket' in given && bucket !== undefined && { bucket }),
+    ...(accounts.areNamed && { account: name }),
+  };
+  const outcome = await call(operation, args, { signal: new AbortController().signal, client: 'doctor' });
+  return outcome.kind === 'failed' ? outcome.failure : undefined;
 }
 
 function hintsAfterProbe(code: string, canNameBucket: boolean): SafeText[] {
@@ -171,10 +187,9 @@ function hintsAfterProbe(code: string, canNameBucket: boolean): SafeText[] {
 async function checkOtherVariants(
   operation: OperationWithProbe,
   account: Account,
-  options: CheckOptions,
+  { startWith, bucket }: CheckContext,
 ): Promise<Finding | undefined> {
-  const cloud = await account.cloud();
-  const { storageHeaders: headers, storageStyle: style = 'path' } = cloud;
+  const { storageHeaders: headers, storageStyle: style = 'path' } = await account.cloud();
   const otherHeaders = headers === 'amz' ? 'ext' : 'amz';
   const otherStyle = style === 'path' ? 'virtual' : 'path';
   const variants = [
@@ -182,7 +197,10 @@ async function checkOtherVariants(
     { change: { storageStyle: otherStyle }, setting: 'STYLE', now: style, other: otherStyle },
   ] as const;
   for (const { change, setting, now, other } of variants) {
-    if (!(await isProbeAccepted(operation, { ...cloud, ...change }, options))) continue;
+    const runtime = await startWith(change);
+    const failure = await probe(operation, account, runtime, bucket).finally(() => runtime.close(0));
+    // Services check the signature first, so an expected error shows a valid signature.
+    if (failure !== undefined && !operation.probe.accepted.includes(failure.code)) continue;
     const kind = words(setting === 'HEADERS' ? 'headers' : 'style');
     return problem(
       `${operation.service} signature`,
@@ -193,39 +211,52 @@ async function checkOtherVariants(
   return undefined;
 }
 
-/** Tries a probe call signed for `cloud`. Does not use the runtime, because that always signs the configured kind of headers. */
-async function isProbeAccepted(
-  operation: OperationWithProbe,
-  cloud: Cloud,
-  { httpClient, now }: CheckOptions,
-): Promise<boolean> {
-  const { probe } = operation;
-  const apiRequest = await operation.request(operation.input().parse(probe.arguments));
-  const target = targetOf(operation, cloud, apiRequest);
-  if (target === undefined) return false;
-  const { endpoint, request } = target;
-
-  const { method } = operation;
-  const { origin } = endpoint;
-  const credentials = await endpoint.keys.current();
-  const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date: now() });
-
-  // A kept-alive connection will do for a read, even if the connection may be closing.
-  const message = { method, origin, path: request.target, headers, newConnection: false };
-  const response = await httpClient.send(message, new AbortController().signal);
-  if (response.kind === 'failure') return false;
-  const { code = '' } = readServiceError(parseBody(response.body), response.headers);
-  // Services check the signature first, so an expected error shows a valid signature.
-  return response.status === 200 || probe.accepted.includes(code);
+/** The HTTP client, the proxies and the clock of checks that send requests. */
+export interface CheckOptions {
+  readonly httpClient: HttpClient;
+  readonly proxies: Proxies;
+  readonly now: () => Date;
 }
 
-/** Undefined if the bucket cannot stand before the endpoint's host. */
-function targetOf(operation: Operation, cloud: Cloud, apiRequest: ApiRequest) {
-  try {
-    const endpoint = resolveEndpoint(cloud, operation, undefined, apiRequest.path);
-    return { endpoint, request: wireRequest(operation, apiRequest, endpoint) };
-  } catch (error) {
-    if (error instanceof Refusal) return undefined;
-    throw error;
+/** Checks that an endpoint answers an unsigned request, even with an error, and compares its clock. */
+export async function checkEndpoint(
+  check: string,
+  { origin, pathPrefix }: Endpoint,
+  { httpClient, proxies, now }: CheckOptions,
+): Promise<{ readonly answers: boolean; readonly findings: Finding[] }> {
+  const url = new URL(origin);
+  // Without its user name and password.
+  const proxy = proxyFor(url, proxies)?.host;
+  const throughProxy = proxy === undefined ? words('') : say` through the proxy ${exact(proxy)}`;
+
+  const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
+  const sentAt = now().getTime();
+  const response = await httpClient.send(request, new AbortController().signal);
+  // The endpoint read its clock between the request and the answer.
+  const machineTime = (sentAt + now().getTime()) / 2;
+
+  if (response.kind === 'failure') {
+    const detail = say`A request${throughProxy} failed: ${httpFailureText(response, origin)}.`;
+    const remedy = textFor('operator', httpFailureRemedies[response.code].text);
+    return { answers: false, findings: [problem(check, detail, remedy)] };
   }
+
+  // NaN without a Date header.
+  const endpointTime = Date.parse(response.headers.date ?? '');
+  const clock = clockFinding(`${check} clock`, endpointTime, machineTime);
+  return { answers: true, findings: [ok(check, say`${exact(origin)} answers${throughProxy}`), clock] };
+}
+
+/** Compares the endpoint's time with the time of this machine (both in milliseconds). */
+function clockFinding(check: string, endpointTime: number, machineTime: number): Finding {
+  const remedy = 'Synchronize the clock of this machine (NTP): signatures are refused when it is off by 15 minutes.';
+  if (Number.isNaN(endpointTime)) return warning(check, 'the endpoint sends no Date header', remedy);
+  const seconds = Math.round((machineTime - endpointTime) / 1000);
+  const difference = Math.abs(seconds);
+  // One second may come from rounding, because the Date header has whole seconds.
+  if (difference <= 1) return ok(check, 'in step with this machine');
+  const span = difference < 120 ? say`${difference} s` : say`${Math.round(difference / 60)} min`;
+  const detail = say`this machine is ${span} ${words(seconds > 0 ? 'ahead' : 'behind')}`;
+  if (difference <= 60) return ok(check, detail);
+  return difference <= 15 * 60 ? warning(check, detail, remedy) : problem(check, detail, remedy);
 }

@@ -3,12 +3,12 @@ import type { Config } from '../config/load-config.js';
 import { startRuntime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { exact, say } from '../util/safe-text.js';
-import { checkAccounts } from './check-accounts.js';
-import { checkJournal } from './check-journal.js';
+import { type CheckContext, checkAccounts } from './check-accounts.js';
 import {
   checkCertificates,
   checkHttpAccess,
   checkIssuer,
+  checkJournal,
   checkSecretsFolder,
   checkTls,
   listSettings,
@@ -51,11 +51,18 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 
   // With a journal, this runtime would report unfinished changes, and then no server would report them.
   const withoutJournalAndTelemetry = { ...config, journal: devNull, telemetry: false };
-  const runtime = await startRuntime(withoutJournalAndTelemetry, version, () => undefined, now);
+  const start = (accounts: Config['accounts']) =>
+    startRuntime({ ...withoutJournalAndTelemetry, accounts }, version, () => undefined, now);
+  const startWith: CheckContext['startWith'] = (change) => {
+    const [first, ...others] = config.accounts.all;
+    const changed = (account: typeof first) => ({ ...account, cloud: { ...account.cloud, ...change } });
+    return start({ ...config.accounts, all: [changed(first), ...others.map(changed)] });
+  };
+  const runtime = await start(config.accounts);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: longestWaitMs });
   const options = { httpClient, proxies: config.proxies, now };
   try {
-    const accountFindings = await checkAccounts({ runtime, bucket, options });
+    const accountFindings = await checkAccounts({ runtime, startWith, bucket, options });
     const findings = [
       ...listSettings(config),
       ...checkTls(config),

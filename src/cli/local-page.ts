@@ -1,10 +1,11 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import type { DecisionPage } from '../changes/decision-page.js';
 import type { Config } from '../config/load-config.js';
 import type { Runtime } from '../runtime.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { exact, say } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
-import { hasDesktop } from './has-desktop.js';
 import { printLine } from './layout.js';
 
 type Open = (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
@@ -55,12 +56,34 @@ export function localPageFor(config: Config, terminal: Terminal, { printsLink = 
 }
 
 function openFor(terminal: Terminal, printsLink: boolean): Open | undefined {
-  if (hasDesktop(terminal))
-    return async (url) => (await import('./open-browser.js')).openBrowser(url, terminal.platform);
+  const program = browserProgram(terminal);
+  if (program !== undefined) return async (url) => (await import('./open-browser.js')).openBrowser(url, program);
   // A log file could be read by an agent, so the link is printed for a person only.
   if (!printsLink || !terminal.stderr.isTTY) return undefined;
   return async (url) => {
     printLine(terminal.stderr, say`A change waits for your decision at ${exact(url)}`);
     return undefined;
   };
+}
+
+/** Variables of remote and automated machines, whose screen the user probably does not see. */
+const remoteVariables = ['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'];
+
+/** The program that opens an address in the browser. Undefined if the user of this machine would probably not see it. */
+export function browserProgram({ platform, env }: Pick<Terminal, 'platform' | 'env'>): string | undefined {
+  if (remoteVariables.some((name) => env[name])) return undefined;
+  if (platform === 'win32') return 'rundll32';
+  if (platform !== 'darwin' && !env.DISPLAY && !env.WAYLAND_DISPLAY) return undefined;
+  const program = platform === 'darwin' ? 'open' : 'xdg-open';
+  const isInstalled = (env.PATH ?? '').split(delimiter).some((folder) => isExecutable(join(folder, program)));
+  return isInstalled ? program : undefined;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

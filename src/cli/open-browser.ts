@@ -3,21 +3,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { browserOpener } from './has-desktop.js';
 
 /** Opens a secret address in the browser. The caller removes the returned file, which has the address, when the page is no longer needed. */
-export async function openBrowser(
-  url: string,
-  platform: NodeJS.Platform,
-): Promise<{ remove(): Promise<void> } | undefined> {
-  const startProgram = (command: string, ...args: readonly string[]) =>
-    spawn(command, args, { stdio: 'ignore', detached: true })
+export async function openBrowser(url: string, program: string): Promise<{ remove(): Promise<void> } | undefined> {
+  const startProgram = (...args: readonly string[]) =>
+    spawn(program, args, { stdio: 'ignore', detached: true })
       .on('error', () => undefined)
       .unref();
 
-  if (platform === 'win32') {
+  if (program === 'rundll32') {
     // Other users cannot see the arguments of a program on Windows.
-    startProgram('rundll32', 'url.dll,FileProtocolHandler', url);
+    startProgram('url.dll,FileProtocolHandler', url);
     return undefined;
   }
 
@@ -26,6 +22,6 @@ export async function openBrowser(
   const folder = await mkdtemp(join(homedir(), 'cloudops-mcp-view-'));
   const file = join(folder, 'view.html');
   await writeFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${url}">`, { mode: 0o600 });
-  startProgram(browserOpener(platform), pathToFileURL(file).href);
+  startProgram(pathToFileURL(file).href);
   return { remove: () => rm(folder, { recursive: true, force: true }) };
 }

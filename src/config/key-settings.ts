@@ -1,7 +1,6 @@
 import type * as z from 'zod';
 import type { KeySettings } from '../signing/open-keys.js';
-import { row } from './setting-row.js';
-import { anyText, choice, command, headerText } from './setting-schemas.js';
+import { anyText, choice, command, headerText, row } from './setting-schemas.js';
 
 /** The settings that say where keys come from. A new source is also added in `signing/open-keys.ts`. */
 export const keySettings = {

@@ -4,8 +4,8 @@ import { logLevels } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { own, type SafeText } from '../util/safe-text.js';
 import { keySettings } from './key-settings.js';
-import { type Row, row } from './setting-row.js';
 import * as schemas from './setting-schemas.js';
+import { type Row, row } from './setting-schemas.js';
 
 const path = (help: string) => row(help, schemas.anyText, { kind: 'path' });
 
