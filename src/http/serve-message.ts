@@ -6,20 +6,21 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { parseAccept } from 'hono/utils/accept';
 import { type Client, describeClient } from '../mcp/client.js';
 import { correctHeaders } from '../mcp/client-quirks.js';
 import type { Log } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { escapePieces, webHeaders, webRequest, whenClosed } from './http-helpers.js';
+import { escapePieces, HttpError, webHeaders, webRequest, whenClosed } from './http-helpers.js';
 
 interface MessageOptions {
   readonly log: Log;
   readonly beginSession: (client: Client) => string;
 }
 
-/** Serves one parsed message with its own SDK server. The client cancels by closing the connection. */
-export function serveMessage(
+/** Serves one parsed message with its own SDK server. The client cancels by closing the connection. @throws HttpError */
+export async function serveMessage(
   createServer: () => Server,
   message: object,
   incoming: IncomingMessage,
@@ -30,18 +31,44 @@ export function serveMessage(
   const headers = webHeaders(incoming);
   // Some clients send headers of another protocol.
   correctHeaders(headers, message);
+  const accepted = acceptedTypes(headers.get('accept'));
+  // The SDK refuses clients that take only one of its types.
+  headers.set('accept', 'application/json, text/event-stream');
 
   return sendAnswer(incoming, outgoing, async (clientGone) => {
     const request = webRequest(headers, clientGone);
     if (await isLegacyRequest(request, message)) {
       const server = Object.assign(createServer(), { onerror });
       clientGone.addEventListener('abort', () => void server.close().catch(onerror));
-      return answerLegacyRequest(server, request, message, beginSession);
+      return answerLegacyRequest(server, request, message, accepted, beginSession);
     }
     // There is nothing to subscribe to.
-    const handler = createMcpHandler(createServer, { legacy: 'reject', maxSubscriptions: 0, onerror });
+    const handler = createMcpHandler(createServer, {
+      legacy: 'reject',
+      maxSubscriptions: 0,
+      onerror,
+      ...(!accepted.json && { responseMode: 'sse' }),
+    });
     return handler.fetch(request, { parsedBody: message });
   });
+}
+
+interface AcceptedTypes {
+  readonly json: boolean;
+  readonly events: boolean;
+}
+
+/** Reads an Accept header, in which the most specific range decides (RFC 9110, section 12.5.1). @throws HttpError */
+function acceptedTypes(header: string | null): AcceptedTypes {
+  const ranges = parseAccept(header ?? '*/*');
+  const takes = (mainType: string, subtype: string): boolean => {
+    const names = [`${mainType}/${subtype}`, `${mainType}/*`, '*/*'];
+    const [range] = names.flatMap((name) => ranges.filter(({ type }) => type.toLowerCase() === name));
+    return range !== undefined && range.q > 0;
+  };
+  const accepted = { json: takes('application', 'json'), events: takes('text', 'event-stream') };
+  if (accepted.json || accepted.events) return accepted;
+  throw new HttpError(406, 'accept', 'Answers are application/json or text/event-stream.');
 }
 
 /** For protocols before 2026-07-28. */
@@ -49,11 +76,14 @@ async function answerLegacyRequest(
   server: Server,
   request: Request,
   message: object,
+  accepted: AcceptedTypes,
   beginSession: MessageOptions['beginSession'],
 ): Promise<Response> {
   const reportsProgress =
     valueAt(message, 'method') === 'tools/call' && valueAt(message, 'params._meta.progressToken') !== undefined;
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !reportsProgress });
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    enableJsonResponse: accepted.json && !(reportsProgress && accepted.events),
+  });
   await server.connect(transport);
   const response = await transport.handleRequest(request, { parsedBody: message });
   // Only a successful `initialize` has set the capabilities.

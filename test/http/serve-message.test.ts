@@ -234,8 +234,10 @@ describe('a request of a protocol before 2026-07-28', () => {
     ['a request without a version', 200, call, {}],
     ['a request of a version that does not exist', 400, call, { 'mcp-protocol-version': '2025-01-01' }],
     ['a request of 2026-07-28 without what that asks for', 400, call, { 'mcp-protocol-version': '2026-07-28' }],
-    ['a request whose client takes no events', 406, call, { accept: 'application/json' }],
-    ['a request whose client takes no JSON', 406, call, { accept: 'text/event-stream' }],
+    ['a request whose client takes no events', 200, call, { accept: 'application/json' }],
+    ['a request whose client takes no JSON', 200, call, { accept: 'text/event-stream' }],
+    ['a request whose client takes anything', 200, call, { accept: '*/*' }],
+    ['a request whose client takes neither JSON nor events', 406, call, { accept: 'text/html, application/json;q=0' }],
     ['a notification', 202, { jsonrpc: '2.0', method: 'notifications/initialized' }, {}],
     ['a cancellation', 202, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }, {}],
     ['a response', 202, { jsonrpc: '2.0', id: 1, result: {} }, {}],
@@ -247,6 +249,18 @@ describe('a request of a protocol before 2026-07-28', () => {
     const response = await post(server.url, sent, headers);
     expect(response.status).toBe(status);
     if (status === 200) expect((await answerOf(response)).result).toBeDefined();
+    await server.close();
+  });
+
+  test.each([
+    ['application/json', 'application/json'],
+    ['application/*;q=0.5, text/event-stream;q=0', 'application/json'],
+    ['TEXT/EVENT-STREAM', 'text/event-stream'],
+    ['application/json;q=0, */*', 'text/event-stream'],
+  ])('that takes %s is answered with %s', async (accept, type) => {
+    const server = await serveInProcess();
+    const response = await post(server.url, call, { accept });
+    expect(response.headers.get('content-type')).toBe(type);
     await server.close();
   });
 });
