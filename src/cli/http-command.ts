@@ -178,7 +178,7 @@ interface Access {
 /** Checks the settings for access, and reads the tokens file. @throws UsageError */
 export async function accessOf(listenHost: string, config: Config, now: () => Date): Promise<Access> {
   const { http, proxies, publicUrl } = config;
-  const { tokensFile, issuer, audience, scopeClaim, scopePrefix = '', personClaim } = http;
+  const { tokensFile, issuer, audience, scopeClaim, scopePrefix = usualPrefix(audience), personClaim } = http;
   const reach = reachOf(listenHost, config);
   const { hosts } = reach;
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
@@ -287,6 +287,9 @@ function reachOf(listenHost: string, { http: { allowedHosts, audience }, publicU
   const exposedHosts = namedHosts.every(isLoopback) ? [] : namedHosts;
   return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedHosts };
 }
+
+/** Entra ID names an API `api://…`, and its scopes after it. */
+const usualPrefix = (audience = ''): string => (audience.startsWith('api://') ? audience.replace(/\/?$/, '/') : '');
 
 const resourceUrl = (audience: string, publicUrl: string | undefined): string =>
   hostOf(audience) === undefined && publicUrl !== undefined ? `${publicUrl}/mcp` : audience;

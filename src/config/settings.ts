@@ -114,7 +114,7 @@ export const sections = {
       schemas.anyText,
     ),
     HTTP_SCOPE_PREFIX: row(
-      'text in front of the scopes at an issuer that knows only qualified scopes, such as api://cloudops/',
+      'text in front of the scopes at an issuer that knows only qualified scopes, such as api://cloudops/; that of an audience api://… if not set',
       schemas.scopePrefix,
     ),
     HTTP_PERSON_CLAIM: row(

@@ -30,8 +30,8 @@ const offeredScopes = [readScope, writeScope];
 
 const metadataPath = '/.well-known/oauth-protected-resource';
 
-/** The paths of the metadata of `/mcp` (RFC 9728, section 3.1). */
-export const isMetadataPath = (path: string) => path === metadataPath || path === `${metadataPath}/mcp`;
+/** RFC 9728, section 3.1. The path of this resource follows, as clients know it, which a proxy may have changed. */
+export const isMetadataPath = (path: string) => path === metadataPath || path.startsWith(`${metadataPath}/`);
 
 /** Metadata that tells clients where to get a token (RFC 9728, section 2). */
 export const resourceMetadata = ({ url, issuer, scopePrefix }: ProtectedResource) => ({
@@ -129,9 +129,16 @@ function challenge(
   message: string,
   fields: Readonly<Record<string, string>> | undefined = {},
 ): HttpError {
-  const metadata = resource && { resource_metadata: `${new URL(resource.url).origin}${metadataPath}/mcp` };
+  const metadata = resource && { resource_metadata: metadataAddress(resource) };
   const description = fields.error && { error_description: message };
   const parameters = Object.entries({ ...fields, ...description, ...metadata });
   const header = `Bearer ${parameters.map(([name, value]) => `${name}="${value}"`).join(', ')}`.trim();
   return new HttpError(status, reason, message, { 'www-authenticate': header, ...(status === 401 && closeConnection) });
+}
+
+/** A proxy may serve this server below a path, and then passes on what follows that path. */
+function metadataAddress({ url }: ProtectedResource): string {
+  const { origin, pathname } = new URL(url);
+  const [, below = ''] = /^(\/.*)\/mcp\/?$/.exec(pathname) ?? [];
+  return `${origin}${below}${metadataPath}/mcp`;
 }

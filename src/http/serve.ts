@@ -74,7 +74,7 @@ export async function serveHttp(options: HttpOptions) {
     options.decisions &&
     createDecisions({ ...options.decisions, changes, accounts, operations, stateKeys, now }, noteRefusal);
   const handlerOf = (path: string) => {
-    if (path === '/mcp') return serveMcp;
+    if (path === '/mcp' || path === '/mcp/') return serveMcp;
     return isDecisionsPath(path) ? serveDecisions : undefined;
   };
   const route = createRouter(options, handlerOf, handleProbe, () => isStopping);

@@ -320,6 +320,21 @@ describe('tokens of an OAuth issuer', () => {
     await qualified.close();
   });
 
+  test('a client of a server below a path of a proxy finds its metadata below that path, or where RFC 9728 has it', async () => {
+    const resource = { url: 'https://example.com/cloud/mcp', issuer: issuer.origin, scopePrefix: '' };
+    const below = await serveInProcess({ resource, authenticate });
+    // The proxy passes on what follows `/cloud`, or the whole path.
+    for (const path of ['/mcp', '/mcp/']) {
+      const refused = await post(new URL(path, below.origin), message('tools/list'));
+      expect(refused.headers.get('www-authenticate')).toContain(
+        'resource_metadata="https://example.com/cloud/.well-known/oauth-protected-resource/mcp"',
+      );
+    }
+    const metadata = await fetch(`${below.origin}/.well-known/oauth-protected-resource/cloud/mcp`);
+    expect(await metadata.json()).toMatchObject({ resource: 'https://example.com/cloud/mcp' });
+    await below.close();
+  });
+
   test('cloudops:approve among other scopes is ignored, and allows nothing by itself', async () => {
     const both = await post(
       server.url,
