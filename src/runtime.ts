@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CallingDependencies, CallStack, CallStackOptions, CallTool, ChangeTools } from './call-stack.js';
-import type { Accounts } from './calls/account.js';
+import type { CallingDependencies, CallStack, CallStackOptions, CallTool } from './call-stack.js';
 import { Refusal, refusalFailure } from './calls/refusal.js';
 import type { Changes } from './changes/change.js';
 import type { ChangeDependencies } from './changes/change-context.js';
@@ -24,9 +23,6 @@ import type { KeyRing, SealingKeys } from './util/seal.js';
 
 /** Everything needed to run calls, built from the configuration. */
 export interface Runtime {
-  readonly call: CallTool;
-  readonly changes: ChangeTools;
-  readonly accounts: Accounts;
   readonly inFlight: InFlightCalls;
   readonly questions: QuestionQueue;
   /** Keys for tokens that clients send back. */
@@ -35,7 +31,7 @@ export interface Runtime {
   readonly store: Changes;
   /** Number of changes, by tool, that this process has ended as `unknown` because their own processes are gone. */
   interruptedChanges(): ReadonlyMap<string, number>;
-  /** For `createServer`. */
+  /** The operations, the accounts, and what carries out calls. */
   readonly server: ServerDependencies;
   /** Waits at most `graceMs` for the changes under way. */
   close(graceMs: number): Promise<void>;
@@ -110,7 +106,6 @@ export async function startRuntime(
   return {
     ...wired,
     server: { ...wired.server, viewsForAll: config.viewsForAll },
-    accounts,
     place,
     store,
     interruptedChanges: () => notices.endedByTool,
@@ -172,10 +167,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
     planLifetimeMs: parts.planLifetimeMs ?? defaultPlanLifetimeMs,
     statusWaitMs: parts.statusWaitMs ?? defaultWaitMs,
   });
-  const call = parts.traced?.(callStack.call) ?? callStack.call;
   return {
-    call,
-    changes: callStack.changes,
     inFlight,
     questions,
     stateKeys,
@@ -184,7 +176,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
       version: parts.version,
       operations,
       accounts,
-      call,
+      call: parts.traced?.(callStack.call) ?? callStack.call,
       changes: callStack.changes,
       noteUnknownClient: noteOnce(log),
       configuration: parts.configuration,
@@ -216,42 +208,25 @@ function openLazily(options: CallStackOptions): CallStack {
     options.log('error', 'unavailable', { tool, error: reasonOf(error) });
     return partUnavailable();
   };
-  const load = (tool: string) => start().catch((error: unknown) => logUnavailable(tool, error));
-  const outcomeOf = (tool: string, refusal: Refusal, isChange = true) =>
-    ({ kind: 'failed', failure: refusalFailure(tool, refusal, { isChange }) }) as const;
+  const withStack = async <Result>(tool: string, use: (stack: CallStack) => Promise<Result>) => {
+    const stack = await start().catch((error: unknown) => logUnavailable(tool, error));
+    return stack instanceof Refusal ? stack : use(stack);
+  };
+  const outcomeOf = async <Outcome>(tool: string, use: (stack: CallStack) => Promise<Outcome>, isChange = true) => {
+    const outcome = await withStack(tool, use);
+    if (!(outcome instanceof Refusal)) return outcome;
+    return { kind: 'failed', failure: refusalFailure(tool, outcome, { isChange }) } as const;
+  };
   return {
-    call: async (operation, args, context) => {
-      const { name, effect } = operation;
-      const stack = await load(name);
-      return stack instanceof Refusal
-        ? outcomeOf(name, stack, effect !== 'read')
-        : stack.call(operation, args, context);
-    },
+    call: (operation, ...given) =>
+      outcomeOf(operation.name, (stack) => stack.call(operation, ...given), operation.effect !== 'read'),
     changes: {
-      get: async (...args) => {
-        const stack = await load('get_change');
-        return stack instanceof Refusal ? outcomeOf('get_change', stack) : stack.changes.get(...args);
-      },
-      withdraw: async (...args) => {
-        const stack = await load('withdraw_change');
-        return stack instanceof Refusal ? outcomeOf('withdraw_change', stack) : stack.changes.withdraw(...args);
-      },
-      confirm: async (...args) => {
-        const stack = await load('confirm_change');
-        return stack instanceof Refusal ? outcomeOf('confirm_change', stack) : stack.changes.confirm(...args);
-      },
-      click: async (change, ...args) => {
-        const stack = await load(change.tool);
-        return stack instanceof Refusal ? stack : stack.changes.click(change, ...args);
-      },
-      findByProof: async (...args) => {
-        const stack = await load('decide_change');
-        return stack instanceof Refusal ? stack : stack.changes.findByProof(...args);
-      },
-      state: async (change, ...args) => {
-        const stack = await load(change.tool);
-        return stack instanceof Refusal ? outcomeOf(change.tool, stack) : stack.changes.state(change, ...args);
-      },
+      get: (...given) => outcomeOf('get_change', ({ changes }) => changes.get(...given)),
+      withdraw: (...given) => outcomeOf('withdraw_change', ({ changes }) => changes.withdraw(...given)),
+      confirm: (...given) => outcomeOf('confirm_change', ({ changes }) => changes.confirm(...given)),
+      click: (change, ...given) => withStack(change.tool, ({ changes }) => changes.click(change, ...given)),
+      findByProof: (...given) => withStack('decide_change', ({ changes }) => changes.findByProof(...given)),
+      state: (change, ...given) => outcomeOf(change.tool, ({ changes }) => changes.state(change, ...given)),
     },
     close,
   };

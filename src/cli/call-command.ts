@@ -179,8 +179,8 @@ async function execute(
   const tool = own(name);
   try {
     const client = `cloudops-mcp call ${terminal.version}`;
-    if (operation === undefined) return await callChangeTool(name, args, runtime.changes, { signal, client });
-    const outcome = await runtime.call(operation, args, {
+    if (operation === undefined) return await callChangeTool(name, args, runtime.server.changes, { signal, client });
+    const outcome = await runtime.server.call(operation, args, {
       signal,
       agreed,
       wantsWholeAnswer: true,

@@ -25,7 +25,7 @@ export interface CheckContext {
 
 /** Checks the keys of every account, and every API that an account may call. */
 export async function checkAccounts(context: CheckContext): Promise<Finding[]> {
-  const { all, areNamed } = context.runtime.accounts;
+  const { all, areNamed } = context.runtime.server.accounts;
   const findings = await Promise.all(
     all.map(async (account) => {
       const ofAccount = await checkAccount(account, context);
@@ -161,7 +161,7 @@ async function checkSignature(
 async function probe(
   operation: OperationWithProbe,
   { name }: Account,
-  { call, accounts }: Runtime,
+  { server: { call, accounts } }: Runtime,
   bucket: string | undefined,
 ): Promise<Failure | undefined> {
   const { arguments: given } = operation.probe;

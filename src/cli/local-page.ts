@@ -21,7 +21,7 @@ export function localPageFor(config: Config, terminal: Terminal, { printsLink = 
   /** Undefined until the first plan is shown, and after a failure to start. */
   let serverStart: ReturnType<typeof startServer> | undefined;
 
-  const startServer = async ({ store, changes, server: { accounts, operations } }: Runtime, log: Log) => {
+  const startServer = async ({ store, server: { changes, accounts, operations } }: Runtime, log: Log) => {
     const { serveLocalPage } = await import('../http/local-decision-page.js');
     return serveLocalPage({ store, changes, accounts, operations, now: terminal.now, open, log });
   };

@@ -134,7 +134,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
   /** Calls an operation, which the server has from then on. */
   const carryOut: CallTool = (operation, args, context) => {
     if (!served.includes(operation)) served.unshift(operation);
-    return wired.call(operation, args, context);
+    return wired.server.call(operation, args, context);
   };
   return {
     /** Without anybody to ask, unless the test says otherwise. */
@@ -144,13 +144,13 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       return endedOf(outcome, { operation, args });
     },
     carryOut,
-    changes: wired.changes,
+    changes: wired.server.changes,
     get: async (changeId: string, given: Partial<ChangeContext> = {}) =>
-      endedOf(await wired.changes.get(changeId, contextOf(given))),
+      endedOf(await wired.server.changes.get(changeId, contextOf(given))),
     withdraw: async (changeId: string, given: Partial<ChangeContext> = {}) =>
-      endedOf(await wired.changes.withdraw(changeId, contextOf(given))),
+      endedOf(await wired.server.changes.withdraw(changeId, contextOf(given))),
     confirm: async (changeId: string, thing: string, given: Partial<ChangeContext> = {}) =>
-      endedOf(await wired.changes.confirm({ id: changeId, thing }, contextOf(given))),
+      endedOf(await wired.server.changes.confirm({ id: changeId, thing }, contextOf(given))),
     server: wired.server,
     stateKeys: wired.stateKeys,
     store,
