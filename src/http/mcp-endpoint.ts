@@ -191,7 +191,7 @@ export function createMcpSessions(stateKeys: SealingKeys) {
 }
 
 /** Parses a body with one message. Values are counted first, because each costs memory. @throws HttpError */
-export function parseMessage(body: Buffer): object {
+function parseMessage(body: Buffer): object {
   const text = body.toString('utf8');
   if (countValues(text, maximumValues) > maximumValues)
     throw new HttpError(413, 'values', `A message has ${maximumValues} values at most.`);

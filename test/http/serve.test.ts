@@ -101,6 +101,27 @@ describe('a request that is refused says why, and is counted by reason', () => {
     await server.close();
   });
 
+  test('a message that is no request is refused with its ID and a code, also after a byte order mark', async () => {
+    const server = await serveInProcess();
+    const body = '\uFEFF{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[]}';
+    const response = await post(server.url, body);
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { jsonrpc: '2.0', id: 7, error: { code: -32600, message: 'params must be an object.' } },
+    ]);
+    await server.close();
+  });
+
+  test('a message has 5,000 values at most', async () => {
+    const server = await serveInProcess();
+    const statusOf = async (count: number) => {
+      const named = Object.fromEntries(Array.from({ length: count }, (_, index) => [index, 1]));
+      return (await post(server.url, JSON.stringify({ ...message('ping'), params: named }))).status;
+    };
+    expect([await statusOf(4_990), await statusOf(5_000)]).toEqual([200, 413]);
+    await server.close();
+  });
+
   test('a message nested so deeply that it cannot be walked is an answer like any other', async () => {
     const server = await serveInProcess();
     const deep = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_parts","arguments":${'{"a":'.repeat(4_900)}1${'}'.repeat(4_900)}}}`;

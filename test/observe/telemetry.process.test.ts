@@ -85,6 +85,7 @@ describe('spans at a collector', () => {
         'gen_ai.tool.name': 'list_parts',
         'jsonrpc.request.id': '1',
         'network.transport': 'pipe',
+        'cloudops.outcome': 'ok',
       },
     });
     const request = { 'http.request.method': 'GET', 'server.address': '127.0.0.1', 'server.port': port };
@@ -112,7 +113,10 @@ describe('spans at a collector', () => {
     await callOnce(env, 'restore_instance', { backupId: 'a'.repeat(32), instanceId: 's' });
     const spans = received();
     const parent = spans.find(({ kind }) => kind === server);
-    expect(parent).toMatchObject({ status: { code: failed }, attributes: { 'error.type': 'tool_error' } });
+    expect(parent).toMatchObject({
+      status: { code: failed },
+      attributes: { 'error.type': 'tool_error', 'cloudops.outcome': 'not_sent' },
+    });
     expect(parent?.parentSpanId ?? '').toBe('');
     expect(spans.find(({ kind }) => kind === client)).toMatchObject({
       parentSpanId: parent?.spanId,
@@ -222,6 +226,7 @@ describe('without being asked for', () => {
 
 test('over HTTP, the header names the span where _meta does not', async () => {
   const traces: unknown[] = [];
+  const longId = 'x'.repeat(101);
   const handler = createMcpHandler(() =>
     createMcpServer({
       version: '0',
@@ -250,7 +255,7 @@ test('over HTTP, the header names the span where _meta does not', async () => {
         },
         body: JSON.stringify({
           jsonrpc: '2.0',
-          id: 7,
+          id: longId,
           method: 'tools/call',
           params: { name: 'list_parts', arguments: listing, _meta: meta },
         }),
@@ -258,9 +263,11 @@ test('over HTTP, the header names the span where _meta does not', async () => {
     );
   const own = traceparent.replace(callersSpan, 'c'.repeat(16));
   await (await post({})).text();
+  await (await post({ traceparent: 5 })).text();
   await (await post({ traceparent: own })).text();
-  const attributes = { 'jsonrpc.request.id': '7', 'network.transport': 'tcp' };
+  const attributes = { 'jsonrpc.request.id': longId.slice(0, 100), 'network.transport': 'tcp' };
   expect(traces).toEqual([
+    { traceparent, tracestate: 'vendor=header', linkOnly: true, attributes },
     { traceparent, tracestate: 'vendor=header', linkOnly: true, attributes },
     { traceparent: own, tracestate: undefined, linkOnly: true, attributes },
   ]);
