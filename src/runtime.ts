@@ -29,7 +29,7 @@ export interface Runtime {
   readonly stateKeys: SealingKeys;
   readonly place: Store;
   readonly store: Changes;
-  /** Number of changes, by tool, that this process has ended as `unknown` because their own processes are gone. */
+  /** Number of changes of gone processes, by tool, that this process has ended as `unknown`. */
   interruptedChanges(): ReadonlyMap<string, number>;
   /** The operations, the accounts, and what carries out calls. */
   readonly server: ServerDependencies;
@@ -147,7 +147,6 @@ const defaultWaitMs = 25_000;
 /** How long a plan waits on the page (milliseconds). */
 const defaultPlanLifetimeMs = 10 * 60_000;
 
-/** Creates everything that runs calls. */
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
   const { accounts, store, log } = parts;
@@ -187,7 +186,6 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
   };
 }
 
-/** Logs once that a client's session is not known. */
 function noteOnce(log: Log): () => void {
   let isNoted = false;
   return () => {
@@ -247,7 +245,6 @@ function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promi
   };
 }
 
-/** No problems are listed, because the code is enough. */
 const partUnavailable = () => new Refusal('SenderUnavailable');
 
 /** Starts the sandbox when it is first needed, or at once if an option is set, so that wrong options are reported. */

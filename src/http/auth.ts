@@ -33,7 +33,7 @@ const metadataPath = '/.well-known/oauth-protected-resource';
 /** RFC 9728, section 3.1. The path of this resource follows, as clients know it, which a proxy may have changed. */
 export const isMetadataPath = (path: string) => path === metadataPath || path.startsWith(`${metadataPath}/`);
 
-/** Metadata that tells clients where to get a token (RFC 9728, section 2). */
+/** Tells clients where to get a token (RFC 9728, section 2). */
 export const resourceMetadata = ({ url, issuer, scopePrefix }: ProtectedResource) => ({
   resource: url,
   authorization_servers: [issuer],
@@ -42,7 +42,6 @@ export const resourceMetadata = ({ url, issuer, scopePrefix }: ProtectedResource
   resource_name: 'cloudops-mcp',
 });
 
-/** Called when a login fails. */
 export type OnFailedLogin = (
   request: { readonly socket: { readonly remoteAddress?: string | undefined } },
   reason: string,

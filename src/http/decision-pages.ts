@@ -9,8 +9,6 @@ import { relatedChanges } from './change-on-page.js';
 import type { DecisionSession } from './decision-session.js';
 import type { Html } from './pages.js';
 
-/** The HTML that all pages for decisions share. Its style and script are in `ui/list`. */
-
 /** A whole HTML page with the style and the script of the list. */
 export async function decisionPage(title: SafeText, body: Html): Promise<string> {
   const [template, titleHtml, bodyHtml] = await Promise.all([readView('list'), html`<title>${title}</title>`, body]);

@@ -10,7 +10,6 @@ import { HttpError } from './http-helpers.js';
 const maximumLength = 4000;
 
 interface SealedCookieOptions<Value extends { readonly expiresAt: number }> {
-  /** Browsers let only this host set cookies with the prefix `__Host-`, and only over https. */
   readonly name: string;
   /** Must not change, because older cookies could not be opened. */
   readonly purpose: string;
@@ -22,6 +21,7 @@ interface SealedCookieOptions<Value extends { readonly expiresAt: number }> {
 /** Creates a cookie that only our replicas can read or make. */
 export function createSealedCookie<Value extends { readonly expiresAt: number }>(options: SealedCookieOptions<Value>) {
   const { purpose, schema, keys, now } = options;
+  // Browsers let only this host set such cookies, and only over https.
   const name = `__Host-cloudops-${options.name}`;
   const seal = createSeal(keys, { purpose, associatedData: '', longest: maximumLength });
   const set = (context: Context, value: string, maxAge: number) =>
@@ -74,16 +74,14 @@ export const sessionMs = 8 * 60 * 60 * 1000;
 export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
   createSealedCookie({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
 
-/** A session before `withNewProof`. */
 export type NewSession = Omit<DecisionSession, 'csrf'>;
 
-/** Adds a new `csrf` proof to a session. */
 export const withNewProof = (signedIn: NewSession): DecisionSession => ({
   ...signedIn,
   csrf: randomBytes(16).toString('base64url'),
 });
 
-/** Compares the `csrf` proof in constant time. */
+/** In constant time. */
 export function isOwnPage({ csrf }: DecisionSession, proof: string | undefined): boolean {
   const [expected, actual] = [Buffer.from(csrf), Buffer.from(proof ?? '')];
   return expected.length === actual.length && timingSafeEqual(expected, actual);

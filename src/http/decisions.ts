@@ -5,7 +5,7 @@ import type { Change } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { reasonOf } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
-import { words } from '../util/safe-text.js';
+import { type SafeText, sentence, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import {
   answerClick,
@@ -103,8 +103,10 @@ const requireSession =
       // The person's rights may have changed since the sign-in.
       session = cookieSession && (await signIn.renew(cookieSession));
     } catch (error) {
-      if (!(error instanceof HttpError)) throw error;
-      return unverifiedAnswer(context, error, noteRefusal);
+      const isForPage = context.req.method !== 'POST' || isClick(context);
+      if (!(error instanceof HttpError) || !isForPage) throw error;
+      noteRefusal(context.env.incoming, error);
+      return answerLater(context, words('your sign-in cannot be verified now'), retryText, error.headers);
     }
     if (session !== undefined) {
       context.set('session', session);
@@ -117,19 +119,18 @@ const requireSession =
     return context.redirect(`/decisions/sign-in${queryOf(changeInPath(context.req.path))}`, 303);
   };
 
-/** @throws HttpError if the request is neither a click nor for a page */
-function unverifiedAnswer(
-  context: Context<DecisionsEnv>,
-  error: HttpError,
-  noteRefusal: NoteRefusal,
-): Response | Promise<Response> {
-  if (context.req.method === 'POST' && !isClick(context)) throw error;
-  noteRefusal(context.env.incoming, error);
-  if (isClick(context)) return context.json(undecidedClick(words('your sign-in cannot be verified now')));
-  return context.html(problemPage(words('Your sign-in cannot be verified now'), retryText), 503, error.headers);
-}
-
 const isClick = ({ req }: Pick<Context, 'req'>) => req.method === 'POST' && req.path.endsWith('/tool');
+
+/** Says that something is `missing` now. A click decided nothing, and a page can be loaded again. */
+function answerLater(
+  context: Context,
+  missing: SafeText,
+  advice: SafeText,
+  headers: HttpError['headers'],
+): Response | Promise<Response> {
+  if (isClick(context)) return context.json(undecidedClick(missing));
+  return context.html(problemPage(sentence(missing), advice), 503, headers);
+}
 
 const requireChange =
   (options: DecisionsOptions): Middleware =>
@@ -243,8 +244,7 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
 
 function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOptions) {
   log('error', 'journal', { error: reasonOf(error) });
-  if (isClick(context)) return context.json(undecidedClick(words('the plans cannot be read now')));
-  return context.html(problemPage(words('The plans cannot be read'), unreadableText), 503, { 'retry-after': '2' });
+  return answerLater(context, words('the plans cannot be read now'), unreadableText, { 'retry-after': '2' });
 }
 
 const changePath = '/decisions/:id{[\\w-]{22}}';

@@ -159,14 +159,9 @@ export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse
     response.once('close', end);
   });
 
-/** Converts a Node request's headers to `Headers`. */
 export function webHeaders({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct))
     for (const value of values) headers.append(name, value);
   return headers;
 }
-
-/** Makes a request without a body, because the SDK gets the parsed message. */
-export const webRequest = (headers: Headers, signal: AbortSignal): Request =>
-  new Request('http://localhost/mcp', { method: 'POST', headers, signal });

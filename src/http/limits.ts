@@ -5,7 +5,7 @@ import { say } from '../util/safe-text.js';
 import type { OnFailedLogin } from './auth.js';
 import { busy } from './http-helpers.js';
 
-/** Limits of one server process. Times are in milliseconds, and sizes in bytes. */
+/** Limits of one process, in milliseconds and bytes. */
 export const defaultHttpLimits = {
   /** Fits the largest call (a plan of 40,000 characters, or a key of 65,536), or a ticket that seals this call. */
   bodyBytes: 256 * 1024,
@@ -107,7 +107,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
   };
 }
 
-/** Unauthenticated callers cannot be told apart, so they are not counted. */
+/** Callers without a name are not counted. */
 function createCallerCounter(maximum: number) {
   const enter = createCounter(maximum);
   return (caller: string | undefined, options: CountOptions = {}): (() => void) => {

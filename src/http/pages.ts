@@ -73,7 +73,7 @@ function pageHeaders(
   });
 }
 
-/** For a view, which only our page may frame, and which is always sandboxed. */
+/** For a view, which only our page may frame. */
 export const viewHeaders = (referrer: Referrer) => pageHeaders({ sandbox: ['allow-scripts'] }, "'self'", referrer);
 
 /** For the page around a view, whose HTML limits the scripts. */

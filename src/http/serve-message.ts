@@ -12,7 +12,7 @@ import { correctHeaders } from '../mcp/client-quirks.js';
 import type { Log } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { escapePieces, HttpError, webHeaders, webRequest, whenClosed } from './http-helpers.js';
+import { escapePieces, HttpError, webHeaders, whenClosed } from './http-helpers.js';
 
 interface MessageOptions {
   readonly log: Log;
@@ -36,7 +36,8 @@ export async function serveMessage(
   headers.set('accept', 'application/json, text/event-stream');
 
   return sendAnswer(incoming, outgoing, async (clientGone) => {
-    const request = webRequest(headers, clientGone);
+    // Without a body, because the SDK gets the parsed message.
+    const request = new Request('http://localhost/mcp', { method: 'POST', headers, signal: clientGone });
     if (await isLegacyRequest(request, message)) {
       const server = Object.assign(createServer(), { onerror });
       clientGone.addEventListener('abort', () => void server.close().catch(onerror));

@@ -105,8 +105,6 @@ const holdsProto = (value: unknown): boolean =>
   value !== null &&
   (Object.hasOwn(value, '__proto__') || Object.values(value).some(holdsProto));
 
-/** This file reads the lines of a client on stdin before the SDK's transport gets them. */
-
 /** The longest line (bytes). */
 const longestLine = 10 * 1000 * 1000;
 /** The beginning of a longer line (bytes). */
@@ -180,7 +178,7 @@ function idIn(head: string): string | number | undefined {
   return id.startsWith('"') ? id.slice(1, -1) : Number(id);
 }
 
-/** Creates the stream for messages on stdout. Invisible characters are escaped, so that they cannot mislead people who see the raw JSON. */
+/** The stream for messages on stdout. Escapes invisible characters, because people may see the raw JSON. */
 export const createEscapedOutput = (stdout: Writable): Writable =>
   new Writable({
     decodeStrings: false,

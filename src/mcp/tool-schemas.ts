@@ -3,7 +3,6 @@ import type { Effect, JsonSchema, Operation } from '../tools/define-operation.js
 import { listText } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 
-/** The schemas of a tool's arguments and answer, as hosts see them. */
 export interface ToolSchemas {
   readonly input: JsonSchema;
   /** Absent if hosts get no schema of the answer. */
@@ -34,7 +33,7 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   });
 }
 
-/** Returns the JSON Schema of arguments in a form that every host accepts. */
+/** In a form that every host accepts. */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     // Only people need titles and units, in plans.
@@ -58,7 +57,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   });
 }
 
-/** Returns the JSON Schema for the list of tools, without the rules that errors name. */
+/** For the list of tools, without the rules that errors name. */
 export const toolListSchema = (schema: z.ZodObject): JsonSchema =>
   JSON.parse(
     JSON.stringify(inputJsonSchema(schema), (_name, value: unknown) => {
@@ -110,7 +109,7 @@ function addDescription(jsonSchema: z.core.JSONSchema.BaseSchema, more: string):
   jsonSchema.description = jsonSchema.description === undefined ? more : `${jsonSchema.description} ${more}`;
 }
 
-/** Returns the JSON Schema of a result. No field is required, because any answer of the cloud is passed on. */
+/** No field is required, because any answer of the cloud is passed on. */
 export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   const converted = convert(schema, 'output', ({ jsonSchema }) => {
     if (typeof jsonSchema.shownAs === 'string') {

@@ -40,7 +40,7 @@ export type LogEvent =
   | 'unresolved'
   | 'webhook';
 
-/** Facts may come from outside, so code that shows them has to quote them. */
+/** Facts may come from outside: quote them where they are shown. */
 interface LogFields {
   readonly message?: SafeText;
   /** `time` is the time of the log entry. */

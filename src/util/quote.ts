@@ -46,7 +46,7 @@ function escapeUnits(character: string): string {
     .join('');
 }
 
-// Words in place of a value, recognized so that nobody writes them into the cloud.
+// Words in place of a value. Nobody may write them into the cloud.
 
 export const hiddenInAnswer = '(hidden, because it may be a secret)';
 

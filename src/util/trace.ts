@@ -1,4 +1,4 @@
-/** Attributes never contain secrets or arguments of a call. */
+/** Never secrets or arguments of a call. */
 export type Attributes = Readonly<Record<string, string | number | undefined>>;
 
 export interface Span {

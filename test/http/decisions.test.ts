@@ -729,7 +729,7 @@ test.each(['waiting', 'find'] as const)(
     const answer = await browser.get(name === 'waiting' ? '/decisions' : `/decisions/${'0'.repeat(22)}/`);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
     const text = await answer.text();
-    expect(text).toContain('<h1>The plans cannot be read</h1>');
+    expect(text).toContain('<h1>The plans cannot be read now</h1>');
     expect(text).not.toContain('secret');
   },
 );
