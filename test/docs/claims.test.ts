@@ -87,7 +87,7 @@ const program = (name: string) => constant('src/signing/run-program.ts', name);
 const unasked = constant('src/changes/change-table.ts', 'mostUnasked');
 const row = binary(constant('src/changes/change-table.ts', 'longestRow'));
 const rereadTokens = seconds(constant('src/http/tokens-file.ts', 'rereadAfterMs'));
-const logins = (name: string) => numerals[constant('src/http/limited-log.ts', name)];
+const logins = (name: string) => numerals[constant('src/http/limits.ts', name)];
 const lastGood = aDay(issuerKeys('lastGoodMs'));
 const session = hours(sessionMs);
 const stopMs = constant('src/cli/http-command.ts', 'graceMs') / 1000;
@@ -149,7 +149,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/DEPLOY.md', `A session lasts ${session}`],
   [
     'docs/DEPLOY.md',
-    `one message with at most ${grouped(constant('src/mcp/read-message.ts', 'maximumValues'))} values`,
+    `one message with at most ${grouped(constant('src/mcp/messages.ts', 'maximumValues'))} values`,
   ],
   ['docs/DEPLOY.md', `messages that are received at the same time | ${callsOfCaller} for each caller`],
   ['docs/DEPLOY.md', `${binary(defaultLimits.bodyBytes)}; ${grouped(mostJsonValues)} values of JSON`],

@@ -103,7 +103,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   'A huge or odd argument blocks the server': [
     ['test/calls/validate.test.ts', '90,000 of them are refused before anything is compared'],
     ['test/tools/bounds.test.ts', 'of %i characters is refused in few words'],
-    ['test/http/parse-message.test.ts', 'a message of more than 5,000 %s is refused before it is parsed'],
+    ['test/http/serve.test.ts', 'a message has 5,000 values at most'],
     ['test/http/attacks.process.test.ts', '%s take little memory, and health is told within 100 ms meanwhile'],
   ],
   'Text in an answer gives the agent orders': [

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { createLimitedLog } from '../../src/http/limits.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
 import { message, post, serveInProcess } from '../support/http-in-process.js';
 
@@ -43,6 +44,22 @@ describe('failed logins', () => {
     expect(server.logged.join()).not.toContain('wrong');
     expect((await post(server.url, message('ping'), bearer(token))).status).toBe(200);
     await server.close();
+  });
+
+  test('from many addresses do not flood the log, which says how many it left out', () => {
+    let time = 0;
+    const logged: object[] = [];
+    const failed = createLimitedLog(
+      () => new Date(time),
+      (_level, _event, fields = {}) => logged.push(fields),
+      'login failed',
+    );
+    const from = (remoteAddress: string) => ({ socket: { remoteAddress } });
+    for (let host = 0; host < 250; host += 1) failed(from(`192.0.2.${host}`), 'x');
+    expect(logged).toHaveLength(10);
+    time = 1000;
+    failed(from('198.51.100.1'), 'x');
+    expect(logged.at(-1)).toEqual({ address: '198.51.100.1', reason: 'x', unlogged: 240 });
   });
 
   test('are not those who send no token at all: that is how clients learn where to get one', async () => {

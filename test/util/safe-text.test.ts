@@ -215,7 +215,7 @@ test.each([
       'calls/request-lines.ts',
       'changes/plan-result.ts',
       'changes/store-place.ts',
-      'cli/check-endpoint.ts',
+      'cli/check-accounts.ts',
       'cli/check-settings.ts',
       'cli/client-config-command.ts',
       'cli/doctor-command.ts',
