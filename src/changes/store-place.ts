@@ -31,9 +31,9 @@ export function storePlace(journal: string): StorePlace {
   };
 }
 
-/** Refuses placeholders that nothing has replaced. */
-const pathProblem = (path: string): SafeText | undefined =>
-  /\$\{[^}]*\}|\$[a-z_]\w*|%[a-z_]\w*%/i.test(path)
+/** Refuses placeholders of shells and MCP clients that nothing has replaced, and the home folders of other users. */
+export const pathProblem = (path: string): SafeText | undefined =>
+  /\$\{|\$\(|\$[a-z_]\w*|%[a-z_]\w*%|\{env:|\{\{|`|^~[^/\\]/i.test(path)
     ? say`it has a placeholder such as ${exact('$HOME')}, which nothing replaces: write the whole path, or ~ for the home folder`
     : undefined;
 

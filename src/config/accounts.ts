@@ -9,6 +9,7 @@ import { defaultAccount } from '../transport/request.js';
 import { defined, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback, regionInHost } from '../util/uri.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
+import { withHome } from './environment.js';
 import { haveSeveralSources, isKeySetting, isWholeSource, keysOf } from './key-settings.js';
 import { addedServices } from './own-operations.js';
 import { endpoint } from './setting-schemas.js';
@@ -51,12 +52,12 @@ export const onlyAccount = (environment: ParsedEnvironment): AccountsConfig => (
 export function accountsOfFile(
   content: string,
   environment: ParsedEnvironment,
-  readFile: ConfigSources['readFile'],
+  sources: FileSources,
   report: Report,
 ): AccountsConfig | undefined {
   const file = parseAccountsFile(content, report);
   if (file === undefined) return undefined;
-  const [first, ...others] = file.accounts.map((account) => accountOfFile(account, environment, readFile, report));
+  const [first, ...others] = file.accounts.map((account) => accountOfFile(account, environment, sources, report));
   if (first === undefined) return undefined;
   const byDefault = file.defaultName ?? (others.length === 0 ? first.name : undefined);
   return { all: [first, ...others], byDefault, areNamed: true };
@@ -65,7 +66,7 @@ export function accountsOfFile(
 function accountOfFile(
   written: WrittenAccount,
   environment: ParsedEnvironment,
-  readFile: ConfigSources['readFile'],
+  sources: FileSources,
   report: Report,
 ): AccountConfig {
   const { name, description } = written;
@@ -73,7 +74,7 @@ function accountOfFile(
   const nameOf: NameOf = (setting) =>
     isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
 
-  const keyFiles = readKeyFiles(written, nameOf, readFile, report);
+  const keyFiles = readKeyFiles(written, nameOf, sources, report);
   const ownValues = parseSettings({ ...written.values, ...keyFiles.texts }, nameOf, report);
   const ownAndInherited: ExplicitValues = { ...environment.explicit, ...ownValues };
   const values = withDefaults(ownAndInherited);
@@ -90,15 +91,18 @@ function accountOfFile(
   return { ...accountOf(name, { explicit: ownAndInherited, values, endpoints }, keys), description };
 }
 
-function readKeyFiles({ values }: WrittenAccount, nameOf: NameOf, readFile: ConfigSources['readFile'], report: Report) {
+/** The environment has the home folder. */
+type FileSources = Pick<ConfigSources, 'env' | 'readFile'>;
+
+function readKeyFiles({ values }: WrittenAccount, nameOf: NameOf, { env, readFile }: FileSources, report: Report) {
   const paths: Partial<Record<Setting, string>> = {};
   const texts: Partial<Record<Setting, string | undefined>> = {};
   for (const setting of settingNames) {
-    const path = settings[setting].file ? values[setting] : undefined;
-    if (typeof path !== 'string') continue;
-    paths[setting] = path.trim();
-    const isEmpty = path.trim() === '';
-    texts[setting] = isEmpty ? undefined : readSettingFile(setting, path.trim(), readFile, report, nameOf(setting));
+    const written = settings[setting].file ? values[setting] : undefined;
+    if (typeof written !== 'string') continue;
+    const path = withHome(written.trim(), env);
+    paths[setting] = path;
+    texts[setting] = path === '' ? undefined : readSettingFile(setting, path, readFile, report, nameOf(setting));
   }
   return { paths, texts };
 }

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { userInfo } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import type { Proxies } from '../transport/proxies.js';
 import { own, type SafeText, say } from '../util/safe-text.js';
 
@@ -34,14 +35,29 @@ export function asksForTraces(env: Environment): boolean {
   return Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
 }
 
-const homeOf = (env: Environment): string => env.HOME ?? env.USERPROFILE ?? '.';
+/** Trims the value of a variable, and takes off quotation marks, which some clients copy from a file of settings. */
+export function textOfVariable(value: string): string {
+  const text = value.trim();
+  return /^(["'])(.*)\1$/s.exec(text)?.[2]?.trim() ?? text;
+}
+
+const homeOf = (env: Environment): string => env.HOME || env.USERPROFILE || homeInSystem();
+
+function homeInSystem(): string {
+  try {
+    return userInfo().homedir || '.';
+  } catch {
+    // In a container, the user may be unknown.
+    return '.';
+  }
+}
 
 /** Replaces `~` at the beginning of a path by the user's home folder. */
 export const withHome = (path: string, env: Environment): string => path.replace(/^~(?=$|[/\\])/, () => homeOf(env));
 
-/** The default path of the journal, with another file for the sandbox. */
+/** The default path of the journal, with another file for the sandbox. A relative folder is ignored, as the XDG standard says. */
 export function defaultJournal(env: Environment, sandbox: boolean): string {
-  const home = homeOf(env);
-  const state = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(home, '.local', 'state');
+  const folders = [env.XDG_STATE_HOME, env.LOCALAPPDATA].filter((folder) => folder !== undefined);
+  const state = folders.find(isAbsolute) ?? join(homeOf(env), '.local', 'state');
   return join(state, 'cloudops-mcp', sandbox ? 'journal-sandbox.db' : 'journal.db');
 }

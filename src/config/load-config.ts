@@ -14,7 +14,7 @@ import {
   reportContradictions,
   reportKeySources,
 } from './accounts.js';
-import { asksForTraces, defaultJournal, readProxies, withHome } from './environment.js';
+import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { isKeySetting } from './key-settings.js';
 import { addedServices, allOperations, noOwnOperations } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
@@ -36,7 +36,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   const environment = parseEnvironment(gathered, sources.ownOperations ?? noOwnOperations, report);
   const proxies = readProxies(sources.env, report);
   reportHttp(environment.values, gathered.texts, report);
-  const accounts = loadAccounts(environment, sources.readFile, report);
+  const accounts = loadAccounts(environment, sources, report);
   reportDecisions(environment.values, accounts, report);
   if (problems.length === 0) return { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
   // Each account that inherits a wrong setting reports the same problem.
@@ -95,10 +95,11 @@ function configOf(
         ? undefined
         : { url: values.DECISIONS_WEBHOOK, key: values.DECISIONS_WEBHOOK_KEY },
     /** If it is set, `stateKeys` is set, too. */
-    publicUrl: values.HTTP_PUBLIC_URL === undefined ? undefined : new URL(values.HTTP_PUBLIC_URL).origin,
+    publicUrl:
+      values.HTTP_PUBLIC_URL === undefined ? undefined : new URL(values.HTTP_PUBLIC_URL).href.replace(/\/+$/, ''),
     secretsDir: values.SECRETS_DIR,
     /** Path of a file, or address of a PostgreSQL database, which may hold a password. */
-    journal: withHome(values.JOURNAL ?? defaultJournal(env, values.SANDBOX), env),
+    journal: values.JOURNAL ?? defaultJournal(env, values.SANDBOX),
     /** The file from which `journal` was read. */
     journalFile: files.JOURNAL,
     /** For a whole call, with all its attempts. */
@@ -129,15 +130,11 @@ function configOf(
 }
 
 /** Without a usable account in a file, returns the account that the environment describes. */
-function loadAccounts(
-  environment: ParsedEnvironment,
-  readFile: ConfigSources['readFile'],
-  report: Report,
-): AccountsConfig {
+function loadAccounts(environment: ParsedEnvironment, sources: ConfigSources, report: Report): AccountsConfig {
   const { ACCOUNTS_FILE: path } = environment.values;
   if (path === undefined) return onlyAccount(environment);
-  const content = readSettingFile('ACCOUNTS_FILE', path, readFile, report, safeVariableName('ACCOUNTS_FILE'));
-  const accounts = content === undefined ? undefined : accountsOfFile(content, environment, readFile, report);
+  const content = readSettingFile('ACCOUNTS_FILE', path, sources.readFile, report, safeVariableName('ACCOUNTS_FILE'));
+  const accounts = content === undefined ? undefined : accountsOfFile(content, environment, sources, report);
   return accounts ?? onlyAccount(environment);
 }
 
@@ -158,8 +155,6 @@ function reportHttp(values: SettingValues, texts: GatheredSettings['texts'], rep
 function reportDecisions(values: SettingValues, { all }: AccountsConfig, report: Report): void {
   const { HTTP_PUBLIC_URL: publicUrl, STATE_KEY: stateKeys, HTTP_ISSUER: issuer } = values;
   const hasApproval = all.some(({ confirm }) => confirm === 'approval');
-  if (publicUrl !== undefined && new URL(publicUrl).pathname !== '/')
-    report('CLOUDOPS_HTTP_PUBLIC_URL must have no path.');
   if (publicUrl !== undefined && stateKeys === undefined)
     report(
       'CLOUDOPS_HTTP_PUBLIC_URL needs CLOUDOPS_STATE_KEY: without it, a restart ends the sessions of those who decide there.',

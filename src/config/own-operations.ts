@@ -1,7 +1,7 @@
 import { endpointSetting } from '../calls/endpoint.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
-import type { Environment } from './environment.js';
+import { type Environment, textOfVariable, withHome } from './environment.js';
 import { prefix } from './settings.js';
 
 /** The built-in operations and the user's. Operation files may also add a follow-up read to a built-in operation. */
@@ -19,7 +19,8 @@ export const allOperations = (
 /** `own` means the user's and not this server's. */
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 
-export const operationsPath = (env: Environment): string | undefined => env[`${prefix}OPERATIONS`]?.trim() || undefined;
+export const operationsPath = (env: Environment): string | undefined =>
+  withHome(textOfVariable(env[`${prefix}OPERATIONS`] ?? ''), env) || undefined;
 
 /** The services that operation files add, one for each API. */
 export const addedServices = (operations: readonly Operation[]): Service[] => [

@@ -167,7 +167,11 @@ export const settingNames = Object.keys(table).filter(isSetting);
 export function valueOfText(setting: Setting, text: string | undefined): unknown {
   const { kind } = settings[setting];
   if (text === undefined) return undefined;
-  if (kind === 'list') return text.split(',');
+  if (kind === 'list')
+    return text
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '');
   if (kind === 'command') return parseJson(text) ?? text;
   if (kind !== 'switch') return text;
   const word = text.toLowerCase();

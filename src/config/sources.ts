@@ -1,10 +1,10 @@
-import { storePlace } from '../changes/store-place.js';
+import { pathProblem, storePlace } from '../changes/store-place.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { fileFault } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
-import type { Environment } from './environment.js';
+import { type Environment, textOfVariable, withHome } from './environment.js';
 import { addedSettings, noOwnOperations } from './own-operations.js';
 import { inputs, prefix, type Setting, safeVariableName, settings, variableName } from './settings.js';
 
@@ -73,7 +73,7 @@ export function gatherSettings(
   const origins: GivenSetting[] = [];
   for (const input of allInputs) {
     const { name, setting, isFile } = input;
-    const text = given[name];
+    const text = withWholePath(input, given[name], env, report);
     if (text === undefined) continue;
     origins.push(originOf(input, text));
     if (setting === undefined) {
@@ -89,8 +89,24 @@ export function gatherSettings(
   return { texts, files, endpoints, origins };
 }
 
-function originOf({ name, setting, isFile, isSecret }: Input, text: string): GivenSetting {
-  const isAddress = name === 'JOURNAL' && storePlace(text).path === undefined;
+const isAddressOfDatabase = (name: string, text: string): boolean =>
+  name === 'JOURNAL' && storePlace(text).path === undefined;
+
+const isPath = ({ name, setting, isFile }: Input, text: string): boolean =>
+  isFile || (setting !== undefined && settings[setting].kind === 'path' && !isAddressOfDatabase(name, text));
+
+/** Replaces `~` in a path, and reports a placeholder. */
+function withWholePath(input: Input, given: string | undefined, env: Environment, report: Report): string | undefined {
+  if (given === undefined || !isPath(input, given)) return given;
+  const path = withHome(given, env);
+  const problem = pathProblem(path);
+  if (problem !== undefined) report(say`${safeVariableName(input.name)} is not usable: ${problem}.`);
+  return path;
+}
+
+function originOf(input: Input, text: string): GivenSetting {
+  const { name, setting, isSecret } = input;
+  const isAddress = isAddressOfDatabase(name, text);
   const shownText = isSecret ? hiddenValue : text;
   const value = isAddress ? storePlace(text).name : shownText;
   const kind = setting && settings[setting].kind;
@@ -99,7 +115,7 @@ function originOf({ name, setting, isFile, isSecret }: Input, text: string): Giv
     value,
     shown: kind === 'command' ? programIn(text) : value,
     secret: isAddress || isSecret,
-    isPath: isFile || (kind === 'path' && !isAddress),
+    isPath: isPath(input, text),
   };
 }
 
@@ -111,8 +127,8 @@ function programIn(text: string): string {
   return typeof program === 'string' ? program : hiddenValue;
 }
 
-/** Matches `${NAME}` and `$NAME`, which the MCP client should have replaced by a value. */
-const placeholder = /^(\$\{[^{}]*\}|\$[A-Z_]+)$/;
+/** Matches `${NAME}`, `$NAME`, `{{NAME}}` and the like, which the MCP client should have replaced by a value. */
+const placeholder = /^(\$\{.*\}|\$\(.*\)|\$(env:)?[a-z_]\w*|%[a-z_]\w*%|\{env:.*\}|\{\{.*\}\})$/i;
 
 /** Reports unknown variables, and values that are encrypted or placeholders. */
 function readVariables(
@@ -124,7 +140,7 @@ function readVariables(
   for (const [variable, value = ''] of env) {
     if (!variable.startsWith(prefix)) continue;
     const name = own(variable);
-    const text = value.trim();
+    const text = textOfVariable(value);
     // Clients set an empty variable for each field that the user leaves empty.
     if (text === '') continue;
     if (!known.includes(variable)) {

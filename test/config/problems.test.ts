@@ -13,7 +13,6 @@ const journals: readonly string[] = [
   'jdbc:postgresql://u:MARKER@host/d',
   'p2://u:MARKER@host/d',
   'p://u:MARKER@host/d',
-  '"postgres://u:MARKER@host/d"',
   'host=db.example.com password=MARKER',
   'user = u password = MARKER',
   "password='MARKER' dbname=d",
@@ -45,6 +44,9 @@ interface Refused {
   readonly files?: Record<string, string>;
 }
 
+/** A placeholder as most clients write it. */
+const braced = (name: string) => `$\{${name}}`;
+
 const refused: readonly Refused[] = [
   { env: { CLOUDOPS_READ_ONLY: 'ture' } },
   ...journals.map((journal) => ({ env: { CLOUDOPS_JOURNAL: journal } })),
@@ -56,7 +58,6 @@ const refused: readonly Refused[] = [
   { env: { CLOUDOPS_STORAGE_STYLE: 'virtual', CLOUDOPS_STORAGE_URL: 'https://192.0.2.7:9000' } },
   { env: { CLOUDOPS_REGION: 'evil.example', CLOUDOPS_STORAGE_URL: 'https://s3.{region}.example.com' } },
   { env: { CLOUDOPS_REGIONS: 'jp-east-1,RegionOne', CLOUDOPS_DEVOPS_URL: 'https://devops.example.com/{region}' } },
-  { env: { CLOUDOPS_REGIONS: 'jp-east-1,' } },
   { env: { CLOUDOPS_ACCESS_KEY_ID: 'AK ID' } },
   { env: { CLOUDOPS_SESSION_TOKEN: 'MARKER\nx' } },
   { env: { CLOUDOPS_READ_ONLY: '1', CLOUDOPS_TOOLS: 'restore_instance' } },
@@ -67,6 +68,25 @@ const refused: readonly Refused[] = [
   { env: { CLOUDOPS_SECRET_ACCESS_KEY: '__encrypted__:MARKER' } },
   { env: { CLOUDOPS_SECRET_ACCESS_KEY: `$${'{user_config.secret_MARKER}'}` } },
   { env: { CLOUDOPS_MAX_ATTEMPTS: '$MARKER_ATTEMPTS' } },
+  ...[
+    '$s3_MARKER',
+    '$env:MARKER',
+    '{env:MARKER}',
+    '{{ MARKER }}',
+    '%MARKER%',
+    braced('{ secrets.MARKER }'),
+    '$(cat MARKER)',
+    `"${braced('MARKER')}"`,
+  ].map((secret) => ({ env: { CLOUDOPS_SECRET_ACCESS_KEY: secret } })),
+  // Paths in which a part stands for something else.
+  ...[`${braced('HOME')}/j.db`, '%APPDATA%\\j.db', '{env:HOME}/j.db', '$(pwd)/j.db', '`pwd`/j.db', '~root/j.db'].map(
+    (path) => ({
+      env: { CLOUDOPS_JOURNAL: path },
+    }),
+  ),
+  { env: { CLOUDOPS_SANDBOX_STATE: `${braced('HOME')}/state.jsonl` } },
+  { env: { CLOUDOPS_HTTP_TOKENS_FILE: '{{HOME}}/tokens' } },
+  { env: { CLOUDOPS_TOOLS: ',' } },
   ...endpoints.map((endpoint) => ({ env: { CLOUDOPS_STORAGE_URL: endpoint } })),
 ];
 
