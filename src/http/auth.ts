@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { type Principal, readScope, scopeOf, scopes as serverScopes, writeScope } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
+import { quoted, say } from '../util/safe-text.js';
 import { HttpError, onlyHeader, unavailable } from './http-helpers.js';
 
 /** The result of verifying a bearer token. `reason` has no text of a client. */
@@ -77,7 +78,12 @@ export async function authenticateRequest(
   }
 
   const { principal } = authentication;
-  if (!principal.scopes.some((scope) => serverScopes.includes(scope)))
+  if (!principal.scopes.some((scope) => serverScopes.includes(scope))) {
+    const present = quoted(principal.scopes.join(' '), 200);
+    onFailedLogin(
+      request,
+      say`scope: the token has ${present}, and this server expects ${quoted(readScope, 200)}`.text,
+    );
     throw challenge(
       resource,
       403,
@@ -85,6 +91,7 @@ export async function authenticateRequest(
       'The token has no scope of this server.',
       insufficientScope(resource, [readScope]),
     );
+  }
   return principal;
 }
 

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { httpFailureText } from '../calls/remedies.js';
 import type { HttpClient, HttpFailure } from '../transport/http-client.js';
 import { ShownError } from '../util/log.js';
-import { parseJson } from '../util/objects.js';
-import { exact, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { isObject, parseJson } from '../util/objects.js';
+import { distinct, exact, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 const networkMs = 5000;
 /** Size limit of a document with metadata or keys. */
@@ -23,11 +23,17 @@ const metadataSchema = z
   .catchall(z.json());
 /** A token that names no key is tried with each key. */
 const mostKeys = 100;
-const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(mostKeys) });
+/** Entries that are no keys are left out. */
+const keysSchema = z.object({
+  keys: z
+    .array(z.unknown())
+    .max(mostKeys)
+    .transform((keys) => keys.filter(isObject)),
+});
 type KeySet = z.output<typeof keysSchema>;
 
 export interface FoundIssuer {
-  readonly metadata: z.output<typeof metadataSchema>;
+  readonly metadata: Metadata;
   readonly keys: KeySet;
   /** True if each client gets other subjects (`sub`) for the same people. */
   readonly isPairwise: boolean;
@@ -40,42 +46,41 @@ export async function findIssuer(issuer: string, httpClient: HttpClient): Promis
   const metadataUrls = [
     `${origin}/.well-known/oauth-authorization-server${path}`,
     `${origin}${path}/.well-known/openid-configuration`,
+    `${origin}/.well-known/openid-configuration${path}`,
   ];
-  const problems: SafeText[] = [];
-  for (const url of metadataUrls) {
-    const document = await fetchJson(url, httpClient);
-    const { data: metadata } = metadataSchema.safeParse(document.json);
-    if (metadata !== undefined) {
-      const { subject_types_supported: types } = metadata;
-      const isPairwise = types.length > 0 && types.every((type) => type === 'pairwise');
-      return { metadata, keys: await fetchKeysNamedIn(metadata, issuer, httpClient), isPairwise };
-    }
-    problems.push(say`${exact(url)} ${document.problem ?? words('has no metadata of an issuer')}`);
-  }
-  throw new IssuerProblem(join(problems, '; '));
+  const metadata = await firstMetadata(new Set(metadataUrls), issuer, httpClient);
+
+  const { protocol, origin: keysOrigin, href } = new URL(metadata.jwks_uri);
+  // An http issuer is allowed only on loopback.
+  if (protocol !== 'https:' && keysOrigin !== origin)
+    throw new IssuerProblem(words('its metadata names keys that are not at an https address'));
+  const { data: keys } = keysSchema.safeParse(await fetchJson(href, httpClient));
+  if (keys === undefined) throw new IssuerProblem(say`${quoted(href, 200)} has no keys, or more than ${mostKeys}`);
+
+  const { subject_types_supported: types } = metadata;
+  return { metadata, keys, isPairwise: types.length > 0 && types.every((type) => type === 'pairwise') };
 }
 
-async function fetchKeysNamedIn(
-  metadata: z.output<typeof metadataSchema>,
-  issuer: string,
-  httpClient: HttpClient,
-): Promise<KeySet> {
-  const issuerInMetadata = metadata.issuer;
-  if (issuerInMetadata !== issuer)
-    throw new IssuerProblem(
-      say`it calls itself ${quoted(issuerInMetadata, 200)}${spellingHint(issuerInMetadata, issuer)}`,
-    );
+type Metadata = z.output<typeof metadataSchema>;
 
-  const { protocol, origin, href } = new URL(metadata.jwks_uri);
-  // An http issuer is allowed only on loopback.
-  if (protocol !== 'https:' && origin !== new URL(issuer).origin)
-    throw new IssuerProblem(words('its metadata names keys that are not at an https address'));
-
-  const document = await fetchJson(href, httpClient);
-  const { data: keys } = keysSchema.safeParse(document.json);
-  if (keys !== undefined) return keys;
-  const problem = document.problem ?? say`has no keys, or more than ${mostKeys}`;
-  throw new IssuerProblem(say`${quoted(href, 200)} ${problem}`);
+/** @throws IssuerProblem with the problems of all places */
+async function firstMetadata(urls: Iterable<string>, issuer: string, httpClient: HttpClient): Promise<Metadata> {
+  const problems: SafeText[] = [];
+  for (const url of urls) {
+    try {
+      const { data: metadata } = metadataSchema.safeParse(await fetchJson(url, httpClient));
+      if (metadata?.issuer === issuer) return metadata;
+      problems.push(
+        metadata === undefined
+          ? say`${exact(url)} has no metadata of an issuer`
+          : say`it calls itself ${quoted(metadata.issuer, 200)}${spellingHint(metadata.issuer, issuer)}`,
+      );
+    } catch (error) {
+      if (!(error instanceof IssuerProblem)) throw error;
+      problems.push(error.shown);
+    }
+  }
+  throw new IssuerProblem(join(distinct(problems), '; '));
 }
 
 function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
@@ -85,17 +90,19 @@ function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
   return say`: set CLOUDOPS_HTTP_ISSUER to exactly that, ${how} at the end`;
 }
 
-/** A `problem` is no failure, because the document may be at another path. @throws IssuerProblem */
-async function fetchJson(url: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: SafeText }> {
+/** @throws IssuerProblem */
+async function fetchJson(url: string, httpClient: HttpClient): Promise<unknown> {
   const { origin, pathname, search } = new URL(url);
   const headers = { accept: 'application/json' };
   const request = { method: 'GET', origin, path: pathname + search, headers, newConnection: false } as const;
   const response = await httpClient.send(request, AbortSignal.timeout(networkMs));
   if (response.kind === 'failure') throw noAnswer(response, origin);
   if (response.bodyFailure !== undefined) throw noAnswer(response.bodyFailure, origin);
-  if (response.status !== 200) return { problem: say`answers with HTTP status ${response.status}` };
-  const json = parseJson(response.body);
-  return json === undefined ? { problem: words('answers with something that is not JSON') } : { json };
+  const { status, body } = response;
+  if (status !== 200) throw new IssuerProblem(say`${exact(url)} answers with HTTP status ${status}`);
+  const json = parseJson(body.replace(/^\uFEFF/, ''));
+  if (json === undefined) throw new IssuerProblem(say`${exact(url)} answers with something that is not JSON`);
+  return json;
 }
 
 const noAnswer = (failure: HttpFailure, origin: string) =>

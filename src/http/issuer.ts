@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Agent } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isObject, valueAt } from '../util/objects.js';
-import { exact, quoted, say } from '../util/safe-text.js';
+import { exact, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Authenticate, Authentication } from './auth.js';
 import { IssuerProblem } from './find-issuer.js';
 import type { IssuerKeys } from './issuer-keys.js';
@@ -49,7 +49,7 @@ export function authenticateByIssuer({ issuer, audience, keys, now, log, ...clai
       });
       return authenticationOf(verified, claims);
     } catch (error) {
-      const reason = invalidReason(error, { issuer, audience });
+      const reason = invalidReason(error, { issuer, audience, now });
       if (reason !== undefined) return { kind: 'invalid', reason };
 
       // `createIssuerKeys` logs an IssuerProblem itself.
@@ -85,7 +85,8 @@ function authenticationOf(
   { payload, protectedHeader: { typ } }: JWTVerifyResult,
   { scopeClaim, scopePrefix = '', personClaim = 'sub' }: Claims,
 ): Authentication {
-  if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase())) return { kind: 'invalid', reason: 'typ' };
+  if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase()))
+    return { kind: 'invalid', reason: claimReason(say`typ`, typ, tokenTypes.join(' or ')) };
   // A token with `cnf` needs a proof of possession (RFC 7800), which this server cannot check.
   if (payload.cnf !== undefined) return { kind: 'invalid', reason: 'cnf' };
   const { data: name } = subject.safeParse(payload.sub);
@@ -119,30 +120,50 @@ const subject = z
 
 const keyErrors = ['ERR_JWK_INVALID', 'ERR_JWKS_INVALID'];
 
+/** Reasons that can be given before the signature is verified, so they have no text of the token. */
+const unverified: Readonly<Record<string, string>> = {
+  ERR_JWS_INVALID:
+    'it is no signed JWT; some issuers give opaque or encrypted tokens to clients that do not ask for the audience',
+  ERR_JWT_INVALID: 'it is no JWT with claims in JSON',
+  ERR_JOSE_ALG_NOT_ALLOWED: `this server accepts the algorithms ${algorithms.join(', ')}`,
+  ERR_JWKS_NO_MATCHING_KEY: 'the issuer has no key with the name (kid) and the algorithm of the token',
+};
+
 /** The claims in the reason are the issuer's, because jose verifies the signature first. */
 function invalidReason(
   error: unknown,
-  { issuer, audience }: Pick<IssuerOptions, 'issuer' | 'audience'>,
+  { issuer, audience, now }: Pick<IssuerOptions, 'issuer' | 'audience' | 'now'>,
 ): string | undefined {
   if (!(error instanceof errors.JOSEError) || keyErrors.includes(error.code)) return undefined;
-  if (!(error instanceof errors.JWTClaimValidationFailed)) return error.code;
-  const { code, claim, payload } = error;
-  const expected = { iss: issuer, aud: audience }[claim];
-  if (expected === undefined) return `${code} ${claim}`;
-  const present = JSON.stringify(payload[claim]) ?? 'nothing';
-  return say`${exact(code)} ${exact(claim)}: the token has ${quoted(present, 200)}, and this server expects ${quoted(expected, 200)}`
-    .text;
+  const { code } = error;
+  if (!(error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired))
+    return unverified[code] === undefined ? code : `${code}: ${unverified[code]}`;
+  const { claim, payload } = error;
+  const seconds = Math.floor(now().getTime() / 1000);
+  const expected = new Map([
+    ['iss', issuer],
+    ['aud', audience],
+    ['exp', `a time after ${seconds}`],
+    ['nbf', `a time before ${seconds}`],
+  ]).get(claim);
+  return claimReason(say`${exact(code)} ${exact(claim)}`, payload[claim], expected);
 }
 
-const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes) => scopes.join(' '))]).catch('');
+/** Says what a claim of a verified token is, and what it should be. */
+function claimReason(problem: SafeText, value: unknown, expected: string | undefined): string {
+  const present = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
+  const should = expected === undefined ? words('') : say`, and this server expects ${quoted(expected, 200)}`;
+  return say`${problem}: the token has ${quoted(present, 200)}${should}`.text;
+}
 
 const claimAt = (payload: JWTPayload, claim: string): unknown => payload[claim] ?? valueAt(payload, claim);
 
-/** Some issuers leave out the prefix of a scope. */
+/** Issuers write scopes in `scope` or `scp`, as a list or as one text. Some leave out the prefix of a scope. */
 function scopesOf(payload: JWTPayload, claim: string | undefined, scopePrefix: string): readonly string[] {
-  const claimed = claim === undefined ? (payload.scope ?? payload.scp) : claimAt(payload, claim);
-  return claimedScopes
-    .parse(claimed)
-    .split(' ')
+  const claims = claim === undefined ? [payload.scope, payload.scp] : [claimAt(payload, claim)];
+  return claims
+    .flat()
+    .flatMap((scopes) => (typeof scopes === 'string' ? scopes.split(/[\s,]+/) : []))
+    .filter((scope) => scope !== '')
     .map((scope) => (scope.startsWith(scopePrefix) ? scope.slice(scopePrefix.length) : scope));
 }

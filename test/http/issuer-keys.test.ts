@@ -113,7 +113,7 @@ describe('keys of an issuer', () => {
     await keys.metadata().catch(() => undefined);
     expect(keys.areGood()).toBe(false);
     pass(4999);
-    expect([keys.areGood(), asked.length]).toEqual([false, 1]);
+    expect([keys.areGood(), fetches()]).toEqual([false, 1]);
     fault = undefined;
     pass(1);
     expect(keys.areGood()).toBe(false);

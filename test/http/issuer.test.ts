@@ -108,7 +108,41 @@ describe('tokens of an OAuth issuer', () => {
     const [named, usual] = await Promise.all([authenticate(await sign(claims)), authenticate(await sign())]);
     expect(named).toMatchObject({ principal: { scopes: expect.arrayContaining(['cloudops:read']) } });
     expect(named).not.toMatchObject({ principal: { scopes: expect.arrayContaining(['cloudops:write']) } });
-    expect(usual).toMatchObject({ principal: { scopes: [''] } });
+    expect(usual).toMatchObject({ principal: { scopes: [] } });
+  });
+
+  test.each([
+    { scope: '', scp: ['cloudops:read'] },
+    { scope: ['openid'], scp: 'cloudops:read' },
+    { scope: ['cloudops:read', 5, null] },
+    { scope: 'openid\tcloudops:read\n' },
+    { scope: 'cloudops:read,openid' },
+  ])('the scopes of %j are found', async (claims) => {
+    const found = await authenticate(await sign(claims));
+    expect(found).toMatchObject({ principal: { scopes: expect.arrayContaining(['cloudops:read']) } });
+  });
+
+  test.each([
+    [
+      'has ended',
+      () => sign({ exp: 1_700_000_000 }),
+      /^ERR_JWT_EXPIRED exp: the token has "1700000000", and .* "a time after 1/,
+    ],
+    ['begins later', () => sign({ nbf: 4_000_000_000 }), /nbf: the token has "4000000000", and .* "a time before 1/],
+    [
+      'is of another type',
+      () => sign({}, keys.privateKey, { typ: 'ID' }),
+      /^typ: the token has "ID", and .* "at\+jwt or /,
+    ],
+    ['is opaque', async () => 'ya29.opaque', /^ERR_JWS_INVALID: it is no signed JWT/],
+    ['has a shared key', hmac, /^ERR_JOSE_ALG_NOT_ALLOWED: this server accepts the algorithms RS256, /],
+    [
+      'names an unknown key',
+      () => sign({}, keys.privateKey, { kid: 'two' }),
+      /^ERR_JWKS_NO_MATCHING_KEY: the issuer has no key /,
+    ],
+  ])('the reason why a token that %s is refused says what is wrong with it', async (_what, make, reason) => {
+    expect(await authenticate(await make())).toEqual({ kind: 'invalid', reason: expect.stringMatching(reason) });
   });
 
   test.each([
@@ -168,6 +202,12 @@ describe('tokens of an OAuth issuer', () => {
     ['JSON that is no metadata', (response: ServerResponse) => response.end('{"ok":true}')],
     ['a redirect', (response: ServerResponse) => response.writeHead(302, { location: '/login' }).end()],
     ['an error', (response: ServerResponse) => response.writeHead(500).end('{}')],
+    ['no answer', (response: ServerResponse) => response.destroy()],
+    [
+      'metadata of another issuer',
+      (response: ServerResponse) =>
+        response.end(JSON.stringify({ issuer: 'https://root.example.com', jwks_uri: 'https://root.example.com/keys' })),
+    ],
   ])('where the first place for metadata has %s, the next one is tried', async (_what, answer) => {
     const own = await startServer(({ url }, response) => {
       if (url === '/.well-known/oauth-authorization-server') answer(response);
@@ -199,7 +239,7 @@ describe('tokens of an OAuth issuer', () => {
       expect(await authenticate(await signed(keys.privateKey))).toMatchObject({ kind: 'authenticated' });
       expect(await authenticate(await signed(keys.privateKey, { aud: 'https://other.example.com/mcp' }))).toEqual({
         kind: 'invalid',
-        reason: `ERR_JWT_CLAIM_VALIDATION_FAILED aud: the token has "\\"https://other.example.com/mcp\\"", and this server expects "${audience}"`,
+        reason: `ERR_JWT_CLAIM_VALIDATION_FAILED aud: the token has "https://other.example.com/mcp", and this server expects "${audience}"`,
       });
       expect(await authenticate(await signed(third.privateKey))).toEqual({
         kind: 'invalid',
@@ -352,6 +392,9 @@ describe('tokens of an OAuth issuer', () => {
       expect(response.status).toBe(403);
       expect(response.headers.get('www-authenticate')).toContain('insufficient_scope');
     }
+    expect(server.logged.join()).toContain(
+      'scope: the token has \\"openid\\", and this server expects \\"cloudops:read\\"',
+    );
   });
 
   test.each(['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'])(
