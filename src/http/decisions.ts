@@ -56,6 +56,7 @@ interface DecisionsEnv extends PageEnv {
 /** Serves the pages for decisions. All but the sign-in and the view need a session, and changes also need our origin and a `csrf` proof. */
 export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefusal) {
   const { publicUrl, stateKeys, accounts, now } = options;
+  const { origin } = new URL(publicUrl);
   const sessionCookie = createSessionCookie(stateKeys, now);
   const readForm = createFormReader();
 
@@ -63,7 +64,7 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
   // The HTML of each page limits scripts and styles itself.
   pages.use(hostHeaders('same-origin'));
   // Hono's default also accepts other ports of this host.
-  pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
+  pages.use(csrf({ origin, secFetchSite: () => false }));
   addSignInRoutes(pages, options, sessionCookie, readForm);
   // The view holds no secrets, and its sandboxed frame sends no cookies.
   pages.get(`${changePath}/view`, viewHeaders('same-origin'), async (context) =>
@@ -198,7 +199,8 @@ function addSignInRoutes(
 
 /** Adds the page of a change, and its requests, which need `requireChange`. */
 function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
-  const { accounts, publicUrl } = options;
+  const { accounts } = options;
+  const { origin } = new URL(options.publicUrl);
   const readBody = createBodyReader(maximumBody, maximumBodies);
 
   pages.get(changePath, (context) => context.redirect(`/decisions/${context.var.change.id}/`, 303));
@@ -225,7 +227,7 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
 
   pages.post(`${changePath}/*`, requireJson, async (context, next) => {
     // Hono's `csrf` does not check JSON requests.
-    if (context.req.header('origin') !== publicUrl) throw otherSite();
+    if (context.req.header('origin') !== origin) throw otherSite();
     checkProof(context.var.session, context.req.header('x-csrf-token'));
     await next();
   });

@@ -78,7 +78,7 @@ export interface Address {
 export async function listen(server: Server, { host, port }: Address): Promise<number> {
   // Node silently drops headers beyond a limit, and they may be Host or Origin.
   server.maxHeadersCount = 0;
-  server.listen(port, host);
+  server.listen(port, host.replace(/^\[(.*)\]$/, '$1'));
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }

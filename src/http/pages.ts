@@ -31,23 +31,39 @@ export function createPages<Env extends PageEnv>(): Hono<Env> {
 export const otherSite = () => new HttpError(403, 'origin', 'The request comes from another site.');
 export const notFound = () => new HttpError(404, 'path', 'Nothing is here.');
 
-/** Answers a request of Node's server with a Hono app. @throws HttpError */
+/**
+ * Answers a request of Node's server with a Hono app.
+ * @param publicUrl the address of the server, whose path stands in front of the pages' own in links and redirects
+ * @throws HttpError
+ */
 export async function servePages<Env extends PageEnv>(
   pages: Hono<Env>,
-  origin: string,
+  publicUrl: string,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const { method = '', url = '' } = incoming;
   if (!['GET', 'HEAD', 'POST'].includes(method)) throw notFound();
   // Handlers read the body from `incoming`, with limits on its size.
-  const request = new Request(new URL(url, origin), { method, headers: webHeaders(incoming) });
-  const response = await pages.fetch(request, { incoming, outgoing });
+  const request = new Request(new URL(url, publicUrl), { method, headers: webHeaders(incoming) });
+  const response = await atPublicPath(await pages.fetch(request, { incoming, outgoing }), publicUrl);
   const body = Buffer.from(await response.arrayBuffer());
   // Hono's answer to HEAD has no body.
   const length = method === 'HEAD' ? [] : [['content-length', String(body.length)]];
   outgoing.writeHead(response.status, [...response.headers, ...length].flat());
   outgoing.end(body);
+}
+
+/** Puts the path of the public URL in front of the addresses of pages. Templates escape quotation marks, so no other text looks like a link. */
+async function atPublicPath(response: Response, publicUrl: string): Promise<Response> {
+  const above = new URL(publicUrl).pathname.replace(/\/$/, '');
+  if (above === '') return response;
+  const headers = new Headers(response.headers);
+  const location = headers.get('location');
+  if (location?.startsWith('/')) headers.set('location', above + location);
+  const text = await response.text();
+  const body = text.replaceAll(/ (href|action)="(?=\/decisions)/g, (attribute) => attribute + above);
+  return new Response(body, { status: response.status, headers });
 }
 
 /** HTML from a template that escapes all values. */

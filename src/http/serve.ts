@@ -74,6 +74,7 @@ export async function serveHttp(options: HttpOptions) {
     options.decisions &&
     createDecisions({ ...options.decisions, changes, accounts, operations, stateKeys, now }, noteRefusal);
   const handlerOf = (path: string) => {
+    // People and some clients end an address with a slash.
     if (path === '/mcp' || path === '/mcp/') return serveMcp;
     return isDecisionsPath(path) ? serveDecisions : undefined;
   };
@@ -141,21 +142,39 @@ function createMainServer(
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
+/** The paths of this server's addresses, under which a proxy may serve it. The proxy may pass its path on, or take it off. */
+const publicPaths = ({ decisions, resource }: HttpOptions): readonly string[] =>
+  [decisions?.publicUrl, resource?.url.replace(/\/mcp\/*$/, '')]
+    .map((url) => (url === undefined ? '' : new URL(url).pathname.replace(/\/+$/, '')))
+    .filter((path) => path !== '');
+
+/** Splits the path, below a public path and without doubled slashes, from the query. */
+function readTarget(target: string, paths: readonly string[]): { readonly path: string; readonly query: string } {
+  const start = target.indexOf('?');
+  const [given, query] = start === -1 ? [target, ''] : [target.slice(0, start), target.slice(start)];
+  const path = given.replaceAll(/\/{2,}/g, '/');
+  const above = paths.find((each) => path.startsWith(`${each}/`)) ?? '';
+  return { path: path.slice(above.length), query };
+}
+
 function createRouter(
-  { hosts, resource, limits }: HttpOptions,
+  options: HttpOptions,
   handlerOf: (path: string) => Handler | undefined,
   handleProbe: ProbeHandler,
   isStopping: () => boolean,
 ): Handler {
+  const { hosts, resource, limits } = options;
+  const abovePaths = publicPaths(options);
   // A client can send any number of requests on one connection.
   const enter = createCounter(limits.requests);
 
   return async (request, response) => {
-    const [path = ''] = (request.url ?? '').split('?');
+    const { path, query } = readTarget(request.url ?? '', abovePaths);
+    request.url = path + query;
     // An orchestrator sends probes to the IP address, and also while this server stops.
     if (handleProbe(request, response)) return;
     checkHostAndOrigin(request, hosts);
-    if (request.method === 'GET' && resource !== undefined && isMetadataPath(path))
+    if (isGet(request) && resource !== undefined && isMetadataPath(path))
       return sendJson(response, 200, resourceMetadata(resource));
 
     const serve = handlerOf(path);
@@ -166,6 +185,9 @@ function createRouter(
     await serve(request, response).finally(leave);
   };
 }
+
+/** Node sends no body in answer to HEAD. */
+const isGet = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
 
 const hostWarningSeconds = 600;
 
@@ -204,9 +226,9 @@ type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => bool
 
 const createProbeHandler =
   (readiness: () => Readiness, journalNotes: () => readonly SafeText[]): ProbeHandler =>
-  ({ method, url = '' }, response) => {
-    const [path] = url.split('?');
-    if (method !== 'GET' || (path !== '/healthz' && path !== '/readyz')) return false;
+  (request, response) => {
+    const [path] = (request.url ?? '').split('?');
+    if (!isGet(request) || (path !== '/healthz' && path !== '/readyz')) return false;
     if (path === '/healthz') sendJson(response, 200, { status: 'alive' });
     else {
       const status = readiness();
@@ -231,8 +253,7 @@ function createMetricsServer(
     const answer = async () => {
       if (handleProbe(request, response)) return;
       checkMetricsHost(request, hosts);
-      if (request.method !== 'GET' || request.url !== '/metrics')
-        throw new HttpError(404, 'path', 'Metrics are at /metrics.');
+      if (!isGet(request) || request.url !== '/metrics') throw new HttpError(404, 'path', 'Metrics are at /metrics.');
       const text = await metrics.text();
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
     };

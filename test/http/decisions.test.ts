@@ -49,6 +49,33 @@ const kindOf = async (response: Response) => (await outcomeOf(response))?.kind;
 /** The clicks in the log. */
 const clicks = () => served.callerLogged.filter(({ event }) => event === 'decision').map(({ fields }) => fields);
 
+describe('below a path of a proxy', () => {
+  test.each([
+    ['passes its path on', '/ops'],
+    ['takes its path off', ''],
+  ])('that %s, somebody signs in, agrees and signs out, and no link leaves the path', async (_what, above) => {
+    const publicUrl = 'https://tools.example.com/ops';
+    await start({ publicUrl });
+    const id = await waiting(served);
+    const browser = browserOf({ publicUrl, origin: served.origin + above });
+    expect((await browser.get(`/decisions/${id}/`)).headers.get('location')).toBe(
+      `/ops/decisions/sign-in?change=${id}`,
+    );
+    const signIn = await (await browser.get('/decisions/sign-in')).text();
+    const entered = await browser.signIn('bob', `?change=${id}`);
+    expect([entered.status, entered.headers.get('location')]).toEqual([303, `/ops/decisions/${id}/`]);
+    const pages = [
+      signIn,
+      await (await browser.get('/decisions')).text(),
+      await (await browser.get(`/decisions/${id}/`)).text(),
+    ];
+    const links = pages.flatMap((page) => [...page.matchAll(/ (?:href|action)="(\/[^"]*)"/g)].map(([, link]) => link));
+    expect(links.length).toBeGreaterThan(5);
+    for (const link of links) expect(link).toMatch(/^\/ops\/decisions/);
+    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('accepted');
+  });
+});
+
 describe('approval', () => {
   test('somebody else signs in, sees the plan and agrees; the agent gets the answer, the journal both names', async () => {
     const { get, requests } = await start();

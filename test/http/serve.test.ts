@@ -19,6 +19,47 @@ async function startSlowCloud(): Promise<CapturingServer & { release(): void }> 
   return { ...cloud, release: () => waiting.splice(0).forEach((answer) => void answer()) };
 }
 
+describe('a server below a path of a proxy', () => {
+  const resource = { url: 'https://tools.example.com/ops/mcp', issuer: 'https://id.example.com', scopePrefix: '' };
+
+  test.each(['/mcp', '/mcp/', '//mcp', '/ops/mcp', '/ops//mcp/?x=1'])('answers at %s', async (path) => {
+    const server = await serveInProcess({ resource });
+    expect((await post(new URL(server.origin + path), message('ping'))).status).toBe(200);
+    await server.close();
+  });
+
+  test.each(['/opsmcp', '/other/mcp', '/mcp/ops', '/ops/ops/mcp'])('does not answer at %s', async (path) => {
+    const server = await serveInProcess({ resource });
+    expect((await post(new URL(server.origin + path), message('ping'))).status).toBe(404);
+    await server.close();
+  });
+
+  test.each(['', '/mcp', '/ops/mcp', '/ops/mcp/'])(
+    'has its metadata at the well-known path and "%s" (RFC 9728), for GET and HEAD',
+    async (path) => {
+      const server = await serveInProcess({ resource });
+      for (const above of ['', '/ops']) {
+        const at = `${server.origin}${above}/.well-known/oauth-protected-resource${path}`;
+        expect(await (await fetch(at)).json()).toMatchObject({ resource: resource.url });
+      }
+      const url = `${server.origin}/.well-known/oauth-protected-resource${path}`;
+      const head = await fetch(url, { method: 'HEAD' });
+      expect([head.status, await head.text()]).toEqual([200, '']);
+      await server.close();
+    },
+  );
+
+  test('names its metadata in the challenge, below the path, because the proxy may pass on nothing else', async () => {
+    const authenticate = async () => ({ kind: 'invalid', reason: 'x' }) as const;
+    const server = await serveInProcess({ resource, authenticate });
+    const refused = await post(server.url, message('ping'));
+    expect(refused.headers.get('www-authenticate')).toContain(
+      'resource_metadata="https://tools.example.com/ops/.well-known/oauth-protected-resource/mcp"',
+    );
+    await server.close();
+  });
+});
+
 describe('a request that is refused says why, and is counted by reason', () => {
   const json = { 'content-type': 'application/json' };
   const table: readonly [

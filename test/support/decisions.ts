@@ -148,6 +148,7 @@ export type Decisions = Awaited<ReturnType<typeof serveDecisions>>;
 
 /** A browser without a screen. It keeps cookies and follows no redirect. */
 export function browserOf({ origin, publicUrl }: Pick<Decisions, 'origin' | 'publicUrl'>) {
+  const pageOrigin = new URL(publicUrl).origin;
   const cookies = new Map<string, string>();
   const send = async (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -167,7 +168,7 @@ export function browserOf({ origin, publicUrl }: Pick<Decisions, 'origin' | 'pub
   const form = (
     path: string,
     fields: Record<string, string>,
-    headers: Record<string, string> = { origin: publicUrl },
+    headers: Record<string, string> = { origin: pageOrigin },
   ) => send(path, { method: 'POST', body: new URLSearchParams(fields), headers });
   const json = (path: string, body: unknown, headers: Record<string, string>) =>
     send(path, {
@@ -189,11 +190,11 @@ export function browserOf({ origin, publicUrl }: Pick<Decisions, 'origin' | 'pub
       json(
         `/decisions/${id}/tool`,
         { name: 'decide_change', arguments: { ticket: id, decision, ...given } },
-        { origin: publicUrl, 'x-csrf-token': await csrfOf(id), ...headers },
+        { origin: pageOrigin, 'x-csrf-token': await csrfOf(id), ...headers },
       ),
     /** What a change's page shows: its note, and the tool result for the view. */
     shown: async (id: string) => {
-      const headers = { origin: publicUrl, 'x-csrf-token': await csrfOf(id) };
+      const headers = { origin: pageOrigin, 'x-csrf-token': await csrfOf(id) };
       return Object(await (await json(`/decisions/${id}/call`, {}, headers)).json());
     },
   };
