@@ -7,11 +7,9 @@ import type { ChangeDependencies } from './changes/change-context.js';
 import type { DecisionPage } from './changes/decision-page.js';
 import { createInFlightCalls, type InFlightCalls } from './changes/in-flight.js';
 import { journalText } from './changes/journal-text.js';
-import { keysOfJournal } from './changes/key-file.js';
 import { createNotices } from './changes/notices.js';
 import { openStore, type Store } from './changes/open-store.js';
 import { createQuestionQueue, type QuestionQueue } from './changes/question-queue.js';
-import { sealPrivate } from './changes/sealed-changes.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
 import { questionLimits } from './mcp/client-quirks.js';
@@ -72,9 +70,9 @@ export async function startRuntime(
     sandbox: sandbox?.cloud,
   });
 
-  const place = openStore(config.journal, now, { log, addressFile: config.journalFile });
-  const journalKeys = lazy(() => keysOfJournal(place.path, config.stateKeys));
-  const store = sealPrivate(await place.openChanges(), journalKeys);
+  const { journal, journalFile: addressFile, stateKeys } = config;
+  const place = openStore(journal, now, { log, addressFile, stateKeys });
+  const store = await place.openChanges();
   const page = config.publicUrl === undefined ? localPage : await signInPage(config, now, log);
 
   const notices = createNotices(store, log);

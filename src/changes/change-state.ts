@@ -234,9 +234,9 @@ function recordedOutcome(change: Change): EndedOutcome {
     ...(begunAt !== undefined && { sentAt: new Date(begunAt).toISOString() }),
     next: tell,
     warnings: [
-      ending.sealed === undefined
-        ? say`The answer of the cloud was not kept.`
-        : say`The answer of the cloud has private values, and was sealed with a key that this server does not have.`,
+      change.isPrivate === true
+        ? say`The answer of the cloud has private values, and was sealed with a key that this server does not have.`
+        : say`The answer of the cloud was not kept.`,
     ],
     requestIds,
   });

@@ -14,7 +14,7 @@ import {
   sentStates,
   states,
 } from './change.js';
-import { callerCondition, changeOf, keyOf, newRow, storedDecision, storedEnding } from './rows.js';
+import { callerCondition, changeOf, keyOf, newRow, type Rows, storedDecision, storedEnding } from './rows.js';
 import type { Transaction, Value } from './sql.js';
 
 /** This file has the steps of transactions on the table of changes. */
@@ -39,40 +39,40 @@ export const endedStates = listOf(['accepted', 'partly', 'rejected', 'not sent',
 
 /** Selects changes of callers. */
 export async function select(
-  { now, all }: Transaction,
+  rows: Rows,
   of: OfCaller,
   condition: string,
   values: readonly Value[],
   order = '',
 ): Promise<Change[]> {
   const [ofCaller, callers] = callerCondition(of);
-  const rows = await all(
+  const found = await rows.all(
     `select * from cloudops_changes where ${condition}${ofCaller} ${order}`,
     ...values,
     ...callers,
   );
-  return rows.map((row) => changeOf(row, now));
+  return found.map((row) => changeOf(row, rows));
 }
 
 export const isId = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
 
 /** Selects the change with an ID. */
 export const selectOne = async (
-  transaction: Transaction,
+  rows: Rows,
   id: string,
   condition = '',
   ...values: readonly Value[]
 ): Promise<Change | undefined> =>
-  isId(id) ? (await select(transaction, {}, `id = ?${condition}`, [id, ...values]))[0] : undefined;
+  isId(id) ? (await select(rows, {}, `id = ?${condition}`, [id, ...values]))[0] : undefined;
 
 /** Inserts a waiting change, unless its row or its caller's list would be too long. */
 export async function insertWaiting(
-  transaction: Transaction,
+  rows: Rows,
   change: NewChange,
   { lifetimeMs, replaces }: { readonly lifetimeMs: number; readonly replaces: string },
 ): Promise<'added' | 'tooMany' | 'tooLong'> {
-  const { now, all, run, lock } = transaction;
-  const row = newRow(change, transaction, lifetimeMs);
+  const { now, all, run, lock } = rows;
+  const row = newRow(change, rows, lifetimeMs);
   const [columns, values] = [Object.keys(row), Object.values(row)];
   if (values.join('').length > longestRow) return 'tooLong';
   const caller = keyOf(change.caller);
@@ -110,8 +110,9 @@ export async function updateDecided(
   return count === 1;
 }
 
-export async function updateBegun({ now, wall, run }: Transaction, id: string, ifUnknown: Ending): Promise<void> {
-  const [, outcome] = storedEnding(ifUnknown, wall);
+export async function updateBegun(rows: Rows, id: string, ifUnknown: Ending): Promise<void> {
+  const { now, wall, run } = rows;
+  const [, outcome] = storedEnding(ifUnknown, id, rows);
   await run(
     `update cloudops_changes set state = 'begun', at = ?, begun = ?, changed = ?, outcome = ? where id = ?`,
     ...[wall, now, now, outcome, id],
@@ -125,12 +126,13 @@ const replacedBy = (state: EndState): readonly State[] => {
 
 /** Ends a change, unless its state stands. An unknown change keeps the outcome written in advance. */
 export async function updateEnded(
-  { now, wall, run }: Transaction,
+  rows: Rows,
   id: string,
   state: EndState,
   ending: Ending,
 ): Promise<boolean> {
-  const [facts, outcome] = storedEnding(ending, wall);
+  const { now, run } = rows;
+  const [facts, outcome] = storedEnding(ending, id, rows);
   const count = await run(
     `update cloudops_changes set state = ?, ending = ?, ended = ?, changed = ?,
        outcome = ${state === 'unknown' ? 'coalesce(?, outcome)' : '?'}
@@ -142,15 +144,15 @@ export async function updateEnded(
 
 /** The last other change with this request that may have been carried out recently. A begun one counts at any age. */
 export const selectDuplicate = async (
-  transaction: Transaction,
+  rows: Rows,
   requestKey: string,
   exceptId = '',
 ): Promise<Change | undefined> => {
   const found = await select(
-    transaction,
+    rows,
     {},
     `request_key = ? and id <> ? and state in ${sent} and (state = 'begun' or ended > ?)`,
-    [requestKey, exceptId, transaction.now - duplicateWindowMs],
+    [requestKey, exceptId, rows.now - duplicateWindowMs],
     'order by begun desc, id desc limit 1',
   );
   return found[0];
@@ -177,28 +179,28 @@ export async function selectBudget(
 
 /** Returns the reason why an approved change must not begin, which stays valid until the transaction ends. */
 export async function findConflict(
-  transaction: Transaction,
+  rows: Rows,
   { id, requestKey, budget: budgetKey, repeats }: Change,
   budget: Budget | undefined,
 ): Promise<Extract<Begun, { kind: 'duplicate' | 'budgetSpent' }> | undefined> {
   // Always in this order, so that no two transactions wait for each other.
-  await transaction.lock(`budget ${budgetKey}`);
-  await transaction.lock(`request ${requestKey}`);
-  const earlier = await selectDuplicate(transaction, requestKey, id);
+  await rows.lock(`budget ${budgetKey}`);
+  await rows.lock(`request ${requestKey}`);
+  const earlier = await selectDuplicate(rows, requestKey, id);
   if (earlier !== undefined && repeats !== true && repeats !== earlier.id) return { kind: 'duplicate', earlier };
   if (budget === undefined) return undefined;
-  const state = await selectBudget(transaction, budgetKey, budget);
+  const state = await selectBudget(rows, budgetKey, budget);
   return state.left > 0 ? undefined : { kind: 'budgetSpent', budget, ...state };
 }
 
 /** Selects the approved and begun changes of processes that are gone. */
-export const selectAbandoned = async (transaction: Transaction, running: ReadonlySet<string>): Promise<Change[]> => {
+export const selectAbandoned = async (rows: Rows, running: ReadonlySet<string>): Promise<Change[]> => {
   const marks = [...running].map(() => '?').join(', ');
   return select(
-    transaction,
+    rows,
     {},
     `state in ('approved', 'begun') and (process not in (${marks}) or state = 'approved' and decided < ?)`,
-    [...running, transaction.now - keptMs],
+    [...running, rows.now - keptMs],
     'order by made limit 1000',
   );
 };

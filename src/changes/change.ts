@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { type Budget, consentModes } from '../calls/account.js';
-import type { EndedOutcome } from '../calls/outcome.js';
+import { type EndedOutcome, type Plan, resultSchemas } from '../calls/outcome.js';
 import { lazy } from '../util/objects.js';
 import type { SafeText } from '../util/safe-text.js';
-import { storedSchemas } from './stored-plan.js';
 
 /**
  * The record of a change, one row of the table `changes`:
@@ -46,11 +45,22 @@ export const decisionWays = {
 } as const;
 export type DecisionWay = keyof typeof decisionWays;
 
-/** The JSON columns of a change, from which the types follow. */
+/** The JSON columns of a change, from which the types follow. Another version may have written plans and outcomes, so their unknown fields are kept. */
 export const storedParts = lazy(() => {
-  const { plan, text } = storedSchemas();
+  const { text, plan: knownPlan, success: knownSuccess, failure } = resultSchemas();
+  const plan: z.ZodType<Plan> = knownPlan.loose();
+  const success = knownSuccess.extend({ plan: plan.exactOptional() }).loose();
+  // A stored outcome has no other kind of view.
+  const view = z.object({ kind: z.literal('ended'), continues: z.boolean(), isSandbox: z.boolean().exactOptional() });
+  const outcome: z.ZodType<EndedOutcome> = z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('succeeded'), success, view: view.exactOptional() }),
+    z.object({ kind: z.literal('failed'), failure: failure.loose() }),
+  ]);
   const texts = z.array(z.string()).readonly();
   return {
+    text,
+    plan,
+    outcome,
     /** What the journal shows, without secrets and private values. */
     facts: z.object({
       caller: z.string().optional(),
@@ -60,12 +70,12 @@ export const storedParts = lazy(() => {
       account: z.string(),
       keyId: z.string(),
       mode: z.enum(consentModes),
-      subject: z.object({ digest: z.string(), name: z.string() }).optional(),
       what: z.string(),
       target: z.string(),
     }),
     details: z.object({
       scopes: texts.optional(),
+      subject: z.object({ digest: z.string(), name: z.string() }).optional(),
       /** With secrets by name. */
       args: z.record(z.string(), z.unknown()).readonly(),
       /** Digest of the request that was shown. Nothing else is sent. */
@@ -85,9 +95,8 @@ export const storedParts = lazy(() => {
       question: text.optional(),
       accept: text,
       typedName: z.string().optional(),
-      /** True if private fields are sealed before they are stored. */
+      /** True if the details and the outcome are sealed before they are stored. */
       isPrivate: z.boolean().optional(),
-      sealed: z.string().optional(),
     }),
     decision: z.object({
       kind: z.enum(['approved', 'declined', 'withdrawn']),
@@ -110,7 +119,7 @@ export const storedParts = lazy(() => {
   };
 });
 
-type Part<Name extends keyof ReturnType<typeof storedParts>> = Readonly<z.output<ReturnType<typeof storedParts>[Name]>>;
+type Part<Name extends 'facts' | 'details' | 'decision' | 'ending'> = Readonly<z.output<ReturnType<typeof storedParts>[Name]>>;
 
 export type Decision = Part<'decision'>;
 
@@ -118,7 +127,6 @@ export interface Ending extends Part<'ending'> {
   /** As the caller got it. Absent if it is too long to be kept. */
   readonly outcome?: EndedOutcome | undefined;
   readonly isPrivate?: boolean | undefined;
-  readonly sealed?: string | undefined;
 }
 
 interface Columns {

@@ -4,7 +4,10 @@ import { basename } from 'node:path';
 import { type Log, ShownError } from '../util/log.js';
 import { regularFile } from '../util/regular-file.js';
 import { own, say, words } from '../util/safe-text.js';
+import { lazy } from '../util/objects.js';
+import type { KeyRing } from '../util/seal.js';
 import { JournalFault } from './journal-fault.js';
+import { keysOfJournal } from './key-file.js';
 import { thisProcess } from './processes.js';
 import type { Engine } from './sql.js';
 import { createSqlite } from './sqlite.js';
@@ -15,6 +18,8 @@ import { storePlace } from './store-place.js';
 interface StoreOptions {
   readonly log?: Log;
   readonly addressFile?: string | undefined;
+  /** The keys of CLOUDOPS_STATE_KEY. */
+  readonly stateKeys?: KeyRing | undefined;
   /** False for commands that only read. */
   readonly createsTables?: boolean;
 }
@@ -34,7 +39,12 @@ export function openStore(journal: string, now: () => Date, options: StoreOption
   return {
     name,
     path,
-    openChanges: async () => createChanges(await engine(), { process: thisProcess(), log: options.log }),
+    openChanges: async () => 
+      createChanges(await engine(), {
+        process: thisProcess(),
+        log: options.log,
+        keys: lazy(() => keysOfJournal(path, options.stateKeys)),
+      }),
     /** Creates missing tables and indexes in a database. */
     migrate: async () => {
       if (path === undefined) await (await import('./postgres-tables.js')).migrate(journal);

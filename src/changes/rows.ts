@@ -1,21 +1,72 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { lazy } from '../util/objects.js';
-import { withStoredTexts } from '../util/safe-text.js';
+import { lazy, parseJson, textAt } from '../util/objects.js';
+import { withStoredTexts, words } from '../util/safe-text.js';
+import { createSeal, type SealingKeys } from '../util/seal.js';
 import {
   type Change,
   type Decision,
   type Ending,
   type JournalEntry,
   type NewChange,
+  noOptions,
   type OfCaller,
   states,
   storedParts,
 } from './change.js';
 import type { Transaction, Value } from './sql.js';
-import { storedSchemas } from './stored-plan.js';
 
-/** This file converts changes to rows and back. */
+/** This file converts changes to rows and back, and seals what is private, so that no reader of the store sees it. */
+
+/** A transaction with the keys of private values. */
+export interface Rows extends Transaction {
+  readonly keys: SealingKeys;
+}
+
+const sealOf = (keys: SealingKeys, id: string) =>
+  createSeal(keys, { purpose: 'change', associatedData: id, longest: Number.POSITIVE_INFINITY });
+
+/** @throws if it is private and the keys cannot be read */
+function columnOf(value: object, isPrivate: boolean | undefined, id: string, keys: SealingKeys): string {
+  const text = JSON.stringify(withStoredTexts(value));
+  return isPrivate === true ? JSON.stringify({ sealed: sealOf(keys, id).seal(text) }) : text;
+}
+
+/** Returns the value of a column, undefined if no key opens it. */
+function openColumn(column: string, id: string, keys: SealingKeys): unknown {
+  const value = parseJson(column);
+  const sealed = textAt(value, 'sealed');
+  if (sealed === undefined) return value;
+  try {
+    return parseJson(sealOf(keys, id).open(sealed) ?? '');
+  } catch {
+    // Changes without private values need no key.
+    return undefined;
+  }
+}
+
+/** A plan that cannot be shown cannot be accepted. Its caller can still withdraw it. */
+const unopened = {
+  isPrivate: true,
+  args: {},
+  requestDigest: '',
+  repeats: false,
+  tokenSource: '',
+  options: noOptions,
+  plan: {
+    summary: words('A change whose values are private, and were sealed with a key that this server does not have.'),
+    method: '',
+    url: '',
+    headers: {},
+    where: [],
+    consequences: [],
+    risks: [],
+    defaults: [],
+    warnings: [],
+    notChecked: [],
+  },
+  accept: words('Accept'),
+} satisfies Omit<Change, keyof JournalEntry>;
 
 /** A text from outside as a column. A long text becomes a digest, because PostgreSQL limits index entries. */
 export function keyOf(text: string | undefined): string {
@@ -26,12 +77,12 @@ export function keyOf(text: string | undefined): string {
 /** The row of a change that waits for `lifetimeMs`. */
 export function newRow(
   change: NewChange,
-  { now, wall }: Pick<Transaction, 'now' | 'wall'>,
+  { now, wall, keys }: Pick<Rows, 'now' | 'wall' | 'keys'>,
   lifetimeMs: number,
 ): Readonly<Record<string, Value>> {
   const { id, tool, requestKey, budget, ...others } = change;
-  const { caller, personId, agent, client, account, keyId, mode, subject, what, target, ...details } = others;
-  const facts = { caller, personId, agent, client, account, keyId, mode, subject, what, target };
+  const { caller, personId, agent, client, account, keyId, mode, what, target, ...details } = others;
+  const facts = { caller, personId, agent, client, account, keyId, mode, what, target };
   const { byForm, byClick, onPage } = details.options;
   return {
     id,
@@ -41,10 +92,10 @@ export function newRow(
     tool,
     request_key: requestKey,
     budget,
-    subject: subject?.digest ?? null,
+    subject: details.subject?.digest ?? null,
     asks: byForm || byClick || onPage ? 1 : 0,
     facts: JSON.stringify({ ...facts, madeAt: wall, expiresAt: wall + lifetimeMs }),
-    plan: JSON.stringify(withStoredTexts(details)),
+    plan: columnOf(details, details.isPrivate, id, keys),
     made: now,
     expires: now + lifetimeMs,
     changed: now,
@@ -64,20 +115,20 @@ const bounded = (text: string) => text.slice(0, longestText);
 
 /** The columns `ending` and `outcome` of an ended change. */
 export function storedEnding(
-  { outcome, sealed, requestIds, failed, code, ...ending }: Ending,
-  wall: number,
+  { outcome, isPrivate, requestIds, failed, code, ...ending }: Ending,
+  id: string,
+  { wall, keys }: Pick<Rows, 'wall' | 'keys'>,
 ): [string, string | null] {
   const ids = Object.entries(requestIds ?? {}).slice(0, mostEntries);
   const facts = {
     ...ending,
     code: code && bounded(code),
-    requestIds: requestIds && Object.fromEntries(ids.map(([name, id]) => [bounded(name), bounded(id)])),
+    requestIds: requestIds && Object.fromEntries(ids.map(([name, value]) => [bounded(name), bounded(value)])),
     failed: failed && { count: failed.count, codes: failed.codes.slice(0, mostEntries).map(bounded) },
     endedAt: wall,
   };
-  const storedOutcome = sealed === undefined ? outcome && withStoredTexts(outcome) : { kind: 'sealed', sealed };
-  const outcomeText = storedOutcome === undefined ? null : JSON.stringify(storedOutcome);
-  return [JSON.stringify(facts), outcomeText !== null && outcomeText.length > longestOutcome ? null : outcomeText];
+  const column = outcome === undefined ? null : columnOf(outcome, isPrivate, id, keys);
+  return [JSON.stringify(facts), column !== null && column.length > longestOutcome ? null : column];
 }
 
 /** A condition on the caller. The client counts only for callers without a name. */
@@ -129,17 +180,7 @@ const entrySchema = lazy(() => {
   });
 });
 
-const detailsSchema = lazy(() =>
-  z.object({
-    plan: json(storedParts().details),
-    outcome: json(
-      z.union([
-        z.object({ kind: z.literal('sealed'), sealed: z.string() }).transform(({ sealed }) => ({ sealed })),
-        storedSchemas().outcome.transform((outcome) => ({ outcome })),
-      ]),
-    ).nullable(),
-  }),
-);
+const sealableSchema = lazy(() => z.object({ plan: z.string(), outcome: z.string().nullable() }));
 
 export const entryColumns =
   'id, state, tool, request_key, budget, made, expires, decided, begun, at, facts, decision, ending, changed';
@@ -168,9 +209,15 @@ export function entryOf(row: unknown, now: number): JournalEntry {
  * Reads a row with all columns.
  * @throws if the row is not of this version
  */
-export function changeOf(row: unknown, now: number): Change {
+export function changeOf(row: unknown, { now, keys }: Pick<Rows, 'now' | 'keys'>): Change {
   const entry = entryOf(row, now);
-  const { plan, outcome } = detailsSchema().parse(row);
-  const ending = entry.ending === undefined || outcome === null ? entry.ending : { ...entry.ending, ...outcome };
-  return { ...entry, ...plan, ending };
+  const { id, ending } = entry;
+  const { details, outcome } = storedParts();
+  const columns = sealableSchema().parse(row);
+  const opened = openColumn(columns.plan, id, keys);
+  const change = { ...entry, ...(opened === undefined ? unopened : details.parse(opened)) };
+  const openedOutcome = columns.outcome === null ? undefined : openColumn(columns.outcome, id, keys);
+  return openedOutcome === undefined || ending === undefined
+    ? change
+    : { ...change, ending: { ...ending, outcome: outcome.parse(openedOutcome) } };
 }

@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { type Log, reasonOf, shownReason } from '../util/log.js';
+import { lazy } from '../util/objects.js';
 import { own, say } from '../util/safe-text.js';
+import type { KeyRing, SealingKeys } from '../util/seal.js';
 import type {
   Added,
   Begun,
@@ -34,8 +37,8 @@ import {
 import { leaseMs, type Process, renewLease, runningProcesses } from './processes.js';
 import { readEntries } from './read-entries.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
-import { keyOf } from './rows.js';
-import type { Engine, Transaction, Work } from './sql.js';
+import { keyOf, type Rows } from './rows.js';
+import type { Engine } from './sql.js';
 
 /** How long a client counts as one in which a program answers (milliseconds). */
 const programMs = 24 * 60 * 60 * 1000;
@@ -44,11 +47,20 @@ export interface StoreOptions {
   /** The process that carries out the changes which it approves. */
   readonly process: Process;
   readonly log?: Log | undefined;
+  /** Seals private values with the first key. Without keys, no other process can open them. */
+  readonly keys?: SealingKeys | undefined;
 }
 
+type Work<Result> = (rows: Rows) => Promise<Result>;
+
 /** Creates the table of changes on an engine. What the store cannot take at once is retried until it is written. */
-export function createChanges(engine: Engine, { process: self, log = () => undefined }: StoreOptions): Changes {
-  const { read, write } = engine;
+export function createChanges(
+  engine: Engine,
+  { process: self, log = () => undefined, keys = lazy((): KeyRing => [randomBytes(32)]) }: StoreOptions,
+): Changes {
+  const read = <Result>(work: Work<Result>) => engine.read((transaction) => work({ ...transaction, keys }));
+  const write = <Result>(work: Work<Result>, beforeCommit?: () => void) =>
+    engine.write((transaction) => work({ ...transaction, keys }), beforeCommit);
   const persistence = createPersistence();
   /** Declines and withdrawals that the store does not have yet. */
   const unwritten = new Map<string, { readonly decision: Decision; readonly change?: Change }>();
@@ -206,8 +218,7 @@ export function createChanges(engine: Engine, { process: self, log = () => undef
     return [...written, ...others.filter((change) => !writtenIds.has(change.id) && isRefusalOf(change, of))];
   };
 
-  const abandoned = async (transaction: Transaction) =>
-    selectAbandoned(transaction, await runningProcesses(transaction, self));
+  const abandoned = async (rows: Rows) => selectAbandoned(rows, await runningProcesses(rows, self));
 
   const recover: Changes['recover'] = async () => {
     // Usually there is nothing to write.
@@ -239,7 +250,9 @@ export function createChanges(engine: Engine, { process: self, log = () => undef
       return waiting.filter(({ id }) => !unwritten.has(id));
     },
     newest: ({ limit, ...of }) =>
-      engine.scan((transaction) => select(transaction, of, 'true', [], `order by made desc, id desc limit ${limit}`)),
+      engine.scan((transaction) =>
+        select({ ...transaction, keys }, of, 'true', [], `order by made desc, id desc limit ${limit}`),
+      ),
     open: ({ subject = '', tool, ...of }) =>
       read((transaction) => {
         const recent = transaction.now - duplicateWindowMs;

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Changes } from '../../src/changes/change.js';
 import { keysOfJournal } from '../../src/changes/key-file.js';
-import { sealPrivate } from '../../src/changes/sealed-changes.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';
 import type { Operation } from '../../src/tools/define-operation.js';
@@ -37,9 +36,8 @@ function serve({ confirm = 'plan' as const, keyOfStore = key } = {}) {
   const clock = { time: start };
   const now = () => new Date(clock.time);
   const engine = createSqlite(join(folder, 'journal.db'), { clock: wallClock(now) });
-  const changes = createChanges(engine, { process: processOn(`host-${stores.length}`) });
-  const store = sealPrivate(changes, () => [keyOfStore]);
-  stores.push(changes);
+  const store = createChanges(engine, { process: processOn(`host-${stores.length}`), keys: () => [keyOfStore] });
+  stores.push(store);
   const reply = async () => answered(200, { instance: { instanceId: given, description: answer } });
   return changer({ confirm, store, clock, operation: privateOperation, reply });
 }
@@ -123,11 +121,11 @@ describe('the key beside a journal', () => {
 
 test('without keys that can be read, private changes are refused and others are read', async () => {
   const engine = createSqlite(join(folder, 'journal.db'), { clock: wallClock(() => new Date(start)) });
-  const changes = createChanges(engine, { process: processOn('host') });
-  stores.push(changes);
-  const store = sealPrivate(changes, () => {
+  const keys = () => {
     throw new Error('EACCES');
-  });
+  };
+  const store = createChanges(engine, { process: processOn('host'), keys });
+  stores.push(store);
   const server = changer({ confirm: 'plan', store, operation: privateOperation });
   expect(await server.call({ ...restoreArguments, instanceId: given })).toMatchObject({
     failure: { code: 'JournalUnavailable' },

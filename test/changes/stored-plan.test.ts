@@ -8,9 +8,9 @@ let written: (value: unknown) => unknown;
 // The schemas are made at the first use. Each test makes them again, so that it does not depend on the others.
 beforeEach(async () => {
   vi.resetModules();
-  const { storedSchemas } = await import('../../src/changes/stored-plan.js');
+  const { storedParts } = await import('../../src/changes/change.js');
   const { withStoredTexts } = await import('../../src/util/safe-text.js');
-  schemas = storedSchemas();
+  schemas = storedParts();
   written = withStoredTexts;
 });
 
