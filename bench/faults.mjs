@@ -44,7 +44,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 
 const module = await writeSource(
   `import { openStore } from './src/changes/open-store.ts';
-   export { createNotices } from './src/changes/notices.ts';
+   export { createNotices } from './src/changes/watch-store.ts';
    export { testCaller } from './test/support/caller.ts';
    export { answered } from './test/support/scripted-client.ts';
    export { restoreInstance } from './src/tools/restore-instance.ts';

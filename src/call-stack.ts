@@ -13,15 +13,15 @@ import { unlessStopped } from './calls/waiting.js';
 import type { Change } from './changes/change.js';
 import type { ChangeContext, ChangeDependencies, ChangeRun } from './changes/change-context.js';
 import {
-  type ClickResult,
+  type Click,
   clickOnChange,
   confirmChange,
+  type DecisionResult,
+  findByProof,
   getChange,
   stateForView,
   withdrawChange,
-} from './changes/change-tools.js';
-import type { Click } from './changes/decide.js';
-import { findByProof } from './changes/find-change.js';
+} from './changes/decide.js';
 import { runChange, takeBrought } from './changes/run-change.js';
 import type { Operation } from './tools/define-operation.js';
 import { createHttpClient, defaultLimits } from './transport/http-client.js';
@@ -39,7 +39,7 @@ export interface ChangeTools {
   withdraw(id: string, context: ChangeContext): Promise<EndedOutcome>;
   confirm(confirmed: { readonly id: string; readonly thing: string }, context: ChangeContext): Promise<EndedOutcome>;
   /** Decides by a click. Whether the person may see the change is checked before. */
-  click(change: Change, click: Click, context: ChangeContext): Promise<ClickResult>;
+  click(change: Change, click: Click, context: ChangeContext): Promise<DecisionResult>;
   /** Finds the change whose proof a view brings back. */
   findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
   /** The outcome for a view or a page. Waits for the end of a decided change. */

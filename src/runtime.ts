@@ -3,13 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CallingDependencies, CallStack, CallStackOptions, CallTool } from './call-stack.js';
 import { Refusal, refusalFailure } from './calls/refusal.js';
 import type { Changes } from './changes/change.js';
-import type { ChangeDependencies } from './changes/change-context.js';
-import type { DecisionPage } from './changes/decision-page.js';
-import { createInFlightCalls, type InFlightCalls } from './changes/in-flight.js';
+import {
+  type ChangeDependencies,
+  createInFlightCalls,
+  createQuestionQueue,
+  type InFlightCalls,
+  type QuestionQueue,
+} from './changes/change-context.js';
 import { journalText } from './changes/journal-text.js';
-import { createNotices } from './changes/notices.js';
 import { openStore, type Store } from './changes/open-store.js';
-import { createQuestionQueue, type QuestionQueue } from './changes/question-queue.js';
+import type { DecisionPage } from './changes/required-consent.js';
+import { createNotices } from './changes/watch-store.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
 import { questionLimits } from './mcp/client-quirks.js';

@@ -4,7 +4,7 @@ import type { HttpClient } from '../transport/http-client.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
-import type { Announcement } from './decision-page.js';
+import type { Announcement } from './required-consent.js';
 
 interface Webhook {
   /** Secret, because anyone who knows the URL can send messages. */

@@ -1,14 +1,63 @@
-import type { Question } from '../calls/outcome.js';
-import { Refusal } from '../calls/refusal.js';
-import { unlessStopped } from '../calls/waiting.js';
-import { join, type SafeText, say } from '../util/safe-text.js';
-import { type AddedChange, addChange } from './add-change.js';
-import { type Change, type Decision, noOptions } from './change.js';
-import type { ChangeRun } from './change-context.js';
-import type { Elicitor, FormResponse } from './elicitor.js';
+import type { CallOutcome, EndedOutcome, Question } from '../calls/outcome.js';
+import { Refusal, tooLargeToShow } from '../calls/refusal.js';
+import { unlessStopped, waitForPerson } from '../calls/waiting.js';
+import { next } from '../tools/next.js';
+import { errorName } from '../util/log.js';
+import { forReader, join, type SafeText, say, words } from '../util/safe-text.js';
+import { type Change, type Decision, type DecisionOptions, noOptions } from './change.js';
+import type { ChangeRun, Elicitor, FormResponse, Guide, Visit } from './change-context.js';
+import { outcomeOfState } from './change-state.js';
+import { againstAsking, awaitEnd, decideForCall, makeProof, planInClientMs, shortestReadMs } from './decide.js';
 import type { PlannedChange } from './plan-change.js';
-import { againstAsking } from './refusals.js';
 import { notTyped } from './typed-name.js';
+
+/** This file stores a planned change, and asks the person behind the call by a form or by the address of a page. */
+
+/** A stored change with the proof for clicks and responses, which no model gets. */
+export interface AddedChange {
+  readonly kind: 'added';
+  readonly change: Change;
+  readonly proof: string;
+}
+
+/** The oldest arguments are forgotten, and their changes can no longer be decided. */
+const mostHeld = 200;
+
+/** For an operation that takes no name of a secret. */
+const notOnPage = next(
+  'user',
+  'decide',
+  say`${forReader({ agent: 'Tell the user that the change', person: 'The change' })} has to be made with cloudops-mcp call, or with a client that asks its user.`,
+);
+
+/**
+ * Adds a planned change to the store. Returns a refusal if it cannot be stored.
+ * @param approved set if the change is approved at once
+ */
+export async function addChange(
+  { call, row, holdsSecret, replaced }: PlannedChange,
+  options: DecisionOptions,
+  { heldArguments, store, newId, planLifetimeMs }: ChangeRun,
+  { approved, question }: { readonly approved?: Decision; readonly question?: SafeText } = {},
+): Promise<AddedChange | Refusal> {
+  // The page may be served by another process, which does not have the secret.
+  if (holdsSecret && options.onPage)
+    return new Refusal('SecretByValue', [], call.operation.secretNames === undefined ? { next: notOnPage } : {});
+
+  const proof = makeProof(row.id, newId());
+  const lifetimeMs = options.onPage ? planLifetimeMs : planInClientMs;
+  const change = { ...row, options, proof: proof.hash, question };
+  const added = await store.add(change, { lifetimeMs, approved, replaces: replaced?.id });
+  if (added.kind === 'tooLong')
+    return tooLargeToShow(call, { reason: words('its plan is too long to wait for a decision') });
+  if (added.kind === 'tooMany') return new Refusal('TooManyWaiting');
+  if (added.kind === 'unwritable') return new Refusal('JournalUnavailable', [added.reason]);
+
+  if (holdsSecret) heldArguments.set(row.id, call.args);
+  const [oldest] = heldArguments.keys();
+  if (heldArguments.size > mostHeld && oldest !== undefined) heldArguments.delete(oldest);
+  return { kind: 'added', change: added.change, proof: proof.token };
+}
 
 /** The result of asking the person behind a call. */
 export type Asked =
@@ -17,9 +66,6 @@ export type Asked =
   | { readonly kind: 'notAsked'; readonly change: Change };
 
 const maximumTries = 5;
-
-/** A faster response (milliseconds) counts as that of a program. */
-export const shortestReadMs = 1000;
 
 /** Stores a planned change, and asks the client's user about it. */
 export async function askUser(planned: PlannedChange, run: ChangeRun): Promise<Asked | Refusal> {
@@ -57,10 +103,8 @@ async function askUntilAnswered(
       elicitor.ask(message, change.accept, signal, change.typedName),
     );
     if (response === 'later') return questionOf(change, message, proof);
-    if (response.kind !== 'wrongName' || tries === maximumTries) {
-      const answeredAfterMs = elicitor.isDirect ? undefined : now().getTime() - askedAt;
-      return decisionOf(change, response, answeredAfterMs);
-    }
+    if (response.kind !== 'wrongName' || tries === maximumTries)
+      return decisionOf(change, response, elicitor.isDirect ? undefined : now().getTime() - askedAt);
     message = elicitor.isDirect ? question : afterWrongName(question);
   }
 }
@@ -80,10 +124,9 @@ export function readResponse(
   read: (accept: string, nameToType?: string) => FormResponse,
   proof: string,
 ): Asked {
-  const question = change.question ?? change.plan.summary;
   const response = read(change.accept.text, change.typedName);
-  if (response.kind === 'wrongName') return questionOf(change, afterWrongName(question), proof);
-  return decisionOf(change, response, change.ageMs);
+  if (response.kind !== 'wrongName') return decisionOf(change, response, change.ageMs);
+  return questionOf(change, afterWrongName(change.question ?? change.plan.summary), proof);
 }
 
 /** What a program says is never consent, even if it agreed. */
@@ -97,4 +140,42 @@ function decisionOf(change: Change, { kind, reason }: FormResponse, answeredAfte
   if (kind === 'agreed') return decided({ kind: 'approved', way: 'asked', answeredAfterMs });
   const isDismissed = kind !== 'declined';
   return decided({ kind: 'declined', way: 'asked', answeredAfterMs, reason, ...(isDismissed && { isDismissed }) });
+}
+
+const aboutPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
+
+/**
+ * Sends the user to the page with a plan, and waits for the decision there. Opening the page is never consent.
+ * @param answer the answer with the plan, if there is no decision
+ */
+export async function visitPage(
+  { change, proof }: AddedChange,
+  {
+    address,
+    question,
+    answer,
+  }: { readonly address: string; readonly question: SafeText; readonly answer: EndedOutcome },
+  guide: Guide,
+  run: ChangeRun,
+): Promise<CallOutcome | Refusal> {
+  const message = join([question, aboutPage], '\n');
+  const askedAt = run.now().getTime();
+  const ask = () => unlessStopped(run.stop, (signal) => guide.send(message, address, signal));
+  const visit = await waitForPerson(run, ask).catch((error: unknown): Visit => {
+    // A refusal is expected, so it is not logged.
+    if (!(error instanceof Refusal)) run.log('error', 'unexpected', { tool: change.tool, error: errorName(error) });
+    // The agent then gives the user the link.
+    return 'cancelled';
+  });
+  if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, state: proof };
+  const outcome = await takeVisit({ ...change, ageMs: run.now().getTime() - askedAt }, visit, run);
+  return outcome.kind === 'succeeded' && outcome.success.outcome === 'waiting' ? answer : outcome;
+}
+
+/** Takes the user's response to the request to open the page. */
+export async function takeVisit(change: Change, visit: Visit, run: ChangeRun): Promise<EndedOutcome | Refusal> {
+  // A program sends an earlier response.
+  if (visit === 'declined' && change.ageMs >= shortestReadMs && change.state === 'waiting')
+    return decideForCall(change, { kind: 'declined', way: 'asked' }, run);
+  return outcomeOfState(visit === 'opened' ? await awaitEnd(change, run) : change, run);
 }

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { resolveAccount } from '../calls/account.js';
 import { longestKept } from '../calls/answer-budget.js';
 import { keysRefusal, wireRequest } from '../calls/endpoint.js';
@@ -12,14 +13,14 @@ import type { Next } from '../tools/next.js';
 import { NotSent, type SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { type Log, reasonOf } from '../util/log.js';
+import { isObject, parseJson } from '../util/objects.js';
 import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import type { SealingKey } from '../util/seal.js';
 import type { Begun, Change, Ending, EndState } from './change.js';
 import type { ChangeRun } from './change-context.js';
-import { budgetSpent } from './check-budget.js';
 import { type ChangeResult, endingOf, outcomeOf, readResult, withChangeId, withNotes } from './conclude-change.js';
 import { stepIfUnknown } from './follow-change.js';
-import { repeated } from './repeat.js';
-import { requestDigest } from './request-key.js';
+import { budgetSpent, repeated } from './other-changes.js';
 import { isWayOf } from './required-consent.js';
 
 /** This file sends an approved change, if it is still the change that was shown. */
@@ -243,3 +244,52 @@ async function writeEnding(
 }
 
 const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
+
+/** This file has the two digests of a change's request. */
+
+/** Returns the key by which the same change is recognised. The format for built-in operations is frozen. */
+export function requestKey({
+  operation,
+  endpoint: { account, keys, origin },
+  request,
+}: Pick<ResolvedChange, 'operation' | 'endpoint' | 'request'>): string {
+  const { method, target, body = '', chosenHeaders } = request;
+  const chosen = chosenHeaders === undefined ? [] : [chosenHeaders];
+  // Other operations bring their schemas, and the fields of their JSON bodies may have any order.
+  if (operation.schemas === undefined) return digestOf([method, origin + target, body, account, keys.id, ...chosen]);
+  return digestOf([method, origin + target, canonicalBody(body), account, keys.id, ...chosen]);
+}
+
+function canonicalBody(body: string): unknown {
+  const value = parseJson(body);
+  return isObject(value) || Array.isArray(value) ? value : body;
+}
+
+/** Returns the digest of the exact request that was shown. With secrets, it needs a key, so that nobody who reads the store can guess a secret. */
+export function requestDigest(
+  {
+    operation,
+    endpoint,
+    request,
+    regionSource,
+  }: Pick<ResolvedChange, 'operation' | 'endpoint' | 'request' | 'regionSource'>,
+  secrets: readonly string[],
+  key: SealingKey,
+): string {
+  const { origin, region, service, account, keys } = endpoint;
+  const { method, target, headers, body } = request;
+  const exact = digestOf([
+    operation.name,
+    method,
+    origin,
+    target,
+    headers,
+    body ?? null,
+    account,
+    keys.id,
+    region,
+    service,
+    regionSource,
+  ]);
+  return secrets.length === 0 ? exact : createHmac('sha256', key).update(exact).digest('hex');
+}

@@ -1,13 +1,118 @@
 import type { CallContext, CallDependencies } from '../calls/context.js';
-import type { EndedOutcome } from '../calls/outcome.js';
+import type { EndedOutcome, Plan } from '../calls/outcome.js';
+import { createQueue, type Queue } from '../util/queue.js';
 import type { SafeText } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
-import type { Changes } from './change.js';
-import type { DecisionPage } from './decision-page.js';
-import type { Brought, Elicitor, Guide } from './elicitor.js';
-import type { InFlightCalls } from './in-flight.js';
+import type { Changes, OfCaller } from './change.js';
 import type { QuestionLimits } from './question.js';
-import type { QuestionQueue } from './question-queue.js';
+import type { DecisionPage } from './required-consent.js';
+
+/** This file has the ways to ask the person behind a call. */
+
+/** The response to a form. `unanswered` stayed open for too long, and `notAsked` means that the client could not ask. */
+export interface FormResponse {
+  readonly kind: 'agreed' | 'wrongName' | 'declined' | 'cancelled' | 'unanswered' | 'notAsked';
+  /** As it was typed. */
+  readonly reason?: string | undefined;
+}
+
+/** Asks the person behind a call. */
+export interface Elicitor {
+  /** Set for this process's own terminal, where no client can answer for the person. */
+  readonly isDirect?: true;
+  show?(plan: Plan): void;
+  /**
+   * Asks a question. Clients since 2026-07-28 get `later`, and call again with the response (`Brought`).
+   * @param accept label of the accepting option
+   */
+  ask(message: SafeText, accept: SafeText, cancel: AbortSignal, nameToType?: string): Promise<FormResponse | 'later'>;
+}
+
+/** The response to an address. `opened` is no decision. */
+export type Visit = 'opened' | 'declined' | 'cancelled';
+
+/** Asks the client's user to open an address (MCP's URL elicitation). */
+export interface Guide {
+  /** Resolves with `later` as `ask` does. */
+  send(message: SafeText, address: string, cancel: AbortSignal): Promise<Visit | 'later'>;
+}
+
+/** What a call brings back from a person whom an earlier call asked. */
+export type Brought =
+  | { readonly kind: 'nothing' }
+  | {
+      readonly kind: 'answer';
+      /** The question's `requestState`. */
+      readonly proof: string;
+      /** As the response to a form. */
+      readonly responseTo: (accept: string, nameToType?: string) => FormResponse;
+      readonly visit: Visit;
+    };
+
+/** Keeps the changes that are being sent, so that a process that shuts down can wait for them. */
+export function createInFlightCalls() {
+  const running = new Map<AbortController, Promise<unknown>>();
+  let isDetached = false;
+  return {
+    /** Sends a change by `work`. The signal aborts with the client's, but not after `detach`. */
+    async track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+      const controller = new AbortController();
+      const abort = () => {
+        if (!isDetached) controller.abort(signal.reason);
+      };
+      signal.addEventListener('abort', abort);
+      // If the signal has aborted before, its listeners are not called.
+      if (signal.aborted) abort();
+
+      const result = work(controller.signal);
+      running.set(controller, result);
+      try {
+        return await result;
+      } finally {
+        running.delete(controller);
+        signal.removeEventListener('abort', abort);
+      }
+    },
+    count: () => running.size,
+    /** Completes changes without their clients, because shutting down cuts the connections. */
+    detach() {
+      isDetached = true;
+    },
+    /** Resolves when all changes have ended. Aborts the rest after `graceMs`. */
+    async finish(graceMs: number): Promise<void> {
+      const timer = setTimeout(() => {
+        for (const controller of running.keys()) controller.abort(new DOMException('time is up', 'TimeoutError'));
+      }, graceMs);
+      // Aborted changes still write their outcomes into the journal.
+      await Promise.allSettled(running.values());
+      clearTimeout(timer);
+    },
+  };
+}
+
+export type InFlightCalls = ReturnType<typeof createInFlightCalls>;
+
+/** Makes each caller's questions wait for each other, because a plan mentions the earlier changes. */
+export function createQuestionQueue() {
+  const queues = new Map<string | undefined, Queue>();
+  return {
+    callers: () => queues.size,
+    /** Returns a turn, which ends when it is disposed of. */
+    async enter(caller: string | undefined): Promise<Disposable> {
+      const queue = queues.get(caller) ?? createQueue(1);
+      queues.set(caller, queue);
+      const leave = await queue.enter();
+      return {
+        [Symbol.dispose]() {
+          leave();
+          if (queue.taken() === 0) queues.delete(caller);
+        },
+      };
+    },
+  };
+}
+
+export type QuestionQueue = ReturnType<typeof createQuestionQueue>;
 
 /** The services of this process that all changes share. */
 export interface ChangeDependencies extends CallDependencies {
@@ -45,6 +150,11 @@ export interface ChangeContext extends CallContext {
   /** Set if the person agreed on the command line. */
   readonly agreed?: boolean;
 }
+
+/** Selects the changes of a call's caller. Callers without a name share their changes. */
+export const ofCaller = ({ principal }: Pick<CallContext, 'principal'>): OfCaller => ({
+  caller: principal?.name ?? null,
+});
 
 /** Everything that the functions of one call take. */
 export interface ChangeRun extends ChangeContext, ChangeDependencies {}

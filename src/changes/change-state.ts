@@ -1,61 +1,69 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { EndedOutcome, Success } from '../calls/outcome.js';
-import { visibleCaller } from '../calls/policy.js';
+import { type Principal, visibleCaller } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
-import { waitForPerson } from '../calls/waiting.js';
 import { forAgent, next } from '../tools/next.js';
-import { reasonOf } from '../util/log.js';
-import { duration, forReader, own, quoted, type SafeText, say, sentence, time, words } from '../util/safe-text.js';
+import { sentences } from '../util/human.js';
+import {
+  duration,
+  forReader,
+  linesOf,
+  own,
+  quoted,
+  type SafeText,
+  say,
+  sentence,
+  time,
+  words,
+} from '../util/safe-text.js';
 import type { Change, Decision, DecisionWay } from './change.js';
-import type { ChangeRun } from './change-context.js';
 import { withChangeId, withNotes } from './conclude-change.js';
-import { decide, refusalOf, thingOf } from './decide.js';
-import { addressOf, type DecisionPage } from './decision-page.js';
-import { whoDecides } from './required-consent.js';
+import { reasonText } from './decline-reason.js';
+import { addressOf, type DecisionPage, whoDecides } from './required-consent.js';
 
-/** This file tells the state of a change. */
+/** This file tells the state of a change, and who decided on it. */
 
-const isOpen = ({ state, isExpired }: Change) => ['waiting', 'approved', 'begun'].includes(state) && !isExpired;
-
-/** In milliseconds. */
-const pollMs = 500;
-
-/**
- * Waits until a change has ended, up to `statusWaitMs`.
- * @returns the last state that could be read
- */
-export async function awaitEnd(change: Change, run: ChangeRun): Promise<Change> {
-  if (run.statusWaitMs === 0 || !isOpen(change)) return change;
-  return waitForPerson(run, () => poll(change, run)).catch((error: unknown) => {
-    if (error instanceof Refusal) return change;
-    throw error;
-  });
+interface WayTexts {
+  readonly who: SafeText;
+  /** The act of a person who comes too late. */
+  readonly act: SafeText;
+  readonly declined: SafeText;
 }
 
-async function poll(first: Change, { signal, stop, store, statusWaitMs, log }: ChangeRun): Promise<Change> {
-  let change = first;
-  for (let waitedMs = 0; waitedMs < statusWaitMs && isOpen(change); waitedMs += pollMs) {
-    if (signal.aborted || stop?.aborted === true) break;
-    await delay(pollMs);
-    change = (await store.find(change.id).catch((error: unknown) => {
-      log('debug', 'journal', { id: change.id, error: reasonOf(error) });
-      return change;
-    })) ?? { ...change, isExpired: true };
-  }
-  return change;
+const user = words('the user');
+const otherWay: WayTexts = {
+  who: words('somebody'),
+  act: words('call'),
+  declined: words('this plan was declined'),
+};
+const ways: Readonly<Partial<Record<DecisionWay, WayTexts>>> = {
+  asked: { who: user, act: words('answer'), declined: words('the user declined') },
+  clicked: { who: user, act: words('click'), declined: words('the user clicked "Do nothing"') },
+  page: {
+    who: words('a person on the page'),
+    act: words('click'),
+    declined: words('a person on the page clicked "Do nothing"'),
+  },
+  confirmed: { ...otherWay, who: words('the agent') },
+};
+const textsOf = (way: DecisionWay): WayTexts => ways[way] ?? otherWay;
+
+/** The outcome of a change, with a note if a person on the page has decided. */
+export function outcomeOfState(change: Change, run: { readonly principal?: Principal | undefined } & PageOfRun) {
+  const decision = visibleDecision(change, run.principal);
+  return withNotes(stateOf(change, run), sentences(decision?.way === 'page' && say`${decisionSentence(decision)}.`));
 }
 
-/** The outcome of a change, with a note about who decided. */
-export const outcomeOfState = (change: Change, run: Pick<ChangeRun, 'principal' | 'page'>): EndedOutcome =>
-  withNotes(stateOf(change, run), whoDecided(change, run));
+interface PageOfRun {
+  readonly page?: DecisionPage | undefined;
+}
 
 /** The outcome of a change, or who has to decide on it. */
-export function stateOf(change: Change, run: Pick<ChangeRun, 'page'>): EndedOutcome {
+export function stateOf(change: Change, { page }: PageOfRun): EndedOutcome {
   const { state, ending, tool, id } = change;
   switch (state) {
     case 'waiting':
       if (change.isExpired) return refusedChange(tool, new Refusal('PlanExpired', [], { changeId: id }));
-      return planThatWaits(change, run.page);
+      return planThatWaits(change, page);
     case 'approved':
     case 'begun':
       return underWay(change);
@@ -63,100 +71,93 @@ export function stateOf(change: Change, run: Pick<ChangeRun, 'page'>): EndedOutc
     case 'withdrawn':
       return refusedChange(tool, refusalOf(change, change.decision ?? { kind: 'withdrawn', way: 'withdrawn' }));
     default:
-      return withChangeId(ending?.outcome ?? recordedOutcome(change), change.id);
+      return withChangeId(ending?.outcome ?? recordedOutcome(change), id);
   }
 }
 
-/** The outcome of a call whose decision came after another one. */
-export function lateOutcome(change: Change, way: DecisionWay, run: Pick<ChangeRun, 'principal'>): EndedOutcome {
-  const standing = visibleDecision(change, run);
-  if (standing === undefined) return stateOf(change, {});
-  // An answer comes again if its result was lost.
-  const isRepetition = standing.way === way;
-  return withNotes(stateOf(change, {}), [lateText(change, standing, { way, isRepetition })]);
+/** The refusal that tells of a decision against a change. */
+export function refusalOf(
+  { id, mode, question, options }: Pick<Change, 'id' | 'mode' | 'question' | 'options'>,
+  { kind, way, reason, answeredAfterMs = 0, isDismissed = false, replacedBy }: Decision,
+): Refusal {
+  const more = { changeId: id, outcome: kind === 'declined' ? 'declined' : 'withdrawn' } as const;
+  const asked = sentences(question !== undefined && say`the question was: ${linesOf(question)[0] ?? question}`);
+  if (way === 'program')
+    return new Refusal('NobodyAsked', [say`the client answered it after ${answeredAfterMs} ms`, ...asked], more);
+  if (kind === 'withdrawn' && way === 'asked') return new Refusal('WrongName', [], more);
+  if (kind === 'withdrawn')
+    return new Refusal('Withdrawn', [], replacedBy === undefined ? more : { ...more, reason: replacedText });
+
+  const dismissed = isDismissed ? words('the user closed the question, or did not answer') : undefined;
+  const isVisit = way === 'asked' && !options.byForm;
+  const deed = isVisit ? words('the user declined to open the page') : textsOf(way).declined;
+  const problems = [dismissed ?? deed, ...asked, ...sentences(reason !== undefined && reasonText(reason))];
+  return new Refusal('Declined', problems, mode === 'approval' ? { ...more, ...byAnother } : more);
 }
 
-/** Decides on a change for a call. Returns the outcome, or the decision that stands. */
-export async function decideForCall(
-  change: Change,
-  decision: Decision,
-  run: ChangeRun,
-): Promise<EndedOutcome | Refusal> {
-  const decided = await decide(change, decision, run);
-  if (decided.kind === 'late') return lateOutcome(decided.change, decision.way, run);
-  return decided.kind === 'decided' ? decided.outcome : decided;
-}
+const replacedText = words('its caller replaced the plan with a newer one');
+
+const byAnother = {
+  reason: words('somebody other than the user declined it'),
+  next: next('nobody', 'none', forAgent('Tell the user. Only a new wish of the user justifies a new plan.')),
+};
+
+const decisionSentence = (decision: Decision): SafeText => sentence(decisionClause(decision));
 
 /** Such as `bob agreed`. */
 function decisionClause({ kind, way, person, replacedBy }: Decision): SafeText {
   if (way === 'program') return words('a program answered in place of the user');
   if (kind === 'withdrawn' && way === 'asked') return words('the name was typed wrongly too often');
-  if (kind === 'withdrawn')
-    return replacedBy === undefined
-      ? words('its caller withdrew the plan')
-      : words('its caller replaced the plan with a newer one');
-  const who = person === undefined ? (deciders[way] ?? words('somebody')) : own(person);
+  if (kind === 'withdrawn') return replacedBy === undefined ? words('its caller withdrew the plan') : replacedText;
+  const who = person === undefined ? textsOf(way).who : own(person);
   return say`${who} ${words(kind === 'approved' ? 'agreed' : 'declined')}`;
 }
-
-const deciders: Readonly<Partial<Record<DecisionWay, SafeText>>> = {
-  asked: words('the user'),
-  clicked: words('the user'),
-  page: words('a person on the page'),
-  confirmed: words('the agent'),
-};
 
 /** The decision that stands, in a sentence. */
 export const decisionText = (
   { decidedAt, madeAt }: Pick<Change, 'decidedAt' | 'madeAt'>,
   standing: Decision,
-): SafeText => say`${sentence(decisionClause(standing))} at ${time(new Date(decidedAt ?? madeAt).toISOString())}.`;
+): SafeText => say`${decisionSentence(standing)} at ${time(new Date(decidedAt ?? madeAt).toISOString())}.`;
 
-/** Such as `Too late: bob agreed 12 s before you. Your click changed nothing.` */
-function lateText(
-  change: Change,
-  standing: Decision,
-  { way, isRepetition }: { readonly way: DecisionWay; readonly isRepetition: boolean },
-): SafeText {
-  const { decidedAgoMs } = change;
-  const act = lateActs[way] ?? words('call');
-  if (isRepetition) return say`${decisionText(change, standing)} This ${act} changed nothing.`;
-  const ago = decidedAgoMs === undefined ? words('') : say`${duration(decidedAgoMs / 1000)} `;
-  return say`Too late: ${decisionClause(standing)} ${ago}before you. Your ${act} changed nothing.`;
-}
-
-const lateActs: Readonly<Partial<Record<DecisionWay, SafeText>>> = {
-  asked: words('answer'),
-  clicked: words('click'),
-  page: words('click'),
-};
-
-/** A click that came after a decision on its change. */
-export interface LateClick {
+/** A decision that came after another one. */
+export interface LateDecision {
   readonly kind: 'late';
   readonly change: Change;
+  /** Such as `Too late: bob agreed 12 s before you. Your click changed nothing.` */
   readonly earlierDecision: SafeText | undefined;
-  /** False if the click only repeats the decision that stands. */
+  /** False if it only repeats the decision that stands, as if its result was lost. */
   readonly isLate: boolean;
 }
 
-export function lateClick(change: Change, click: Decision): LateClick {
-  const { decision: standing } = change;
+export function lateDecision(change: Change, late: Decision, standing = change.decision): LateDecision {
   if (standing === undefined) return { kind: 'late', change, earlierDecision: undefined, isLate: false };
-  const isLate = standing.kind !== click.kind || standing.way !== click.way || standing.person !== click.person;
-  const earlierDecision = lateText(change, standing, { way: click.way, isRepetition: !isLate });
+  const { act } = textsOf(late.way);
+  const isLate = standing.kind !== late.kind || standing.way !== late.way || standing.person !== late.person;
+  if (!isLate)
+    return {
+      kind: 'late',
+      change,
+      earlierDecision: say`${decisionText(change, standing)} This ${act} changed nothing.`,
+      isLate,
+    };
+  const { decidedAgoMs } = change;
+  const ago = decidedAgoMs === undefined ? words('') : say`${duration(decidedAgoMs / 1000)} `;
+  const earlierDecision = say`Too late: ${decisionClause(standing)} ${ago}before you. Your ${act} changed nothing.`;
   return { kind: 'late', change, earlierDecision, isLate };
 }
 
-function visibleDecision({ decision }: Change, { principal }: Pick<ChangeRun, 'principal'>): Decision | undefined {
-  const mayKnow = visibleCaller(principal) === undefined || decision?.person === principal?.name;
-  return decision && (mayKnow ? decision : { ...decision, person: undefined });
+/** The outcome of a call whose decision came after another one. */
+export function lateOutcome(change: Change, late: Decision, principal: Principal | undefined): EndedOutcome {
+  const standing = visibleDecision(change, principal);
+  // The same person answers a form again.
+  const again = standing?.way === late.way ? standing : late;
+  const { earlierDecision } = lateDecision(change, again, standing);
+  return withNotes(stateOf(change, {}), sentences(earlierDecision ?? false));
 }
 
-/** A decision on the page may be another person's. */
-function whoDecided(change: Change, run: Pick<ChangeRun, 'principal'>): readonly SafeText[] {
-  const decision = visibleDecision(change, run);
-  return decision?.way === 'page' ? [say`${sentence(decisionClause(decision))}.`] : [];
+function visibleDecision({ decision }: Change, principal: Principal | undefined): Decision | undefined {
+  const mayKnow = visibleCaller(principal) === undefined || decision?.person === principal?.name;
+  return decision && (mayKnow ? decision : { ...decision, person: undefined });
 }
 
 /** The outcome of a call that only tells the state. */
@@ -167,6 +168,9 @@ export const toldOutcome = (
   kind: 'succeeded',
   success: { summary, outcome, changeId: id, warnings: [], requestIds: {}, ...facts },
 });
+
+/** The name that `confirm_change` takes. */
+export const thingOf = ({ subject, tool }: Pick<Change, 'subject' | 'tool'>): string => subject?.name ?? tool;
 
 function planThatWaits(change: Change, page: DecisionPage | undefined): EndedOutcome {
   const { id, tool, options, mode, expiresAt } = change;
@@ -205,6 +209,7 @@ const failures = {
 const tell = next('nobody', 'none', forAgent('Tell the user the outcome, the code and the request IDs.'));
 const look = next('user', 'check', 'Do not repeat it. Have the user look in the console whether it was carried out.');
 
+/** The outcome of a change whose result is not in the store. */
 function recordedOutcome(change: Change): EndedOutcome {
   const { id, what, state, ending = {}, begunAt } = change;
   const { status, code, requestIds = {}, failed } = ending;

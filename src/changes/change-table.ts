@@ -8,14 +8,26 @@ import {
   type Decision,
   type Ending,
   type EndState,
+  type JournalEntry,
   type NewChange,
   type OfCaller,
+  type ReadOptions,
   type State,
   sentStates,
   states,
 } from './change.js';
-import { callerCondition, changeOf, keyOf, newRow, type Rows, storedDecision, storedEnding } from './rows.js';
-import type { Transaction, Value } from './sql.js';
+import {
+  callerCondition,
+  changeOf,
+  entryColumns,
+  entryOf,
+  keyOf,
+  newRow,
+  type Rows,
+  storedDecision,
+  storedEnding,
+} from './rows.js';
+import type { Engine, Transaction, Value } from './sql.js';
 
 /** This file has the steps of transactions on the table of changes. */
 
@@ -125,12 +137,7 @@ const replacedBy = (state: EndState): readonly State[] => {
 };
 
 /** Ends a change, unless its state stands. An unknown change keeps the outcome written in advance. */
-export async function updateEnded(
-  rows: Rows,
-  id: string,
-  state: EndState,
-  ending: Ending,
-): Promise<boolean> {
+export async function updateEnded(rows: Rows, id: string, state: EndState, ending: Ending): Promise<boolean> {
   const { now, run } = rows;
   const [facts, outcome] = storedEnding(ending, id, rows);
   const count = await run(
@@ -143,11 +150,7 @@ export async function updateEnded(
 }
 
 /** The last other change with this request that may have been carried out recently. A begun one counts at any age. */
-export const selectDuplicate = async (
-  rows: Rows,
-  requestKey: string,
-  exceptId = '',
-): Promise<Change | undefined> => {
+export const selectDuplicate = async (rows: Rows, requestKey: string, exceptId = ''): Promise<Change | undefined> => {
   const found = await select(
     rows,
     {},
@@ -225,4 +228,63 @@ export async function deleteExpired({ now, run }: Transaction): Promise<void> {
        and id not in (select process from cloudops_changes where state in ('approved', 'begun'))`,
     now - keptMs,
   );
+}
+
+const pageSize = 500;
+
+/** How far each pass goes back (milliseconds), because a row can be read only after its commit. */
+const overlapMs = 60_000;
+
+const positionSchema = lazy(() => z.object({ id: z.string(), state: z.string(), changed: z.coerce.number() }));
+type Position = z.output<ReturnType<typeof positionSchema>>;
+
+/** Streams the journal in the order of the last writes. Leaves out rows that cannot be read. */
+export async function* readEntries(
+  scan: Engine['scan'],
+  { since = 0, until = Number.MAX_SAFE_INTEGER, follow, ...of }: ReadOptions,
+): AsyncGenerator<JournalEntry> {
+  const [ofCaller, callers] = callerCondition(of);
+  /** The rows of the last `overlapMs`, oldest first. */
+  const recent = new Map<string, Position>();
+  let newest = 0;
+  do {
+    let position = { changed: newest - overlapMs, id: '' };
+    for (;;) {
+      const { rows, now } = await scan(async (transaction) => ({
+        now: transaction.now,
+        rows: await transaction.all(
+          `select ${entryColumns} from cloudops_changes
+           where (changed > ? or changed = ? and id > ?) and state <> 'waiting' and at >= ? and at < ?${ofCaller}
+           order by changed, id limit ${pageSize}`,
+          ...[position.changed, position.changed, position.id, since, until, ...callers],
+        ),
+      }));
+      for (const row of rows) {
+        const read = positionSchema().parse(row);
+        position = read;
+        newest = Math.max(newest, read.changed);
+        const isNew = recent.get(read.id)?.state !== read.state;
+        remember(recent, read, newest - overlapMs);
+        if (isNew) yield* entryIn(row, now);
+      }
+      if (rows.length < pageSize) break;
+    }
+  } while (await follow?.());
+}
+
+function remember(recent: Map<string, Position>, read: Position, since: number): void {
+  recent.delete(read.id);
+  recent.set(read.id, read);
+  for (const { id, changed } of recent.values()) {
+    if (changed >= since) break;
+    recent.delete(id);
+  }
+}
+
+function* entryIn(row: unknown, now: number): Generator<JournalEntry> {
+  try {
+    yield entryOf(row, now);
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+  }
 }

@@ -119,7 +119,9 @@ export const storedParts = lazy(() => {
   };
 });
 
-type Part<Name extends 'facts' | 'details' | 'decision' | 'ending'> = Readonly<z.output<ReturnType<typeof storedParts>[Name]>>;
+type Part<Name extends 'facts' | 'details' | 'decision' | 'ending'> = Readonly<
+  z.output<ReturnType<typeof storedParts>[Name]>
+>;
 
 export type Decision = Part<'decision'>;
 

@@ -1,23 +1,40 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EndedOutcome } from '../calls/outcome.js';
+import { auditScope } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import { secretsIn } from '../calls/resolve-call.js';
-import { forAgent, next } from '../tools/next.js';
+import { waitForPerson } from '../calls/waiting.js';
+import { next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
-import { sentences } from '../util/human.js';
-import { linesOf, type SafeText, say, words } from '../util/safe-text.js';
-import { planInClientMs } from './add-change.js';
-import { shortestReadMs } from './ask-user.js';
+import { reasonOf, shownReason } from '../util/log.js';
+import { own, say, words } from '../util/safe-text.js';
 import { carryOut, resolveStored } from './carry-out.js';
 import type { Change, Decision } from './change.js';
-import type { ChangeRun } from './change-context.js';
-import { boundedReason, reasonText } from './decline-reason.js';
+import { type ChangeRun, ofCaller } from './change-context.js';
+import {
+  type LateDecision,
+  lateDecision,
+  lateOutcome,
+  outcomeOfState,
+  refusalOf,
+  thingOf,
+  toldOutcome,
+} from './change-state.js';
+import { boundedReason } from './decline-reason.js';
 import { isTyped } from './typed-name.js';
 
-/** This file has the verb with which every decision ends: the first decision stands. */
+/** This file has the verb with which every decision ends, where the first decision stands, and what else can be done with a change by its ID or its proof. */
+
+/** How long a plan can be decided in the client (milliseconds). */
+export const planInClientMs = 10 * 60_000;
+
+/** A faster response (milliseconds) counts as that of a program, because no person reads a plan faster. */
+export const shortestReadMs = 1000;
 
 export type DecisionResult =
   | { readonly kind: 'decided'; readonly change: Change; readonly outcome: EndedOutcome }
-  | { readonly kind: 'late'; readonly change: Change }
+  | LateDecision
   /** No decision was stored, and the change may still wait. */
   | Refusal;
 
@@ -34,14 +51,14 @@ export async function decide(change: Change, decision: Decision, run: ChangeRun)
 /** Stores a decision on a change. An approved change is still to be carried out. */
 export async function storeDecision(
   change: Change,
-  decision: Decision,
+  given: Decision,
   run: ChangeRun,
 ): Promise<DecisionResult | { readonly kind: 'approved'; readonly change: Change }> {
   const { store, heldArguments, log } = run;
-  const reason = await redactReason(decision.reason, change, run);
-  const decided = await store.decide(change.id, { ...decision, reason });
+  const decision = { ...given, reason: await redactReason(given.reason, change, run) };
+  const decided = await store.decide(change.id, decision);
   if (decided.kind === 'gone') return new Refusal('UnknownChange');
-  if (decided.kind === 'late') return decided;
+  if (decided.kind === 'late') return lateDecision(decided.change, decision);
   if (decided.kind === 'unwritable') {
     log('error', 'journal', { tool: change.tool, id: change.id, error: decided.reason.text });
     return new Refusal('StateUnavailable', [decided.reason], { changeId: change.id });
@@ -49,8 +66,8 @@ export async function storeDecision(
   if (decision.kind === 'approved') return { kind: 'approved', change: decided.change };
 
   heldArguments.delete(change.id);
-  const { code, problems, more } = refusalOf(change, { ...decision, reason });
-  const notes = sentences(decided.isUnwritten === true && decision.kind === 'declined' && unwrittenNote);
+  const { code, problems, more } = refusalOf(change, decision);
+  const notes = decided.isUnwritten === true && decision.kind === 'declined' ? [unwrittenNote] : [];
   return { ...decided, outcome: refusedChange(change.tool, new Refusal(code, [...problems, ...notes], more)) };
 }
 
@@ -72,38 +89,14 @@ async function redactReason(reason: string | undefined, change: Change, run: Cha
   }
 }
 
-/** The refusal that tells of a decision. */
-export function refusalOf(
-  { id, mode, question, options }: Pick<Change, 'id' | 'mode' | 'question' | 'options'>,
-  { kind, way, reason, answeredAfterMs = 0, isDismissed = false, replacedBy }: Decision,
-): Refusal {
-  const more = { changeId: id, outcome: kind === 'declined' ? 'declined' : 'withdrawn' } as const;
-  const asked = sentences(question !== undefined && say`the question was: ${linesOf(question)[0] ?? question}`);
-  if (way === 'program')
-    return new Refusal('NobodyAsked', [say`the client answered it after ${answeredAfterMs} ms`, ...asked], more);
-  if (kind === 'withdrawn' && way === 'asked') return new Refusal('WrongName', [], more);
-  if (kind === 'withdrawn')
-    return new Refusal('Withdrawn', [], replacedBy === undefined ? more : { ...more, ...replaced });
+type CallResult = EndedOutcome | Refusal;
 
-  const dismissed = isDismissed ? words('the user closed the question, or did not answer') : undefined;
-  const deed = options.byForm || way !== 'asked' ? declines[way] : words('the user declined to open the page');
-  const problems = [dismissed ?? deed ?? words('this plan was declined'), ...asked];
-  if (reason !== undefined) problems.push(reasonText(reason));
-  return new Refusal('Declined', problems, mode === 'approval' ? { ...more, ...byAnother } : more);
+/** Decides on a change for a call. Returns the outcome, or the decision that stands. */
+export async function decideForCall(change: Change, decision: Decision, run: ChangeRun): Promise<CallResult> {
+  const decided = await decide(change, decision, run);
+  if (decided.kind === 'late') return lateOutcome(decided.change, decision, run.principal);
+  return decided.kind === 'decided' ? decided.outcome : decided;
 }
-
-const replaced = { reason: words('its caller replaced the plan with a newer one') };
-
-const byAnother = {
-  reason: words('somebody other than the user declined it'),
-  next: next('nobody', 'none', forAgent('Tell the user. Only a new wish of the user justifies a new plan.')),
-};
-
-const declines: Readonly<Partial<Record<Decision['way'], SafeText>>> = {
-  asked: words('the user declined'),
-  clicked: words('the user clicked "Do nothing"'),
-  page: words('a person on the page clicked "Do nothing"'),
-};
 
 /** A click on a plan. */
 export interface Click {
@@ -114,43 +107,57 @@ export interface Click {
   readonly typedName?: string | undefined;
 }
 
-/** Returns the refusal of a click that does not count. */
-export function refusalOfClick({ options, ageMs, typedName }: Change, click: Click): Refusal | undefined {
-  const isInView = click.where === 'view';
-  if (isInView ? !options.byClick : !options.onPage) return new Refusal('ClickRefused');
-  if (isInView && ageMs > planInClientMs) return new Refusal('PlanExpired');
-  // No person reads a plan faster.
-  if (ageMs < shortestReadMs) return new Refusal('TooSoon', [say`the click came after ${ageMs} ms`]);
-  if (click.decision === 'accept' && !isTyped(typedName, click.typedName)) return new Refusal('WrongName');
-  return undefined;
+/** Decides on a change by a person's click. Whether the person may see the change is checked before. */
+export async function clickOnChange(change: Change, click: Click, run: ChangeRun): Promise<DecisionResult> {
+  const decision = decisionOfClick(change, click);
+  if (change.state !== 'waiting') return lateDecision(change, decision);
+  if (change.isExpired) return new Refusal('PlanExpired');
+  return refusalOfClick(change, click) ?? decide(change, decision, run);
 }
 
-/** The decision of a click. */
 export function decisionOfClick({ ageMs }: Change, { decision, where, person, reason }: Click): Decision {
   const way = where === 'view' ? 'clicked' : 'page';
   const record = { way, answeredAfterMs: ageMs, person } as const;
   return decision === 'accept' ? { kind: 'approved', ...record } : { kind: 'declined', ...record, reason };
 }
 
-/**
- * Returns the refusal of an agent's confirmation that does not count.
- * @param thing the name that the plan shows
- */
-export function refusalOfConfirmation(
-  { options, ageMs, client: planningClient, subject, tool }: Change,
-  thing: string,
-  client: string,
-): Refusal | undefined {
-  if (!options.byConfirmation) return new Refusal('NotConfirmable');
-  if (ageMs > planInClientMs) return new Refusal('PlanExpired');
-  if (client !== planningClient)
-    return new Refusal('NotConfirmable', [say`the plan was made for another client of this caller`]);
-  if (thing.trim() !== thingOf({ subject, tool }).trim())
-    return new Refusal('WrongName', [], {
-      reason: words('thing is not the name that its plan shows'),
-      next: confirmAsShown,
-    });
+/** Returns the refusal of a click that does not count. */
+export function refusalOfClick({ options, ageMs, typedName }: Change, click: Click): Refusal | undefined {
+  const isInView = click.where === 'view';
+  if (isInView ? !options.byClick : !options.onPage) return new Refusal('ClickRefused');
+  if (isInView && ageMs > planInClientMs) return new Refusal('PlanExpired');
+  if (ageMs < shortestReadMs) return new Refusal('TooSoon', [say`the click came after ${ageMs} ms`]);
+  if (click.decision === 'accept' && !isTyped(typedName, click.typedName)) return new Refusal('WrongName');
   return undefined;
+}
+
+/**
+ * Carries out a waiting change after the user said yes to the agent.
+ * @param thing the name that the plan shows, because a general permission is no consent to any change
+ */
+export async function confirmChange(
+  { id, thing }: { readonly id: string; readonly thing: string },
+  run: ChangeRun,
+): Promise<CallResult> {
+  const decision = { kind: 'approved', way: 'confirmed' } as const;
+  const change = await findChange(id, run);
+  if (change instanceof Refusal) return change;
+  if (change.state !== 'waiting') return lateOutcome(change, decision, run.principal);
+  const refusal = refusalOfConfirmation(change, thing, run.client) ?? (await againstConfirming(change.requestKey, run));
+  return refusal ?? decideForCall(change, decision, run);
+}
+
+/** Returns the refusal of an agent's confirmation that does not count. */
+export function refusalOfConfirmation(change: Change, thing: string, client: string): Refusal | undefined {
+  if (!change.options.byConfirmation) return new Refusal('NotConfirmable');
+  if (change.ageMs > planInClientMs) return new Refusal('PlanExpired');
+  if (client !== change.client)
+    return new Refusal('NotConfirmable', [say`the plan was made for another client of this caller`]);
+  if (thing.trim() === thingOf(change).trim()) return undefined;
+  return new Refusal('WrongName', [], {
+    reason: words('thing is not the name that its plan shows'),
+    next: confirmAsShown,
+  });
 }
 
 const confirmAsShown = next(
@@ -159,5 +166,130 @@ const confirmAsShown = next(
   'Show the user the plan again. Only after a yes, call confirm_change with thing as the "next" of the plan gives it.',
 );
 
-/** The name that `confirm_change` takes. */
-export const thingOf = ({ subject, tool }: Pick<Change, 'subject' | 'tool'>): string => subject?.name ?? tool;
+/** The number of declines in ten minutes after which nobody is asked, so that nobody is worn out with questions. */
+const mostDeclined = 3;
+
+/** Returns the refusal if the user declined too many changes through this client. */
+export const againstAsking = (run: ChangeRun): Promise<Refusal | undefined> =>
+  unlessUnreadable(run, async () => {
+    const declined = await run.store.declined({ ...ofCaller(run), client: run.client });
+    return declined.length >= mostDeclined ? new Refusal('TooManyRefusals') : undefined;
+  });
+
+/** Returns the refusal if `confirm_change` must not carry out a change, because a person declined it or too many others. */
+export const againstConfirming = async (requestKey: string, run: ChangeRun): Promise<Refusal | undefined> =>
+  (await againstAsking(run)) ??
+  unlessUnreadable(run, async () => {
+    // The user may have declined in another client.
+    const declined = await run.store.declined(ofCaller(run));
+    return declined.some((change) => change.requestKey === requestKey && change.decision?.isDismissed !== true)
+      ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
+      : undefined;
+  });
+
+/** If the store cannot be read, nobody is asked, because the user may have declined too often. */
+const unlessUnreadable = (
+  { log }: ChangeRun,
+  judge: () => Promise<Refusal | undefined>,
+): Promise<Refusal | undefined> =>
+  judge().catch((error: unknown) => {
+    log('error', 'journal', { error: reasonOf(error) });
+    return new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
+  });
+
+/** Reads a change of the caller, and waits for its end. Auditors read all changes. */
+export async function getChange(id: string, run: ChangeRun): Promise<CallResult> {
+  const change = await findChange(id, run, { mayBeOfOthers: true });
+  return change instanceof Refusal ? change : outcomeOfState(await awaitEnd(change, run), run);
+}
+
+export async function withdrawChange(id: string, run: ChangeRun): Promise<CallResult> {
+  const decision = { kind: 'withdrawn', way: 'withdrawn' } as const;
+  const change = await findChange(id, run);
+  if (change instanceof Refusal) return change;
+  const decided = await decide(change, decision, run);
+  if (decided.kind === 'refused') return decided;
+  // A repeated call finds what the first has withdrawn.
+  if (decided.kind === 'late' && decided.change.state !== 'withdrawn')
+    return lateOutcome(decided.change, decision, run.principal);
+  return toldOutcome(change, {
+    summary: say`The plan of ${own(change.tool)} is withdrawn; nothing was sent.`,
+    outcome: 'withdrawn',
+    next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
+  });
+}
+
+/** The outcome of a change for a view or a page. */
+export async function stateForView(change: Change, run: ChangeRun): Promise<EndedOutcome> {
+  const last = change.state === 'waiting' ? change : await awaitEnd(change, run);
+  return outcomeOfState(last, run);
+}
+
+const isOpen = ({ state, isExpired }: Change) => ['waiting', 'approved', 'begun'].includes(state) && !isExpired;
+
+/** In milliseconds. */
+const pollMs = 500;
+
+/**
+ * Waits until a change has ended, up to `statusWaitMs`.
+ * @returns the last state that could be read
+ */
+export async function awaitEnd(first: Change, run: ChangeRun): Promise<Change> {
+  const { signal, stop, store, statusWaitMs, log } = run;
+  let change = first;
+  const poll = async () => {
+    for (let waitedMs = 0; waitedMs < statusWaitMs && isOpen(change); waitedMs += pollMs) {
+      if (signal.aborted || stop?.aborted === true) break;
+      await delay(pollMs);
+      const found = await store.find(change.id).catch((error: unknown) => {
+        log('debug', 'journal', { id: change.id, error: reasonOf(error) });
+        return change;
+      });
+      change = found ?? { ...change, isExpired: true };
+    }
+  };
+  if (statusWaitMs > 0 && isOpen(change))
+    await waitForPerson(run, poll).catch((error: unknown) => {
+      // No place to wait outside the limit of concurrent calls.
+      if (!(error instanceof Refusal)) throw error;
+    });
+  return change;
+}
+
+/** Finds a change of the caller, or for an auditor of anybody. */
+export async function findChange(
+  id: string,
+  { principal, store, log }: ChangeRun,
+  { mayBeOfOthers = false } = {},
+): Promise<Change | Refusal> {
+  let change: Change | undefined;
+  try {
+    change = await store.find(id);
+  } catch (error) {
+    log('error', 'journal', { id, error: reasonOf(error) });
+    return new Refusal('StateUnavailable', [say`${shownReason(error)}`], { changeId: id });
+  }
+  const isVisible =
+    change?.caller === principal?.name || (mayBeOfOthers && principal?.scopes.includes(auditScope) === true);
+  return change !== undefined && isVisible ? change : new Refusal('UnknownChange');
+}
+
+/**
+ * Makes the proof of a person's click or response. Models never get it, and the row has only a hash, so nobody who
+ * reads the store can click.
+ * @param secret 128 random bits in base64url
+ */
+export const makeProof = (id: string, secret: string) => ({ token: `${id}.${secret}`, hash: hashOf(secret) });
+
+const hashOf = (secret: string) => createHash('sha256').update(secret).digest('hex');
+
+/** Finds the change that a proof names. */
+export async function findByProof(token: string, run: ChangeRun): Promise<Change | Refusal> {
+  const [, id, secret] = /^([\w-]{22})\.([\w-]{22})$/.exec(token) ?? [];
+  if (id === undefined || secret === undefined) return new Refusal('ClickRefused');
+  const change = await findChange(id, run);
+  if (change instanceof Refusal) return change.code === 'UnknownChange' ? new Refusal('PlanExpired') : change;
+  const given = Buffer.from(hashOf(secret));
+  const kept = Buffer.from(change.proof ?? '');
+  return given.length === kept.length && timingSafeEqual(given, kept) ? change : new Refusal('ClickRefused');
+}

@@ -8,15 +8,12 @@ import { reasonOf } from '../util/log.js';
 import { textsAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { type SafeText, words } from '../util/safe-text.js';
+import { requestDigest, requestKey } from './carry-out.js';
 import { type Change, type NewChange, noEarlierChange, type Subject } from './change.js';
-import type { ChangeRun } from './change-context.js';
-import { checkBudget } from './check-budget.js';
-import { isOfAnother, ofCaller } from './may-see.js';
-import { otherChangeText, subjectOf } from './open-changes.js';
+import { type ChangeRun, ofCaller } from './change-context.js';
+import { checkBudget, isOfAnother, otherChangeText, repeated, repeatWarning, subjectOf } from './other-changes.js';
 import { acceptOf, canBeShown, makePlan } from './plan.js';
 import { questionText, shortQuestion } from './question.js';
-import { repeated, repeatWarning } from './repeat.js';
-import { requestDigest, requestKey } from './request-key.js';
 import { nameToType } from './typed-name.js';
 
 /** A change with its plan, checked against the store. */

@@ -3,20 +3,21 @@ import type { Refusal } from '../calls/refusal.js';
 import { next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
 import { exact, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
-import { type AddedChange, addChange, planInClientMs } from './add-change.js';
+import { type AddedChange, addChange, visitPage } from './ask-user.js';
 import { type Change, type DecisionOptions, noOptions } from './change.js';
 import type { ChangeRun } from './change-context.js';
-import { thingOf } from './decide.js';
-import { addressOf, type DecisionPage } from './decision-page.js';
+import { thingOf } from './change-state.js';
+import { againstAsking, againstConfirming, planInClientMs } from './decide.js';
 import { planText } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
 import { shortQuestion } from './question.js';
-import { againstAsking, againstConfirming } from './refusals.js';
-import type { ConsentStep } from './required-consent.js';
-import { visitPage } from './visit-page.js';
+import { addressOf, type ConsentStep, type DecisionPage } from './required-consent.js';
+
+/** This file answers a call with the plan of its change, and with the ways to agree to it. */
 
 interface OpenPlan extends PlannedChange {
   readonly options: DecisionOptions;
+  /** Undefined if nobody can agree to the plan. */
   readonly stored: AddedChange | undefined;
   /** Undefined if the caller may not know it. */
   readonly pageUrl: string | undefined;
@@ -28,47 +29,35 @@ interface OpenPlan extends PlannedChange {
  * @returns a refusal if there is no way to agree; never with `planOnly`
  */
 export async function answerWithPlan(
-  step: Extract<ConsentStep, { kind: 'plan' }>,
+  { options, isDeadEnd }: Extract<ConsentStep, { kind: 'plan' }>,
   planned: PlannedChange,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
   const { page, now, questionLimits, guide } = run;
   const { call, row } = planned;
-  const { options, refusal: closing } = await openOptions(step.options, row.requestKey, run);
-  const added = Object.values(options).includes(true) ? await addChange(planned, options, run) : undefined;
-  const stored = added?.kind === 'added' ? added : undefined;
-  const refusal = added?.kind === 'refused' ? added : closing;
+  const added = await addIfOpen(planned, options, run);
   // With `planOnly`, the plan is shown even if nobody can agree to it.
-  if (stored === undefined && refusal !== undefined && !call.control.planOnly) return refusal;
+  if (added?.kind === 'refused' && !call.control.planOnly) return added;
+  if (added?.kind !== 'added')
+    return planOutcome({ ...planned, options: noOptions, stored: undefined, pageUrl: undefined, isDeadEnd }, now());
 
-  const pageUrl = stored !== undefined && options.onPage ? addressOf(row.id, page) : undefined;
-  if (stored !== undefined && options.onPage) announce(stored.change, pageUrl, page);
-  const open = {
-    ...planned,
-    options: stored === undefined ? noOptions : options,
-    stored,
-    pageUrl,
-    isDeadEnd: step.isDeadEnd,
-  };
-  const answer = planOutcome(open, now().getTime());
-
+  const pageUrl = options.onPage ? addressOf(row.id, page) : undefined;
+  if (options.onPage) announce(added.change, pageUrl, page);
+  const answer = planOutcome({ ...planned, options, stored: added, pageUrl, isDeadEnd }, now());
   // With `approval`, another person decides.
-  if (guide === undefined || stored === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
+  if (guide === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
   const question = shortQuestion(row.plan, call, questionLimits, now());
-  return visitPage(stored, { address: pageUrl, question, answer }, guide, run);
+  return visitPage(added, { address: pageUrl, question, answer }, guide, run);
 }
 
-/** Returns the ways that earlier refusals leave open. */
-async function openOptions({ byConfirmation, byClick, onPage }: DecisionOptions, requestKey: string, run: ChangeRun) {
-  const ofClicks = byClick || onPage ? await againstAsking(run) : undefined;
-  const ofConfirmation = byConfirmation ? await againstConfirming(requestKey, run) : undefined;
-  const options = {
-    byForm: false,
-    byClick: byClick && ofClicks === undefined,
-    onPage: onPage && ofClicks === undefined,
-    byConfirmation: byConfirmation && ofConfirmation === undefined,
-  };
-  return { options, refusal: ofClicks ?? ofConfirmation };
+/** Stores the change, unless earlier refusals close the only way to agree. */
+async function addIfOpen(planned: PlannedChange, options: DecisionOptions, run: ChangeRun) {
+  if (!Object.values(options).includes(true)) return undefined;
+  // An agent confirms only if neither a click nor a page reaches a person.
+  const closed = options.byConfirmation
+    ? await againstConfirming(planned.row.requestKey, run)
+    : await againstAsking(run);
+  return closed ?? addChange(planned, options, run);
 }
 
 /** Opens the local page, or announces the change. */
@@ -83,13 +72,12 @@ function announce(
   else if (pageUrl !== undefined) page?.announce({ tool, caller, headline, decideAt: pageUrl });
 }
 
-function planOutcome(planned: OpenPlan, issuedAt: number): EndedOutcome {
+function planOutcome(planned: OpenPlan, now: Date): EndedOutcome {
   const { row, options, pageUrl, stored, replaceable } = planned;
   const { tool, plan, accept, typedName } = row;
   const { byConfirmation, byClick, onPage } = options;
-  // A decision in the client counts for ten minutes.
-  const inClient = issuedAt + planInClientMs;
-  const expiresAt = byConfirmation ? inClient : (stored?.change.expiresAt ?? inClient);
+  const issuedAt = now.getTime();
+  const expiresAt = stored?.change.expiresAt ?? issuedAt + planInClientMs;
   const planExpires = new Date(expiresAt).toISOString();
   const deadlineText = stored === undefined ? undefined : `${planExpires.slice(0, 16).replace('T', ' ')} UTC`;
   const stepsToReplace = replaceable.map(
@@ -102,7 +90,7 @@ function planOutcome(planned: OpenPlan, issuedAt: number): EndedOutcome {
       // `show` has these plans for the person.
       summary: join([say`Plan of ${own(tool)}; nothing was sent.`, ...(plan.others ?? [])], ' '),
       // `waiting` means that nobody can decide in the client.
-      outcome: onPage && !byConfirmation && !byClick ? 'waiting' : 'planned',
+      outcome: onPage && !byClick ? 'waiting' : 'planned',
       ...(stored !== undefined && { changeId: row.id, planExpires }),
       show: planText(plan, deadlineText),
       // For the change view. The agent's result keeps only its request.
@@ -126,29 +114,24 @@ function planOutcome(planned: OpenPlan, issuedAt: number): EndedOutcome {
 
 function nextSteps(planned: OpenPlan): SafeText {
   const { row, call, options, isDeadEnd } = planned;
-  const { byConfirmation, byClick } = options;
-  const withoutAgent = sentencesAboutPeople(planned);
-  if (withoutAgent.length > 0 && !byConfirmation)
+  const aboutPeople = sentencesAboutPeople(planned);
+  if (aboutPeople.length > 0)
     return join(
       sentences(
-        ...withoutAgent,
-        byClick && say`Wait for the decision: only a click carries this plan out.`,
+        ...aboutPeople,
+        options.byClick && say`Wait for the decision: only a click carries this plan out.`,
         say`To learn what became of it, call get_change with this changeId; call withdraw_change if the user no longer wants it.`,
       ),
       ' ',
     );
-  if (withoutAgent.length > 0) {
-    const leave = say`Leave the decision to them. Only if they tell you to go ahead instead`;
-    return confirmAfterYes(join([...withoutAgent, leave], ' '), row);
-  }
-
   const showAll = say`Show the user all of "show", in their language.`;
   if (isDeadEnd)
     return say`${showAll} Nobody can agree to it here: that needs a client that asks its user or shows views, a page, or a terminal (cloudops-mcp call).`;
   const condition = call.control.planOnly ? say`Stop there. Only if they then ask for it` : say`If they say yes to it`;
-  const start = join([showAll, condition], ' ');
-  if (byConfirmation) return confirmAfterYes(start, row);
-  return say`${start}, call ${own(row.tool)} with the same arguments, without planOnly.`;
+  const step = options.byConfirmation
+    ? say`call confirm_change with this changeId and thing ${quoted(thingOf(row), 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`
+    : say`call ${own(row.tool)} with the same arguments, without planOnly.`;
+  return say`${showAll} ${condition}, ${step}`;
 }
 
 /** The ways in which people decide without the agent. */
@@ -166,6 +149,3 @@ function sentencesAboutPeople({ row, options: { byClick, onPage }, pageUrl }: Op
       say`This plan waits on the machine of this server, in a browser tab or at the link in its terminal: tell the user to decide there.`,
   );
 }
-
-const confirmAfterYes = (condition: SafeText, row: OpenPlan['row']): SafeText =>
-  say`${condition}, call confirm_change with this changeId and thing ${quoted(thingOf(row), 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`;

@@ -22,8 +22,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import { fieldsSentence } from './fields-sentence.js';
-import { longestInPlan, otherArguments } from './other-arguments.js';
-import { planTables } from './plan-tables.js';
+import { longestInPlan, otherArguments, planTables } from './other-arguments.js';
 
 type PlanInput = Omit<
   ResolvedChange,

@@ -2,12 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../util/log.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
-import { clockWarnings, createClockWarning } from './clock-warnings.js';
-import { JournalFault } from './journal-fault.js';
-import { connectionString, followPassword, namingFile } from './postgres-address.js';
-import { createTableCheck, missingParts, otherOwner } from './postgres-tables.js';
+import {
+  connectionString,
+  createTableCheck,
+  followPassword,
+  missingParts,
+  namingFile,
+  otherOwner,
+} from './postgres-tables.js';
 import { CommitPending } from './retry-writes.js';
-import type { Engine, Transaction, Value } from './sql.js';
+import { type Engine, JournalFault, type Transaction, type Value } from './sql.js';
 import { storePlace } from './store-place.js';
 
 /** Time limits in milliseconds. */
@@ -256,4 +260,26 @@ async function checkHealth(transaction: DatabaseTransaction): Promise<readonly S
     warnings.push(say`indexes are missing or being built: cloudops-mcp journal migrate builds them${condition}`);
   }
   return warnings;
+}
+
+/** In milliseconds. */
+const warnAboveMs = 1_000;
+
+/** Returns a warning if the clocks differ. `offsetMs` is this server's clock minus the journal's (milliseconds). */
+export function clockWarnings(offsetMs: number): readonly SafeText[] {
+  if (Math.abs(offsetMs) <= warnAboveMs) return [];
+  const seconds = Math.round(Math.abs(offsetMs) / 1000);
+  return [
+    say`the clock of this server is ${seconds} s ${words(offsetMs < 0 ? 'behind' : 'ahead of')} that of the journal`,
+  ];
+}
+
+/** Returns a function that logs each difference between the clocks once. */
+export function createClockWarning(log: Log) {
+  let isLogged = false;
+  return (offsetMs: number): void => {
+    const [warning] = clockWarnings(offsetMs);
+    if (warning !== undefined && !isLogged) log('warn', 'clock', { problem: warning });
+    isLogged = warning !== undefined;
+  };
 }

@@ -5,20 +5,15 @@ import { waitForPerson } from '../calls/waiting.js';
 import { callAgain, next } from '../tools/next.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { forReader, join, own, say, time } from '../util/safe-text.js';
-import { addChange } from './add-change.js';
-import { type Asked, askUser, readResponse } from './ask-user.js';
+import { type Asked, addChange, askUser, readResponse, takeVisit } from './ask-user.js';
 import { carryOut } from './carry-out.js';
-import { type Change, type DecisionWay, noOptions } from './change.js';
-import type { ChangeRun } from './change-context.js';
-import { decideForCall, lateOutcome } from './change-state.js';
-import { storeDecision } from './decide.js';
-import type { Brought } from './elicitor.js';
-import { findByProof, findChange } from './find-change.js';
-import { ofCaller } from './may-see.js';
+import { type Change, type Decision, type DecisionWay, noOptions } from './change.js';
+import { type Brought, type ChangeRun, ofCaller } from './change-context.js';
+import { lateOutcome } from './change-state.js';
+import { decideForCall, findByProof, findChange, storeDecision } from './decide.js';
 import { type PlannedChange, planChange } from './plan-change.js';
 import { answerWithPlan } from './plan-result.js';
 import { type ConsentRequest, type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
-import { takeVisit } from './visit-page.js';
 
 /** This file has the call of a tool that changes something, up to its decision. */
 
@@ -194,7 +189,7 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
 async function storeAnswer({ change, decision }: Extract<Asked, { kind: 'decided' }>, run: ChangeRun) {
   const stored = await storeDecision(change, decision, run);
   if (stored.kind === 'decided') return stored.outcome;
-  return stored.kind === 'late' ? lateOutcome(stored.change, decision.way, run) : stored;
+  return stored.kind === 'late' ? lateOutcome(stored.change, decision, run.principal) : stored;
 }
 
 /**
@@ -208,7 +203,8 @@ export async function takeBrought(
   const change = await findByProof(proof, run);
   if (change instanceof Refusal) return change.code === 'StateUnavailable' ? change : new Refusal('UnknownChange');
   if (!change.options.byForm) return takeVisit(change, visit, run);
-  if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, 'asked', run);
   const asked = readResponse(change, responseTo, proof);
-  return asked.kind === 'decided' ? decideForCall(change, asked.decision, run) : asked;
+  const decision: Decision = asked.kind === 'decided' ? asked.decision : { kind: 'withdrawn', way: 'asked' };
+  if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, decision, run.principal);
+  return asked.kind === 'decided' ? decideForCall(change, decision, run) : asked;
 }

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 import { regularFile } from '../util/regular-file.js';
 import { own, say, words } from '../util/safe-text.js';
-import { JournalFault } from './journal-fault.js';
+import { JournalFault } from './sql.js';
 
 /** The file that a connection has open. */
 export interface OpenFile {

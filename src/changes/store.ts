@@ -25,6 +25,7 @@ import {
   isId,
   keptMs,
   newestFirst,
+  readEntries,
   select,
   selectAbandoned,
   selectBudget,
@@ -35,7 +36,6 @@ import {
   updateEnded,
 } from './change-table.js';
 import { leaseMs, type Process, renewLease, runningProcesses } from './processes.js';
-import { readEntries } from './read-entries.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
 import { keyOf, type Rows } from './rows.js';
 import type { Engine } from './sql.js';

@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 import type { EndedOutcome, Failure, Plan, Success } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { attemptsText, resultText } from '../calls/result-text.js';
-import type { Elicitor, FormResponse } from '../changes/elicitor.js';
+import type { Elicitor, FormResponse } from '../changes/change-context.js';
 import { planDetails } from '../changes/plan.js';
 import { isTyped, notTyped, typePrompt } from '../changes/typed-name.js';
 import type { Config } from '../config/load-config.js';

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import type { Changes } from '../changes/change.js';
-import { JournalFault } from '../changes/journal-fault.js';
+import { JournalFault } from '../changes/sql.js';
 import { openStore } from '../changes/open-store.js';
 import { storePlace } from '../changes/store-place.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';

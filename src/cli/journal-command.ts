@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JournalEntry } from '../changes/change.js';
-import { JournalFault } from '../changes/journal-fault.js';
 import { describe, nothingYet } from '../changes/journal-text.js';
 import { openStore } from '../changes/open-store.js';
+import { JournalFault } from '../changes/sql.js';
 import { storePlace } from '../changes/store-place.js';
 import type { Config } from '../config/load-config.js';
 import { shownReason } from '../util/log.js';

@@ -1,4 +1,4 @@
-import { type FaultKind, JournalFault } from '../changes/journal-fault.js';
+import { type FaultKind, JournalFault } from '../changes/sql.js';
 import { textAt } from '../util/objects.js';
 import { type SafeText, words } from '../util/safe-text.js';
 

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { DecisionPage } from '../changes/decision-page.js';
+import type { DecisionPage } from '../changes/required-consent.js';
 import type { Config } from '../config/load-config.js';
 import type { Runtime } from '../runtime.js';
 import { type Log, reasonOf } from '../util/log.js';

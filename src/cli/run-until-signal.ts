@@ -1,4 +1,4 @@
-import type { DecisionPage } from '../changes/decision-page.js';
+import type { DecisionPage } from '../changes/required-consent.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { crashFacts, type Log } from '../util/log.js';

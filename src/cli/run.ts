@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { JournalFault } from '../changes/journal-fault.js';
+import { JournalFault } from '../changes/sql.js';
 import type { Environment } from '../config/environment.js';
 import { type ConfigResult, loadConfig } from '../config/load-config.js';
 import { allOperations, noOwnOperations, operationsPath } from '../config/own-operations.js';

@@ -5,11 +5,10 @@ import type { EndedOutcome } from '../calls/outcome.js';
 import type { Principal } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import type { Change, Changes, State } from '../changes/change.js';
-import { decisionText, lateClick, stateOf } from '../changes/change-state.js';
-import type { ClickResult } from '../changes/change-tools.js';
-import { decisionOfClick } from '../changes/decide.js';
+import { decisionText, lateDecision, stateOf } from '../changes/change-state.js';
+import { type DecisionResult, decisionOfClick } from '../changes/decide.js';
 import { longestReason } from '../changes/decline-reason.js';
-import { otherChangeText } from '../changes/open-changes.js';
+import { otherChangeText } from '../changes/other-changes.js';
 import { isOwnChange, reasonAgainstDeciding } from '../changes/required-consent.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import { type Showing, viewMeta } from '../mcp/views/results.js';
@@ -152,7 +151,7 @@ const isDeciding = (click: PageClick): click is DecidingClick => click.decision 
 export const readClick = (params: unknown): PageClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
 const effects = { decided: 'counted', late: 'too late', refused: 'not counted' } as const satisfies Record<
-  ClickResult['kind'],
+  DecisionResult['kind'],
   string
 >;
 
@@ -192,9 +191,9 @@ async function decideByClick(
   { decision, reason, name: typedName }: DecidingClick,
   user: PageUser,
   { accounts, changes, callerOf }: PageDependencies,
-): Promise<ClickResult> {
+): Promise<DecisionResult> {
   const click = { decision, where: 'page', person: user.person, reason, typedName } as const;
-  if (change.state !== 'waiting') return lateClick(change, decisionOfClick(change, click));
+  if (change.state !== 'waiting') return lateDecision(change, decisionOfClick(change, click));
   const objection = reasonAgainst(change, user, accounts);
   if (objection !== undefined) return new Refusal('NotAllowed', [objection]);
   const caller = await callerOf(change);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { inputResponse, SdkError, SdkErrorCode, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import type { Brought, Elicitor, FormResponse, Guide, Visit } from '../changes/change-context.js';
 import { longestReason } from '../changes/decline-reason.js';
-import type { Brought, Elicitor, FormResponse, Guide, Visit } from '../changes/elicitor.js';
 import { isTyped, typePrompt } from '../changes/typed-name.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
 import type { Client } from './client.js';

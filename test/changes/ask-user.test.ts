@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import { writeScope } from '../../src/calls/policy.js';
-import type { Brought, Elicitor, FormResponse } from '../../src/changes/elicitor.js';
+import type { Brought, Elicitor, FormResponse } from '../../src/changes/change-context.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { defined } from '../../src/util/safe-text.js';

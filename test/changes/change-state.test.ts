@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
 import { auditScope } from '../../src/calls/policy.js';
 import type { Change, Decision, EndState } from '../../src/changes/change.js';
-import { lateClick, lateOutcome, stateOf } from '../../src/changes/change-state.js';
+import { lateDecision, lateOutcome, stateOf } from '../../src/changes/change-state.js';
 import { memoryStore } from '../support/caller.js';
 import { accepted, alice, changer, failed, start, successOf } from '../support/changer.js';
 import { newChange } from '../support/changes.js';
@@ -108,7 +108,7 @@ describe('who decides too late is told of the decision that stands', () => {
   test.each(cases)(
     '$who, $when, and then $click.kind by $click.way',
     ({ decision, decidedAgoMs, click, who, when }) => {
-      const { earlierDecision, isLate } = lateClick({ ...row, decision, decidedAgoMs }, click);
+      const { earlierDecision, isLate } = lateDecision({ ...row, decision, decidedAgoMs }, click);
       expect([earlierDecision?.text, isLate]).toEqual([`Too late: ${who} ${when}. Your click changed nothing.`, true]);
     },
   );
@@ -116,7 +116,11 @@ describe('who decides too late is told of the decision that stands', () => {
   test.each(['asked', 'confirmed', 'withdrawn'] as const)(
     'a call that brings one in the way "%s" is told in a note',
     (way) => {
-      const outcome = lateOutcome({ ...row, state: 'accepted', decision: agreed, decidedAgoMs: 12_000 }, way, {});
+      const outcome = lateOutcome(
+        { ...row, state: 'accepted', decision: agreed, decidedAgoMs: 12_000 },
+        { kind: 'declined', way },
+        undefined,
+      );
       const act = way === 'asked' ? 'answer' : 'call';
       expect(successOf(outcome).notes?.at(-1)?.text).toBe(
         `Too late: bob agreed 12 s before you. Your ${act} changed nothing.`,
@@ -125,7 +129,11 @@ describe('who decides too late is told of the decision that stands', () => {
   );
 
   test('a caller who may not know the name learns that it was a person on the page', () => {
-    const outcome = lateOutcome({ ...row, state: 'accepted', decision: agreed }, 'asked', { principal: alice });
+    const outcome = lateOutcome(
+      { ...row, state: 'accepted', decision: agreed },
+      { kind: 'approved', way: 'asked' },
+      alice,
+    );
     expect(successOf(outcome).notes?.at(-1)?.text).toMatch(/^Too late: a person on the page agreed /);
   });
 
@@ -136,7 +144,7 @@ describe('who decides too late is told of the decision that stands', () => {
     ['the same button in a view is too late', { ...agreed, way: 'clicked' }, true],
   ])('%s', (_what, click, isLate) => {
     const decidedAt = Date.parse('2026-11-20T10:04:00Z');
-    const result = lateClick({ ...row, decision: agreed, decidedAt }, click);
+    const result = lateDecision({ ...row, decision: agreed, decidedAt }, click);
     expect(result.isLate).toBe(isLate);
     if (!isLate)
       expect(result.earlierDecision?.text).toBe('bob agreed at 2026-11-20T10:04:00.000Z. This click changed nothing.');
@@ -144,15 +152,16 @@ describe('who decides too late is told of the decision that stands', () => {
 
   test('a name of more than 100 characters is cut', () => {
     const decision = { ...agreed, person: 'n'.repeat(101) };
-    expect(lateClick({ ...row, decision }, { kind: 'declined', way: 'page' }).earlierDecision?.text).toMatch(
+    expect(lateDecision({ ...row, decision }, { kind: 'declined', way: 'page' }).earlierDecision?.text).toMatch(
       /^Too late: "n{99,100}…" \(cut, 101 characters\) agreed /,
     );
   });
 
   test('an expired plan has no decision that stands', () => {
     const expired = { ...row, state: 'waiting', isExpired: true } as const;
-    expect(lateOutcome(expired, 'asked', {})).toMatchObject({ failure: { code: 'PlanExpired' } });
-    expect(lateOutcome(expired, 'asked', {})).not.toHaveProperty('failure.notes');
+    const outcome = lateOutcome(expired, { kind: 'approved', way: 'asked' }, undefined);
+    expect(outcome).toMatchObject({ failure: { code: 'PlanExpired' } });
+    expect(outcome).not.toHaveProperty('failure.notes');
   });
 });
 

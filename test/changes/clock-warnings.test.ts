@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clockWarnings, createClockWarning } from '../../src/changes/clock-warnings.js';
+import { clockWarnings, createClockWarning } from '../../src/changes/postgres.js';
 
 /** Clocks that differ by more than a second are told of, once. */
 

@@ -2,13 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
 import type { RefusalCode } from '../../src/calls/refusal.js';
 import type { Change, Decision } from '../../src/changes/change.js';
-import {
-  type Click,
-  decisionOfClick,
-  refusalOf,
-  refusalOfClick,
-  refusalOfConfirmation,
-} from '../../src/changes/decide.js';
+import { refusalOf } from '../../src/changes/change-state.js';
+import { type Click, decisionOfClick, refusalOfClick, refusalOfConfirmation } from '../../src/changes/decide.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { accepted, alice, changer, failed, start, successOf } from '../support/changer.js';
 import { newChange } from '../support/changes.js';

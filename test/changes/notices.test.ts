@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Change } from '../../src/changes/change.js';
-import { createNotices } from '../../src/changes/notices.js';
+import { createNotices } from '../../src/changes/watch-store.js';
 import { newChange } from '../support/changes.js';
 
 const began = Date.parse('2026-11-20T12:00:00Z');

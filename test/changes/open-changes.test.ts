@@ -3,7 +3,7 @@ import type { ConsentMode } from '../../src/calls/account.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import type { Change } from '../../src/changes/change.js';
 import type { ChangeContext } from '../../src/changes/change-context.js';
-import { otherChangeText, subjectOf } from '../../src/changes/open-changes.js';
+import { otherChangeText, subjectOf } from '../../src/changes/other-changes.js';
 import { planText } from '../../src/changes/plan.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';

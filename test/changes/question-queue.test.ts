@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createQuestionQueue, type QuestionQueue } from '../../src/changes/question-queue.js';
+import { createQuestionQueue, type QuestionQueue } from '../../src/changes/change-context.js';
 
 /** Work that says when it begins, and ends when the test wants it. */
 function work(name: string, begun: string[]) {

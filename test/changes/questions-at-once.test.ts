@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/outcome.js';
-import type { ChangeContext } from '../../src/changes/change-context.js';
-import type { Elicitor, FormResponse } from '../../src/changes/elicitor.js';
+import type { ChangeContext, Elicitor, FormResponse } from '../../src/changes/change-context.js';
 import { accepted, alice, changer } from '../support/changer.js';
 
 /** Many questions to one person: one at a time, and what was answered is known to the next. */

@@ -3,7 +3,7 @@ import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Changes } from '../../src/changes/change.js';
-import { keysOfJournal } from '../../src/changes/key-file.js';
+import { keysOfJournal } from '../../src/changes/open-store.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';
 import type { Operation } from '../../src/tools/define-operation.js';

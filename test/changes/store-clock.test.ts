@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ClockReading, readClock, systemClock } from '../../src/changes/store-clock.js';
+import { type ClockReading, readClock, systemClock } from '../../src/changes/processes.js';
 
 /** The clock of a file. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
 import { Refusal } from '../../src/calls/refusal.js';
-import type { Elicitor } from '../../src/changes/elicitor.js';
+import type { Elicitor } from '../../src/changes/change-context.js';
 import { isTyped, nameToType } from '../../src/changes/typed-name.js';
 import { consentForm } from '../../src/mcp/elicitation.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';

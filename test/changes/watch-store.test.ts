@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { JournalFault } from '../../src/changes/journal-fault.js';
+import { JournalFault } from '../../src/changes/sql.js';
 import { awaitOutcomes, reportStore, watchStore } from '../../src/changes/watch-store.js';
 import { words } from '../../src/util/safe-text.js';
 

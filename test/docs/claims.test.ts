@@ -7,10 +7,9 @@ import { resultSchemas } from '../../src/calls/outcome.js';
 import { defaultReadLimits } from '../../src/calls/read-limits.js';
 import { refusalCodes } from '../../src/calls/refusal.js';
 import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
-import { planInClientMs } from '../../src/changes/add-change.js';
-import { shortestReadMs } from '../../src/changes/ask-user.js';
 import { decisionWays, states } from '../../src/changes/change.js';
 import { duplicateWindowMs } from '../../src/changes/change-table.js';
+import { planInClientMs, shortestReadMs } from '../../src/changes/decide.js';
 import { longestReason } from '../../src/changes/decline-reason.js';
 import { type ConsentRequest, type ConsentStep, decideConsent } from '../../src/changes/required-consent.js';
 import { sessionMs } from '../../src/http/decision-session.js';
@@ -82,7 +81,7 @@ const signInWaiting = constant('src/http/sign-in-at-issuer.ts', 'mostWaiting');
 const plansWaiting = constant('src/changes/change-table.ts', 'mostAsking');
 const announced = constant('src/changes/announcement.ts', 'mostOfCaller');
 const announcedWithin = inMinutes(constant('src/changes/announcement.ts', 'spanMs'));
-const refusals = numerals[constant('src/changes/refusals.ts', 'mostDeclined')];
+const refusals = numerals[constant('src/changes/decide.ts', 'mostDeclined')];
 const program = (name: string) => constant('src/signing/run-program.ts', name);
 const unasked = constant('src/changes/change-table.ts', 'mostUnasked');
 const row = binary(constant('src/changes/change-table.ts', 'longestRow'));
@@ -168,7 +167,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/OPERATE.md', `tokens at ${constant('src/http/issuer.ts', 'clockToleranceSeconds')} s`],
   [
     'docs/OPERATE.md',
-    `a server that is more than ${seconds(constant('src/changes/clock-warnings.ts', 'warnAboveMs'))} off says so in its log, and one that is more than ${inMinutes(constant('src/changes/postgres.ts', 'toleratedMs'))} off refuses changes`,
+    `a server that is more than ${seconds(constant('src/changes/postgres.ts', 'warnAboveMs'))} off says so in its log, and one that is more than ${inMinutes(constant('src/changes/postgres.ts', 'toleratedMs'))} off refuses changes`,
   ],
   ['docs/OPERATE.md', `a change that is older than ${duplicates} may count as a repetition`],
   ['docs/OPERATE.md', `Let ${duplicates} pass before anybody repeats a change`],

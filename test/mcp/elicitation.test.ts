@@ -2,7 +2,7 @@ import { Client, type ElicitRequest, InMemoryTransport } from '@modelcontextprot
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CallTool, ChangeTools } from '../../src/call-stack.js';
-import type { FormResponse, Visit } from '../../src/changes/elicitor.js';
+import type { FormResponse, Visit } from '../../src/changes/change-context.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

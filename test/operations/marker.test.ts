@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { EndedOutcome } from '../../src/calls/outcome.js';
 import { resultText } from '../../src/calls/result-text.js';
 import type { JournalEntry } from '../../src/changes/change.js';
-import type { Elicitor } from '../../src/changes/elicitor.js';
+import type { Elicitor } from '../../src/changes/change-context.js';
 import { describe as journalLine } from '../../src/changes/journal-text.js';
 import { changeLine } from '../../src/cli/journal-command.js';
 import { loadOperationFiles } from '../../src/cli/load-operation-files.js';

@@ -9,7 +9,7 @@ import type { Policy } from '../../src/calls/policy.js';
 import { resultText } from '../../src/calls/result-text.js';
 import type { Changes } from '../../src/changes/change.js';
 import type { ChangeContext, ChangeDependencies } from '../../src/changes/change-context.js';
-import type { DecisionPage } from '../../src/changes/decision-page.js';
+import type { DecisionPage } from '../../src/changes/required-consent.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';
 import { wireCalls } from '../../src/runtime.js';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { plainResult } from '../../src/calls/result-text.js';
 import type { State } from '../../src/changes/change.js';
-import type { Elicitor, FormResponse } from '../../src/changes/elicitor.js';
+import type { Elicitor, FormResponse } from '../../src/changes/change-context.js';
 import { operations } from '../../src/tools/index.js';
 import { type Ended, memoryStore, never, type TestCallerOptions, testCaller } from './caller.js';
 import { changeAt } from './changes.js';

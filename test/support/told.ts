@@ -1,5 +1,5 @@
 import type { CallOutcome } from '../../src/calls/outcome.js';
-import type { Announcement, DecisionPage } from '../../src/changes/decision-page.js';
+import type { Announcement, DecisionPage } from '../../src/changes/required-consent.js';
 
 export type Page = 'none' | DecisionPage['kind'];
 

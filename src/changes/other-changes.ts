@@ -1,0 +1,224 @@
+import type { Budget } from '../calls/account.js';
+import type { EarlierCall } from '../calls/outcome.js';
+import { Refusal } from '../calls/refusal.js';
+import type { ResolvedChange } from '../calls/resolved-call.js';
+import type { Effect, Operation } from '../tools/define-operation.js';
+import { callAgain, type Next, next } from '../tools/next.js';
+import { digestOf } from '../util/digest.js';
+import { fieldInWords, fieldUnit } from '../util/field-names.js';
+import { reasonOf } from '../util/log.js';
+import { leavesOf, textsAt, valueAt } from '../util/objects.js';
+import {
+  counted,
+  defined,
+  duration,
+  forReader,
+  join,
+  quoted,
+  type SafeText,
+  say,
+  time,
+  words,
+} from '../util/safe-text.js';
+import type { BudgetState, Change, State, Subject } from './change.js';
+import type { ChangeRun } from './change-context.js';
+import { type FollowedCall, stepToVerify } from './follow-change.js';
+
+/** The facts that `viewer` may know about an earlier change. Undefined for a change of another caller. */
+function factsOf(change: Change, viewer: string | undefined): EarlierCall | undefined {
+  if (isOfAnother(change, viewer)) return undefined;
+  const { state, begunAt, madeAt, ending } = change;
+  const outcomes = { begun: 'not ended', unknown: 'unknown' } as const;
+  const outcome = state === 'begun' || state === 'unknown' ? outcomes[state] : 'accepted';
+  const sentAt = new Date(begunAt ?? madeAt).toISOString();
+  return { outcome, sentAt, requestIds: ending?.requestIds ?? {} };
+}
+
+const clauses = {
+  accepted: words('the same call was accepted before'),
+  unknown: words('the same call was sent before, and its outcome is unknown'),
+  'not ended': words('the same call was sent before and has not ended'),
+} as const;
+
+const clauseOf = (earlier: EarlierCall | undefined): SafeText =>
+  earlier === undefined ? words('another caller sent the same change before') : clauses[earlier.outcome];
+
+/** The warning on a plan that would repeat an earlier change. */
+export function repeatWarning(change: Change, viewer: string | undefined): SafeText {
+  const earlier = factsOf(change, viewer);
+  const sent = earlier === undefined ? words('') : say` It was sent ${time(earlier.sentAt)}.`;
+  return say`This is a repeat: ${clauseOf(earlier)}.${sent}`;
+}
+
+/** Ends of a sentence: `only if they ask for`. */
+const repetitions = {
+  read: 'another call',
+  create: 'a second one',
+  alter: 'the same change once more',
+  delete: 'the same deletion once more',
+} as const satisfies Readonly<Record<Effect, string>>;
+
+/** The refusal of an unintended repetition. */
+export function repeated(change: Change, viewer: string | undefined, call: FollowedCall): Refusal {
+  const earlier = factsOf(change, viewer);
+  return new Refusal('Repeated', [], {
+    reason: clauseOf(earlier),
+    // A caller must not learn the outcome of another caller's change.
+    next: stepAfterRepetition(earlier?.outcome ?? 'unknown', call),
+    ...(earlier !== undefined && { earlier }),
+  });
+}
+
+function stepAfterRepetition(outcome: EarlierCall['outcome'], call: FollowedCall): Next {
+  // A rejected or declined change never counts as the earlier change.
+  switch (outcome) {
+    case 'not ended':
+      return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
+    case 'accepted': {
+      const { operation, change } = call;
+      const isBilled = operation.effect === 'create' && change.costsMoney === true;
+      const repetition = say`${words(repetitions[operation.effect])}${words(isBilled ? ', billed separately' : '')}`;
+      const text = forReader({
+        agent: say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${repetition}.`,
+        person: say`Try again with allowRepeat: true only for ${repetition}.`,
+      });
+      return next('user', 'decide', text);
+    }
+    case 'unknown': {
+      // The cloud may list a new thing only minutes after the earlier call.
+      const { who, action, text } = stepToVerify(call, {
+        beforeLook: words('When ten minutes have passed since then,'),
+        howToRepeat: say`${callAgain} with allowRepeat: true`,
+      });
+      return next(who, action, say`Nobody knows whether the earlier call was carried out. ${text}`);
+    }
+  }
+}
+
+/** This file describes other changes of a caller that matter to a plan. */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns the thing that a change is about; undefined if the operation does not say which arguments identify it. */
+export function subjectOf({ name: tool, change }: Operation, account: string, input: Fields): Subject | undefined {
+  const values = (change?.identifies ?? []).map((path) =>
+    path.includes('[]') ? textsAt(input, path) : valueAt(input, path),
+  );
+  // The last identifying argument is the name of the thing.
+  const name = values.at(-1);
+  return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;
+}
+
+const deeds: Readonly<Record<State, SafeText>> = {
+  waiting: words('waits'),
+  approved: words('was approved'),
+  begun: words('is being sent'),
+  accepted: words('was accepted'),
+  partly: words('was accepted in part'),
+  rejected: words('was rejected'),
+  'not sent': words('was not sent'),
+  unknown: words('ended unknown'),
+  declined: words('was declined'),
+  withdrawn: words('was withdrawn'),
+};
+
+const beginnings: Readonly<Partial<Record<State, SafeText>>> = { waiting: words('made '), begun: words('approved ') };
+
+/** Describes another change beside a plan: `Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.` */
+export function otherChangeText(
+  other: Pick<Change, 'tool' | 'args' | 'subject' | 'state' | 'madeAt' | 'decidedAt' | 'endedAt'>,
+  plan: { readonly args: Fields; readonly subject?: Subject | undefined },
+  operation: Pick<Operation, 'input'> | undefined,
+  now: Date,
+): SafeText {
+  const { args, subject, state, madeAt, decidedAt, endedAt } = other;
+  const at = state === 'waiting' ? madeAt : (endedAt ?? decidedAt ?? madeAt);
+  const beginning = beginnings[state];
+  const when = say`${beginning ?? words('')}${duration(Math.max(0, (now.getTime() - at) / 1000))} ago`;
+  const deed = deeds[state];
+  if (subject !== undefined && subject.digest === plan.subject?.digest)
+    return say`Another plan for ${nameOf(subject)} ${deed} (${differencesOf(args, plan.args, operation)}), ${when}.`;
+
+  const which = subject === undefined ? words('') : say` for ${nameOf(subject)}`;
+  const own = plan.subject === undefined ? words('') : say`, ${nameOf(plan.subject)}`;
+  const separator = words(beginning === undefined ? ' ' : ', ');
+  return say`The same operation${which} ${deed}${separator}${when}; this would be another one${own}.`;
+}
+
+const nameOf = ({ name }: Subject) => quoted(name, 100);
+
+const mostDifferences = 5;
+
+/** The other plan's values of the differing arguments. */
+function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, 'input'> | undefined): SafeText {
+  const values = new Map(leavesOf(args));
+  const otherValues = [...leavesOf(other)];
+  const differing = otherValues.filter(([path, value]) => values.get(path) !== value);
+  if (differing.length === 0)
+    return words(otherValues.length === values.size ? 'the same change' : 'with fewer arguments');
+  const schema = operation?.input();
+  const texts = differing.slice(0, mostDifferences).map(([path, value]) => {
+    const name = (schema && fieldInWords(schema, path)) ?? path;
+    const text = typeof value === 'string' ? quoted(value, 40) : defined(JSON.stringify(value));
+    const unit = schema && fieldUnit(schema, path);
+    return say`${defined(name)} ${text}${defined(unit === undefined ? '' : ` ${unit}`)}`;
+  });
+  return join(texts, ', ');
+}
+
+/**
+ * Returns a sentence about the budget for the plan.
+ * @returns a refusal if the budget is spent or cannot be counted, except with `planOnly`
+ */
+export async function checkBudget(
+  { budget: { key, limit }, operation, control: { planOnly } }: ResolvedChange,
+  { store, log }: ChangeRun,
+): Promise<SafeText | Refusal | undefined> {
+  if (limit === undefined) return undefined;
+  const state = await store.budgetState(key, limit).catch((error: unknown) => {
+    log('error', 'journal', { tool: operation.name, error: reasonOf(error) });
+    return undefined;
+  });
+  if (state === undefined && planOnly) return undefined;
+  if (state === undefined) return new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
+
+  if (state.left > 0) {
+    const number = limit.mostChanges - state.left + 1;
+    return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
+  }
+
+  // With `planOnly`, the plan is shown even if the budget is spent.
+  const refusal = budgetSpent(limit, state.nextAt);
+  if (!planOnly) return refusal;
+  return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
+}
+
+/** The refusal of a change beyond its budget. Without `nextAt`, no change is ever possible. */
+export function budgetSpent(limit: Budget, nextAt: BudgetState['nextAt']): Refusal {
+  if (nextAt === undefined)
+    return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {
+      next: next(
+        'operator',
+        'configure',
+        forReader({
+          agent:
+            'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+          person: 'Only the person who runs this server can change the setting.',
+          operator: 'Call with --plan to see the plan.',
+        }),
+      ),
+    });
+  const possibleAt = new Date(nextAt).toISOString();
+  return new Refusal('BudgetSpent', [
+    say`CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${time(possibleAt)}`,
+  ]);
+}
+
+function spanOf({ windowMs }: Budget): SafeText {
+  const minutes = windowMs / 60_000;
+  return minutes % 60 === 0 ? counted(minutes / 60, 'hour') : counted(minutes, 'minute');
+}
+
+/** True if a change is of another caller than the viewer. */
+export const isOfAnother = ({ caller }: Pick<Change, 'caller'>, viewer: string | undefined): boolean =>
+  viewer !== undefined && caller !== viewer;
