@@ -21,7 +21,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const module = await writeSource(
   `import { openStore } from './src/changes/open-store.ts';
    import { createSqlite } from './src/changes/sqlite.ts';
-   import { systemClock } from './src/changes/processes.ts';
+   import { systemClock } from './src/changes/system.ts';
    import { restoreInstance } from './src/tools/restore-instance.ts';
    import { testCaller } from './test/support/caller.ts';
    import { answered } from './test/support/scripted-client.ts';

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { resolveAccount } from '../calls/account.js';
-import { longestKept } from '../calls/answer-budget.js';
 import { keysRefusal, wireRequest } from '../calls/endpoint.js';
 import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
-import type { EndedOutcome } from '../calls/outcome.js';
+import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
-import { Refusal, refusalFailure, refusedChange } from '../calls/refusal.js';
+import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { clientOptions, resolveCall, secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -14,11 +14,19 @@ import { NotSent, type SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isObject, parseJson } from '../util/objects.js';
-import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { own, quoted, say, words } from '../util/safe-text.js';
 import type { SealingKey } from '../util/seal.js';
-import type { Begun, Change, Ending, EndState } from './change.js';
+import type { Begun, Change, Ending } from './change.js';
 import type { ChangeRun } from './change-context.js';
-import { type ChangeResult, endingOf, outcomeOf, readResult, withChangeId, withNotes } from './conclude-change.js';
+import {
+  type ChangeResult,
+  type Conclusion,
+  concludeChange,
+  concludeFailed,
+  readResult,
+  withChangeId,
+  withNotes,
+} from './conclude-change.js';
 import { stepIfUnknown } from './follow-change.js';
 import { budgetSpent, repeated } from './other-changes.js';
 import { isWayOf } from './required-consent.js';
@@ -36,9 +44,8 @@ export function resolveStored(operation: Operation, { id, args }: Change, run: C
 
 /** Carries out an approved change by the present policy, scopes and secrets. Sends only the request that was shown. Never rejects. */
 export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOutcome> {
-  const { heldArguments, pendingNotes, inFlight } = run;
   const call = await resolveAgain(change, run);
-  heldArguments.delete(change.id);
+  run.heldArguments.delete(change.id);
   const send = async (resolved: ResolvedChange, signal: AbortSignal) => {
     using client = run.openClient(resolved.endpoint, clientOptions(resolved, run, signal));
     return await sendAndRecord(change, resolved, client, run);
@@ -46,9 +53,9 @@ export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOut
   // A process that shuts down waits for changes in flight.
   const outcome =
     call.kind === 'refused'
-      ? await endUnsent(change, call, run)
-      : await inFlight.track(run.signal, (signal) => send(call, signal));
-  return withChangeId(withNotes(outcome, await pendingNotes(change.caller).catch(() => [])), change.id);
+      ? await writeEnding(change, concludeFailed(notSent(change.tool, call)), run)
+      : await run.inFlight.track(run.signal, (signal) => send(call, signal));
+  return withChangeId(withNotes(outcome, await run.pendingNotes(change.caller).catch(() => [])), change.id);
 }
 
 async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedChange | Refusal> {
@@ -76,10 +83,7 @@ async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedCha
   }
 }
 
-async function endUnsent(change: Change, refusal: Refusal, run: ChangeRun): Promise<EndedOutcome> {
-  const outcome = withState(refusedChange(change.tool, refusal), 'not sent');
-  return writeEnding(change, 'not sent', { code: refusal.code, outcome }, outcome, run);
-}
+const notSent = (tool: string, refusal: Refusal): Failure => refusalFailure(tool, refusal, { isChange: true });
 
 /** The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. */
 async function sendAndRecord(
@@ -95,45 +99,20 @@ async function sendAndRecord(
   const begun = await store.begin(id, { budget: call.budget.limit, ifUnknown: interrupted(change, ifUnknown) });
   if (begun.kind === 'unwritable') log('error', 'journal', { tool, id, error: begun.reason.text });
   if (begun.kind !== 'begun')
-    return withState(refusedChange(tool, beginRefusal(begun, call, visibleCaller(run.principal))), 'not sent');
+    return concludeFailed(notSent(tool, beginRefusal(begun, call, visibleCaller(run.principal)))).outcome;
 
   // The process may have been suspended while `begin` wrote, so `time` is taken after it.
   const time = now();
   const isTooLate = time.getTime() - (change.decidedAt ?? before.getTime()) > longestDelayMs;
   const { result, keyId } = isTooLate
-    ? notSent(tool, tooLate)
+    ? failedUnsent(tool, tooLate)
     : await sendAndRead(change, { ...call, ifUnknown }, client, log);
-  const { state, ending } = endingOf(result);
+  const sent = { call, change: begun.change, sentAt: time.toISOString() };
+  const { state, ending, outcome } = concludeChange(result, sent, log);
   // A journal that was restored from a backup may lack the change.
   log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
-  const sentAt = time.toISOString();
-  const told = (of: ChangeResult) => withState(outcomeOf(of, { call, change: begun.change, sentAt }, log), state);
-  const outcome = told(result);
-  const kept = withoutShown(result, call.operation);
-  const { stored, note } = keptOutcome(kept === result ? outcome : told(kept));
-  return writeEnding(change, state, { ...ending, keyId, outcome: stored }, withNotes(outcome, note), run);
+  return writeEnding(change, { state, ending: { ...ending, keyId }, outcome }, run);
 }
-
-/** Drops the secrets that the caller sees once. */
-function withoutShown(result: ChangeResult, operation: Operation): ChangeResult {
-  if (result.kind === 'failed' || result.answer.kind !== 'usable' || operation.withoutShown === undefined)
-    return result;
-  return { ...result, answer: { ...result.answer, record: operation.withoutShown(result.answer.record) } };
-}
-
-/** The outcome as the store keeps it, and as the caller gets it, who is told if the answer is too long to be kept. */
-function keptOutcome(outcome: EndedOutcome): { readonly stored: EndedOutcome; readonly note: readonly SafeText[] } {
-  if (outcome.kind === 'failed' || JSON.stringify(outcome.success.answer ?? null).length <= longestKept)
-    return { stored: outcome, note: [] };
-  const { answer: _, ...success } = outcome.success;
-  const note = [say`The answer is too long to be kept with the change: more than ${longestKept} characters.`];
-  return { stored: withNotes({ ...outcome, success }, note), note };
-}
-
-const withState = (outcome: EndedOutcome, state: EndState): EndedOutcome =>
-  outcome.kind === 'failed' && state !== 'accepted' && state !== 'partly'
-    ? { ...outcome, failure: { ...outcome.failure, outcome: state } }
-    : outcome;
 
 /** Written in advance, in case the process goes away while it sends. */
 const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): Ending => ({
@@ -158,8 +137,8 @@ interface Sending {
   readonly keyId?: string;
 }
 
-const notSent = (tool: string, refusal: Refusal): Sending => ({
-  result: { kind: 'failed', failure: refusalFailure(tool, refusal, { isChange: true }) },
+const failedUnsent = (tool: string, refusal: Refusal): Sending => ({
+  result: { kind: 'failed', failure: notSent(tool, refusal) },
 });
 
 const tooLate = new Refusal('PlanExpired', [
@@ -179,7 +158,7 @@ async function sendAndRead(
   } catch (error) {
     log('error', 'unexpected', faultFacts(call.operation, error));
     if (!(error instanceof NotSent)) return { result: { kind: 'failed', failure: serverFault(call, error) } };
-    return notSent(change.tool, keysRefusal(error) ?? mistakeRefusal(error));
+    return failedUnsent(change.tool, keysRefusal(error) ?? mistakeRefusal(error));
   }
 }
 
@@ -224,23 +203,19 @@ const endingMs = 10_000;
 
 async function writeEnding(
   { tool, id, isPrivate }: Change,
-  state: EndState,
-  ending: Ending,
-  outcome: EndedOutcome,
+  { state, ending, outcome }: Conclusion,
   { store, log }: ChangeRun,
 ): Promise<EndedOutcome> {
   const written = store.end(id, state, { ...ending, isPrivate }).then(
-    (): SafeText[] => [],
+    () => [],
     (error: unknown) => {
       log('error', 'journal', { tool, id, outcome: state, error: reasonOf(error) });
       return [words('The outcome could not be written into the journal, which will call it unknown.')];
     },
   );
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<SafeText[]>((resolve) => {
-    timer = setTimeout(resolve, endingMs, [lateNote]);
-  });
-  return withNotes(outcome, await Promise.race([written, late]).finally(() => clearTimeout(timer)));
+  const waiting = new AbortController();
+  const late = delay(endingMs, [lateNote], { signal: waiting.signal }).catch(() => []);
+  return withNotes(outcome, await Promise.race([written, late]).finally(() => waiting.abort()));
 }
 
 const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');

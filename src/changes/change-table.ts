@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import type { Budget } from '../calls/account.js';
 import { lazy } from '../util/objects.js';
 import {
   type Begun,
-  type Budget,
   type BudgetState,
   type Change,
   type Decision,
@@ -14,7 +14,6 @@ import {
   type ReadOptions,
   type State,
   sentStates,
-  states,
 } from './change.js';
 import {
   callerCondition,
@@ -22,6 +21,7 @@ import {
   entryColumns,
   entryOf,
   keyOf,
+  marksOf,
   newRow,
   type Rows,
   storedDecision,
@@ -29,7 +29,7 @@ import {
 } from './rows.js';
 import type { Engine, Transaction, Value } from './sql.js';
 
-/** This file has the steps of transactions on the table of changes. */
+/** This file has the SQL on the table of changes, save the queries that only the store makes. */
 
 /** How long an ended change counts as repeated, and a decline counts (milliseconds). */
 export const duplicateWindowMs = 10 * 60 * 1000;
@@ -44,6 +44,9 @@ export const keptMs = 60 * 60 * 1000;
 
 /** With `+ 0`, SQLite does not read all rows of a caller. */
 export const newestFirst = 'made + 0 desc';
+
+/** Its value is the time of the store. */
+export const waits = `state = 'waiting' and expires > ?`;
 
 const listOf = (names: readonly State[]) => `(${names.map((name) => `'${name}'`).join(', ')})`;
 const sent = listOf(sentStates);
@@ -91,12 +94,12 @@ export async function insertWaiting(
   await lock(`caller ${caller}`);
   if (row.asks === 1) {
     const asking = await all(
-      `select id from cloudops_changes where state = 'waiting' and caller = ? and asks = 1 and expires > ? and id <> ?`,
-      ...[caller, now, replaces],
+      `select id from cloudops_changes where ${waits} and caller = ? and asks = 1 and id <> ?`,
+      ...[now, caller, replaces],
     );
     if (asking.length >= mostAsking) return 'tooMany';
   }
-  await run(`insert into cloudops_changes (${columns}) values (${columns.map(() => '?')})`, ...values);
+  await run(`insert into cloudops_changes (${columns}) values ${marksOf(columns)}`, ...values);
   if (row.asks === 0)
     await run(
       `delete from cloudops_changes where state = 'waiting' and asks = 0 and caller = ? and id in (
@@ -116,7 +119,7 @@ export async function updateDecided(
 ): Promise<boolean> {
   const count = await run(
     `update cloudops_changes set state = ?, decision = ?, way = ?, process = ?, at = ?, decided = ?, changed = ?
-     where id = ? and state = 'waiting' and expires > ?`,
+     where id = ? and ${waits}`,
     ...[decision.kind, storedDecision(decision, wall), decision.way, process, wall, now, now, id, now],
   );
   return count === 1;
@@ -197,27 +200,26 @@ export async function findConflict(
 }
 
 /** Selects the approved and begun changes of processes that are gone. */
-export const selectAbandoned = async (rows: Rows, running: ReadonlySet<string>): Promise<Change[]> => {
-  const marks = [...running].map(() => '?').join(', ');
-  return select(
+export const selectAbandoned = (rows: Rows, running: ReadonlySet<string>): Promise<Change[]> =>
+  select(
     rows,
     {},
-    `state in ('approved', 'begun') and (process not in (${marks}) or state = 'approved' and decided < ?)`,
+    `state in ('approved', 'begun') and (process not in ${marksOf([...running])} or state = 'approved' and decided < ?)`,
     [...running, rows.now - keptMs],
     'order by made limit 1000',
   );
-};
 
-const countsSchema = lazy(() => z.array(z.object({ state: z.enum(states), count: z.coerce.number() })));
+const countsSchema = lazy(() => z.tuple([z.object({ changes: z.coerce.number(), unresolved: z.coerce.number() })]));
 
 /** See `Changes.count`. */
 export async function countDecided({ all }: Transaction) {
-  const rows = countsSchema().parse(
-    await all(`select state, count(*) as count from cloudops_changes where state <> 'waiting' group by state`),
+  const [counts] = countsSchema().parse(
+    await all(
+      `select count(*) as changes, count(case when state in ('begun', 'unknown') then 1 end) as unresolved
+       from cloudops_changes where state <> 'waiting'`,
+    ),
   );
-  const sum = (...counted: readonly State[]) =>
-    rows.reduce((total, { state, count }) => total + (counted.includes(state) ? count : 0), 0);
-  return { changes: sum(...states), unresolved: sum('begun', 'unknown') };
+  return counts;
 }
 
 /** Erases expired plans, and processes without changes under way. */

@@ -170,8 +170,6 @@ export interface JournalEntry extends Columns, Part<'facts'> {
 /** A change as the store has it. */
 export interface Change extends JournalEntry, Part<'details'> {}
 
-export type { Budget };
-
 export interface BudgetState {
   readonly left: number;
   /** Milliseconds since 1970. Undefined if no change ever is possible. */
@@ -252,7 +250,6 @@ export interface Changes {
   open(of: OfCaller & { readonly subject: string | undefined; readonly tool: string }): Promise<readonly Change[]>;
   declined(of: OfCaller): Promise<readonly Change[]>;
   isAnsweredByProgram(of: OfCaller): Promise<boolean>;
-  countWaiting(): Promise<number>;
   count(): Promise<{ readonly changes: number; readonly unresolved: number }>;
   /** The decided changes, oldest first, and again when their state changes. */
   read(options: ReadOptions): AsyncIterable<JournalEntry>;

@@ -1,3 +1,4 @@
+import { longestKept } from '../calls/answer-budget.js';
 import {
   type FailedEntries,
   failedEntries,
@@ -66,23 +67,6 @@ function answerAfterFault(call: SentCall, reply: FinalReply, error: unknown): An
   return { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false };
 }
 
-/** The state and the ending to store. */
-export function endingOf(result: ChangeResult): { readonly state: EndState; readonly ending: Ending } {
-  if (result.kind === 'accepted') {
-    const { answer, failed } = result;
-    const { status, requestIds } = answer.exchange;
-    if (failed === undefined) return { state: 'accepted', ending: { status, requestIds } };
-    return { state: 'partly', ending: { status, requestIds, failed: { count: failed.count, codes: failed.codes } } };
-  }
-
-  const { mayHaveHappened, status, serviceSays, requestIds } = result.failure;
-  const code = serviceSays?.code ?? result.failure.code;
-  // Without a status, the request did not reach the service, unless `mayHaveHappened` says otherwise.
-  const stateIfNotMade = status === undefined ? 'not sent' : 'rejected';
-  const state = mayHaveHappened === true ? 'unknown' : stateIfNotMade;
-  return { state, ending: { status, code, requestIds } };
-}
-
 interface SentChange {
   readonly call: ResolvedChange;
   readonly change: Change;
@@ -90,15 +74,48 @@ interface SentChange {
   readonly sentAt: string;
 }
 
-/** The result as the caller gets it. */
-export function outcomeOf(result: ChangeResult, sent: SentChange, log: Log): EndedOutcome {
-  if (result.kind === 'failed') return result;
-  return {
-    kind: 'succeeded',
-    success: acceptedSuccess({ ...sent, ...result }, log),
-    view: { kind: 'ended', continues: sent.call.change.continues, isSandbox: sent.change.plan.sandbox === true },
-  };
+/** A change that has ended, as the store and as the caller gets it. */
+export interface Conclusion {
+  readonly state: EndState;
+  readonly ending: Ending;
+  readonly outcome: EndedOutcome;
 }
+
+export function concludeChange(result: ChangeResult, sent: SentChange, log: Log): Conclusion {
+  if (result.kind === 'failed') return concludeFailed(result.failure);
+  const { answer, failed } = result;
+  const { status, requestIds } = answer.exchange;
+  const outcomeOf = (given: typeof answer): Extract<EndedOutcome, { kind: 'succeeded' }> => ({
+    kind: 'succeeded',
+    success: acceptedSuccess({ ...sent, ...result, answer: given }, log),
+    view: { kind: 'ended', continues: sent.call.change.continues, isSandbox: sent.change.plan.sandbox === true },
+  });
+  const outcome = outcomeOf(answer);
+  const { withoutShown } = sent.call.operation;
+  const isSecret = answer.kind === 'usable' && withoutShown !== undefined;
+  // Without the secrets that the caller sees once.
+  const kept = isSecret ? outcomeOf({ ...answer, record: withoutShown(answer.record) }) : outcome;
+  const { answer: record = null, ...success } = kept.success;
+  const notes = JSON.stringify(record).length <= longestKept ? [] : [tooLongToKeep];
+  const ending = {
+    status,
+    requestIds,
+    ...(failed !== undefined && { failed: { count: failed.count, codes: failed.codes } }),
+    outcome: notes.length === 0 ? kept : withNotes({ ...kept, success }, notes),
+  };
+  return { state: failed === undefined ? 'accepted' : 'partly', ending, outcome: withNotes(outcome, notes) };
+}
+
+/** Without a status, the request did not reach the service, unless `mayHaveHappened` says otherwise. */
+export function concludeFailed(failure: Failure): Conclusion {
+  const { mayHaveHappened, status, serviceSays, code, requestIds } = failure;
+  const stateIfNotMade = status === undefined ? 'not sent' : 'rejected';
+  const state = mayHaveHappened === true ? 'unknown' : stateIfNotMade;
+  const outcome = { kind: 'failed', failure: { ...failure, outcome: state } } as const;
+  return { state, ending: { status, code: serviceSays?.code ?? code, requestIds, outcome }, outcome };
+}
+
+const tooLongToKeep = say`The answer is too long to be kept with the change: more than ${longestKept} characters.`;
 
 interface AcceptedChange extends SentChange, Omit<Extract<ChangeResult, { kind: 'accepted' }>, 'kind'> {}
 

@@ -7,12 +7,12 @@ import { lazy } from '../util/objects.js';
 import { regularFile } from '../util/regular-file.js';
 import { own, say, words } from '../util/safe-text.js';
 import type { KeyRing } from '../util/seal.js';
-import { systemClock, thisProcess } from './processes.js';
 import { type Engine, JournalFault } from './sql.js';
 import { createSqlite } from './sqlite.js';
 import { makeFolder, restrict } from './sqlite-file.js';
 import { createChanges } from './store.js';
 import { storePlace } from './store-place.js';
+import { systemClock, thisProcess } from './system.js';
 
 interface StoreOptions {
   readonly log?: Log;

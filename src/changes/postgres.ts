@@ -57,15 +57,10 @@ export function createPostgres(url: string, now: () => Date, options: DatabaseOp
   const connect = openDatabase(url, now, options);
   const connections = connect(mostConnections);
   const scanningConnections = connect(mostScanningConnections);
-  const warnOfClock = createClockWarning(options.log ?? (() => undefined));
 
   return {
     name: storePlace(url).name,
-    write: (work, beforeCommit) =>
-      connections.run((transaction) => {
-        warnOfClock(transaction.offsetMs);
-        return work(transaction);
-      }, beforeCommit),
+    write: connections.run,
     read: connections.run,
     scan: scanningConnections.run,
     healthCheck: () => connections.run(checkHealth),
@@ -272,14 +267,4 @@ export function clockWarnings(offsetMs: number): readonly SafeText[] {
   return [
     say`the clock of this server is ${seconds} s ${words(offsetMs < 0 ? 'behind' : 'ahead of')} that of the journal`,
   ];
-}
-
-/** Returns a function that logs each difference between the clocks once. */
-export function createClockWarning(log: Log) {
-  let isLogged = false;
-  return (offsetMs: number): void => {
-    const [warning] = clockWarnings(offsetMs);
-    if (warning !== undefined && !isLogged) log('warn', 'clock', { problem: warning });
-    isLogged = warning !== undefined;
-  };
 }

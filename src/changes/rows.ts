@@ -74,6 +74,9 @@ export function keyOf(text: string | undefined): string {
   return json.length <= 500 ? json : `sha256:${createHash('sha256').update(json).digest('hex')}`;
 }
 
+/** Marks for values in SQL. */
+export const marksOf = (values: readonly unknown[]): string => `(${values.map(() => '?').join(', ')})`;
+
 /** The row of a change that waits for `lifetimeMs`. */
 export function newRow(
   change: NewChange,

@@ -6,7 +6,6 @@ import * as z from 'zod';
 import { isObject, lazy, textAt, valueAt } from '../util/objects.js';
 import { regularFile } from '../util/regular-file.js';
 import { type SafeText, words } from '../util/safe-text.js';
-import { type ClockReading, readClock, type SystemClock } from './processes.js';
 import {
   type Engine,
   type FaultKind,
@@ -20,6 +19,7 @@ import {
   type Work,
 } from './sql.js';
 import { copyBeside, inodeOf, type OpenFile, openFileAt, prepareFile, requireWritableFolder } from './sqlite-file.js';
+import { type ClockReading, readClock, type SystemClock } from './system.js';
 
 /** How long SQLite may stop this process while it waits for a lock (milliseconds). */
 const blockingMs = 5;

@@ -3,18 +3,7 @@ import { type Log, reasonOf, shownReason } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { own, say } from '../util/safe-text.js';
 import type { KeyRing, SealingKeys } from '../util/seal.js';
-import type {
-  Added,
-  Begun,
-  Change,
-  Changes,
-  Decided,
-  Decision,
-  Ending,
-  EndState,
-  OfCaller,
-  Unwritable,
-} from './change.js';
+import type { Added, Begun, Change, Changes, Decided, Decision, Ending, EndState, Unwritable } from './change.js';
 import {
   countDecided,
   deleteExpired,
@@ -34,11 +23,12 @@ import {
   updateBegun,
   updateDecided,
   updateEnded,
+  waits,
 } from './change-table.js';
-import { leaseMs, type Process, renewLease, runningProcesses } from './processes.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
-import { keyOf, type Rows } from './rows.js';
+import { keyOf, marksOf, type Rows } from './rows.js';
 import type { Engine } from './sql.js';
+import { leaseMs, type Process, renewLease, runningProcesses } from './system.js';
 
 /** How long a client counts as one in which a program answers (milliseconds). */
 const programMs = 24 * 60 * 60 * 1000;
@@ -62,14 +52,14 @@ export function createChanges(
   const write = <Result>(work: Work<Result>, beforeCommit?: () => void) =>
     engine.write((transaction) => work({ ...transaction, keys }), beforeCommit);
   const persistence = createPersistence();
-  /** Declines and withdrawals that the store does not have yet. */
-  const unwritten = new Map<string, { readonly decision: Decision; readonly change?: Change }>();
+  /** Declines and withdrawals that the store does not have yet, by the ID of the change. */
+  const unwritten = new Map<string, Decision>();
   /** IDs of changes that this process has approved and not ended. */
   const underWay = new Set<string>();
 
   // When the lease of this process ends, other hosts take its changes for abandoned.
   const leaseTimer = setInterval(() => {
-    if (underWay.size > 0) write((transaction) => renewLease(transaction, self)).catch(() => undefined);
+    if (underWay.size > 0) write((rows) => renewLease(rows, self)).catch(() => undefined);
   }, leaseMs / 3).unref();
 
   const unwritable = (error: unknown): Unwritable => {
@@ -79,12 +69,12 @@ export function createChanges(
 
   /** @throws Permanent if there is no such change */
   const writeEnding = async (id: string, state: EndState, ending: Ending): Promise<void> => {
-    const isThere = await write(async (transaction) => {
+    const isThere = await write(async (rows) => {
       // Waits for another transaction on this row, because the update would overlook the state that it is about to
       // write.
-      const rows = await transaction.all(`select id from cloudops_changes where id = ?${transaction.forUpdate}`, id);
-      await updateEnded(transaction, id, state, ending);
-      return rows.length > 0;
+      const found = await rows.all(`select id from cloudops_changes where id = ?${rows.forUpdate}`, id);
+      await updateEnded(rows, id, state, ending);
+      return found.length > 0;
     });
     underWay.delete(id);
     if (!isThere) throw new Permanent('the change is not in the journal');
@@ -106,32 +96,25 @@ export function createChanges(
   };
 
   const withUnwritten = (change: Change): Change => {
-    const decision = unwritten.get(change.id)?.decision;
+    const decision = unwritten.get(change.id);
     return decision === undefined || change.state !== 'waiting'
       ? change
       : { ...change, state: decision.kind, decision };
   };
 
   const find: Changes['find'] = async (id) => {
-    const change = await read((transaction) => selectOne(transaction, id));
+    const change = await read((rows) => selectOne(rows, id));
     return change && withUnwritten(change);
   };
 
   const decideIn =
     (id: string, decision: Decision): Work<Decided> =>
-    async (transaction) => {
-      const isFirst = await updateDecided(transaction, id, decision, self.id);
-      if (isFirst && decision.kind === 'approved') await renewLease(transaction, self);
-      const change = await selectOne(transaction, id);
-      if (change === undefined) return { kind: 'gone' };
-      return { kind: isFirst ? 'decided' : 'late', change };
+    async (rows) => {
+      const isFirst = await updateDecided(rows, id, decision, self.id);
+      if (isFirst && decision.kind === 'approved') await renewLease(rows, self);
+      const change = await selectOne(rows, id);
+      return change === undefined ? { kind: 'gone' } : { kind: isFirst ? 'decided' : 'late', change };
     };
-
-  const approve = async (id: string, decision: Decision): Promise<Decided> => {
-    const decided = await towardsSending(id, decideIn(id, decision));
-    if (decided.kind === 'decided') underWay.add(id);
-    return decided;
-  };
 
   /** What cannot be written binds this process at once, and is retried. */
   const decline = async (id: string, decision: Decision): Promise<Decided> => {
@@ -139,42 +122,38 @@ export function createChanges(
     try {
       return await attempt();
     } catch (error) {
-      unwritten.set(id, { decision });
+      unwritten.set(id, decision);
       const retry = async () => {
         await attempt();
         unwritten.delete(id);
       };
       if (error instanceof CommitPending) persistence.writeAfter(error, retry);
       else void persistence.write(retry).catch(() => undefined);
-
       const reason = unwritable(error);
       const change = await find(id).catch(() => undefined);
-      if (change === undefined) return reason;
-      if (unwritten.has(id)) unwritten.set(id, { decision, change });
-      return { kind: 'decided', change, isUnwritten: true };
+      return change === undefined ? reason : { kind: 'decided', change, isUnwritten: true };
     }
   };
 
   const decide: Changes['decide'] = async (id, decision) => {
     if (!isId(id)) return { kind: 'gone' };
-    if (!unwritten.has(id)) return decision.kind === 'approved' ? approve(id, decision) : decline(id, decision);
-    try {
-      const change = await find(id);
-      return change === undefined ? { kind: 'gone' } : { kind: 'late', change };
-    } catch (error) {
-      return unwritable(error);
-    }
+    if (unwritten.has(id))
+      return find(id).then((change): Decided => (change ? { kind: 'late', change } : { kind: 'gone' }), unwritable);
+    if (decision.kind !== 'approved') return decline(id, decision);
+    const decided = await towardsSending(id, decideIn(id, decision));
+    if (decided.kind === 'decided') underWay.add(id);
+    return decided;
   };
 
   const add: Changes['add'] = async (change, { lifetimeMs, approved, replaces = '' }) => {
     const { id } = change;
-    const added = await towardsSending(id, async (transaction): Promise<Added> => {
-      const kind = await insertWaiting(transaction, change, { lifetimeMs, replaces });
+    const added = await towardsSending(id, async (rows): Promise<Added> => {
+      const kind = await insertWaiting(rows, change, { lifetimeMs, replaces });
       if (kind !== 'added') return { kind };
       const withdrawal = { kind: 'withdrawn', way: 'withdrawn', replacedBy: id } as const;
-      const replaced = isId(replaces) && (await updateDecided(transaction, replaces, withdrawal, self.id));
-      if (approved !== undefined) await decideIn(id, approved)(transaction);
-      const written = await selectOne(transaction, id);
+      const replaced = isId(replaces) && (await updateDecided(rows, replaces, withdrawal, self.id));
+      if (approved !== undefined) await decideIn(id, approved)(rows);
+      const written = await selectOne(rows, id);
       if (written === undefined) throw new Error('the change was not written');
       return { kind, change: written, replaced };
     });
@@ -183,53 +162,52 @@ export function createChanges(
   };
 
   const begin: Changes['begin'] = async (id, { budget, ifUnknown }) => {
-    const begun = await towardsSending(id, async (transaction): Promise<Begun> => {
-      const isOwn = ` and state = 'approved' and process = ?${transaction.forUpdate}`;
-      const change = unwritten.has(id) ? undefined : await selectOne(transaction, id, isOwn, self.id);
+    const begun = await towardsSending(id, async (rows): Promise<Begun> => {
+      const isOwn = ` and state = 'approved' and process = ?${rows.forUpdate}`;
+      const change = unwritten.has(id) ? undefined : await selectOne(rows, id, isOwn, self.id);
       if (change === undefined) return { kind: 'notApproved' };
-      transaction.requireSameTime();
-      const conflict = await findConflict(transaction, change, budget);
+      rows.requireSameTime();
+      const conflict = await findConflict(rows, change, budget);
       if (conflict !== undefined) {
-        await updateEnded(transaction, id, 'not sent', { code: conflict.kind });
+        await updateEnded(rows, id, 'not sent', { code: conflict.kind });
         return conflict;
       }
-      await renewLease(transaction, self);
-      await updateBegun(transaction, id, ifUnknown);
-      return { kind: 'begun', change: (await selectOne(transaction, id)) ?? change };
+      await renewLease(rows, self);
+      await updateBegun(rows, id, ifUnknown);
+      return { kind: 'begun', change: (await selectOne(rows, id)) ?? change };
     });
     if (begun.kind === 'duplicate' || begun.kind === 'budgetSpent') underWay.delete(id);
     return begun;
   };
 
-  const declined: Changes['declined'] = async (of) => {
-    const written = await read((transaction) =>
-      select(
-        transaction,
+  const declined: Changes['declined'] = (of) =>
+    read(async (rows) => {
+      const written = await select(
+        rows,
         of,
         `state = 'declined' and way <> 'program' and decided > ?`,
-        [transaction.now - duplicateWindowMs],
+        [rows.now - duplicateWindowMs],
         'order by decided',
-      ),
-    );
-    const writtenIds = new Set(written.map(({ id }) => id));
-    const others = [...unwritten.values()].flatMap(({ change }) =>
-      change === undefined ? [] : [withUnwritten(change)],
-    );
-    return [...written, ...others.filter((change) => !writtenIds.has(change.id) && isRefusalOf(change, of))];
-  };
+      );
+      const waiting = [...unwritten].filter(([, { kind, way }]) => kind === 'declined' && way !== 'program');
+      const ids = waiting.map(([id]) => id);
+      if (ids.length === 0) return written;
+      const others = await select(rows, of, `state = 'waiting' and id in ${marksOf(ids)}`, ids);
+      return [...written, ...others.map(withUnwritten)];
+    });
 
   const abandoned = async (rows: Rows) => selectAbandoned(rows, await runningProcesses(rows, self));
 
   const recover: Changes['recover'] = async () => {
     // Usually there is nothing to write.
     if ((await read(abandoned)).length === 0) return [];
-    return write(async (transaction) => {
+    return write(async (rows) => {
       const recovered: Change[] = [];
-      for (const change of await abandoned(transaction)) {
+      for (const change of await abandoned(rows)) {
         const state = change.state === 'begun' ? 'unknown' : 'not sent';
         const ending = { code: 'ProcessEnded' };
         // False if another server has ended the change meanwhile.
-        if (await updateEnded(transaction, change.id, state, ending)) recovered.push({ ...change, state, ending });
+        if (await updateEnded(rows, change.id, state, ending)) recovered.push({ ...change, state, ending });
       }
       return recovered;
     });
@@ -241,12 +219,10 @@ export function createChanges(
     decide,
     begin,
     end: (id, state, ending) => persistence.write(() => writeEnding(id, state, ending)),
-    duplicateOf: (requestKey) => read((transaction) => selectDuplicate(transaction, requestKey)),
-    budgetState: (key, budget) => read((transaction) => selectBudget(transaction, key, budget)),
+    duplicateOf: (requestKey) => read((rows) => selectDuplicate(rows, requestKey)),
+    budgetState: (key, budget) => read((rows) => selectBudget(rows, key, budget)),
     waiting: async (of) => {
-      const waiting = await read((transaction) =>
-        select(transaction, of, `state = 'waiting' and expires > ?`, [transaction.now], 'order by made, id'),
-      );
+      const waiting = await read((rows) => select(rows, of, waits, [rows.now], 'order by made, id'));
       return waiting.filter(({ id }) => !unwritten.has(id));
     },
     newest: ({ limit, ...of }) =>
@@ -254,14 +230,14 @@ export function createChanges(
         select({ ...transaction, keys }, of, 'true', [], `order by made desc, id desc limit ${limit}`),
       ),
     open: ({ subject = '', tool, ...of }) =>
-      read((transaction) => {
-        const recent = transaction.now - duplicateWindowMs;
+      read((rows) => {
+        const recent = rows.now - duplicateWindowMs;
         return select(
-          transaction,
+          rows,
           of,
-          `state in ('waiting', 'approved', 'begun', 'unknown', 'declined') and (state <> 'waiting' or expires > ?)
-             and (state <> 'declined' or decided > ?) and (subject = ? or tool = ? and made > ?)`,
-          [transaction.now, recent, subject, tool, recent],
+          `(${waits} or state in ('approved', 'begun', 'unknown') or state = 'declined' and decided > ?)
+             and (subject = ? or tool = ? and made > ?)`,
+          [rows.now, recent, subject, tool, recent],
           `order by ${newestFirst}, id desc limit 100`,
         );
       }),
@@ -275,12 +251,6 @@ export function createChanges(
         ),
       );
       return answered.length > 0;
-    },
-    countWaiting: async () => {
-      const waiting = await read(({ now, all }) =>
-        all(`select id from cloudops_changes where state = 'waiting' and expires > ?`, now),
-      );
-      return waiting.length;
     },
     count: () => engine.scan(countDecided),
     read: (options) => readEntries(engine.scan, options),
@@ -301,10 +271,4 @@ export function createChanges(
       await engine.close();
     },
   };
-}
-
-function isRefusalOf({ state, decision, caller, client }: Change, of: OfCaller): boolean {
-  const isOfCaller = of.caller === undefined || (of.caller ?? undefined) === caller;
-  const isOfClient = caller !== undefined || of.client === undefined || of.client === client;
-  return state === 'declined' && decision?.way !== 'program' && isOfCaller && isOfClient;
 }

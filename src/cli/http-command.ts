@@ -115,7 +115,7 @@ async function serve(
       authenticationReady: identity && (() => identity.missingPart() === undefined),
       // Each caller is asked one question at a time.
       waitingQuestions: runtime.questions.callers,
-      waitingPlans: decisions && store.countWaiting,
+      waitingPlans: decisions && (async () => (await store.waiting({})).length),
     },
     log,
     now,

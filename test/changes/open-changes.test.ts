@@ -326,12 +326,12 @@ describe('a plan that replaces another', () => {
     ],
   ])('%s is refused, and the other one stays', async (_what, attempt) => {
     const session = await setUp();
-    const waiting = await session.store.countWaiting();
+    const waiting = (await session.store.waiting({})).length;
     expect(await attempt(session)).toMatchObject({
       failure: { code: 'InvalidArguments', problems: [expect.stringContaining('replaces: ')], mayHaveHappened: false },
     });
     expect(await session.stateOfFirst()).toBe('waiting');
-    expect(await session.store.countWaiting()).toBe(waiting);
+    expect((await session.store.waiting({})).length).toBe(waiting);
   });
 
   test.each<readonly [string, (session: Awaited<ReturnType<typeof setUp>>) => Promise<unknown>, string]>([

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Changes, NewChange } from '../../src/changes/change.js';
 import { openStore } from '../../src/changes/open-store.js';
 import { migrate } from '../../src/changes/postgres-tables.js';
+import { ShownError } from '../../src/util/log.js';
 import { newChange } from '../support/changes.js';
 import { hasPgBouncer, startPgBouncer } from '../support/pgbouncer.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
@@ -119,7 +120,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
 
     test('does not keep a server from ending', async () => {
       const store = open(postgres.url(database), 0, impatient);
-      await store.countWaiting();
+      await store.waiting({});
       hang('away');
       expect((await begin(store)).kind).toBe('unwritable');
       await store.close();
@@ -212,11 +213,13 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
       [90_000, 'unwritable', 1],
       [-90_000, 'unwritable', 1],
     ])('%i ms off: %s', async (offsetMs, kind, warnings) => {
-      events.length = 0;
       const store = open(postgres.url(database), offsetMs);
       const { id, ...begun } = await begin(store);
       expect(begun).toMatchObject({ kind });
-      expect(events.filter(([level, event]) => level === 'warn' && event === 'clock')).toHaveLength(warnings);
+      const told = await store
+        .healthCheck()
+        .catch((error: unknown) => (error instanceof ShownError ? [error.shown] : []));
+      expect(told.filter(({ text }) => text.startsWith('the clock of this server'))).toHaveLength(warnings);
       expect((await store.find(id))?.state).toBe(kind === 'begun' ? 'begun' : 'not sent');
     });
 

@@ -167,7 +167,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   test('who waits for another server does not wait for ever, and goes ahead when its connection is gone', async () => {
     const store = open();
     const { far, cable } = await openFar();
-    await far.countWaiting();
+    await far.waiting({});
     const other = new pg.Client(postgres.url(database));
     other.on('error', () => undefined);
     await other.connect();
@@ -342,7 +342,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   describe('a role that does not own the tables', () => {
     const asWorker = (url: string) => url.replace('//cloudops:', '//worker:');
     beforeEach(async () => {
-      await open().countWaiting();
+      await open().waiting({});
       sql(
         `create role worker login password '${decodeURIComponent(password)}';
          grant select, insert, update, delete on all tables in schema public to worker`,
@@ -397,7 +397,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   });
 
   test('a store of a newer version is refused', async () => {
-    await open().countWaiting();
+    await open().waiting({});
     sql('update cloudops_store set schema_version = 2');
     const store = open();
     expect((await begin(store)).begun).toMatchObject({ kind: 'unwritable' });

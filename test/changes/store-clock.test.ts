@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ClockReading, readClock, systemClock } from '../../src/changes/processes.js';
+import { type ClockReading, readClock, systemClock } from '../../src/changes/system.js';
 
 /** The clock of a file. */
 

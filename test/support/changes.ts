@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Change, NewChange } from '../../src/changes/change.js';
-import type { Process, SystemClock } from '../../src/changes/processes.js';
+import type { Process, SystemClock } from '../../src/changes/system.js';
 import { say, words } from '../../src/util/safe-text.js';
 
 /** The same change each time, under an ID of its own. */
