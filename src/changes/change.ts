@@ -148,9 +148,6 @@ export type DecisionOptions = NewChange['options'];
 /** No way to decide. */
 export const noOptions: DecisionOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
 
-/** For `repeats`, if there was no change to repeat. */
-export const noEarlierChange = '';
-
 /** A change as the journal shows it. Times are milliseconds since 1970 by the server's wall clock. */
 export interface JournalEntry extends Columns, Part<'facts'> {
   readonly state: State;

@@ -17,7 +17,7 @@ import type { FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
 import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { type Change, type DecisionWay, decisionWays, type Ending, type EndState, noEarlierChange } from './change.js';
+import { type Change, type DecisionWay, decisionWays, type Ending, type EndState } from './change.js';
 import { stepAfterAccepted } from './follow-change.js';
 
 /** The result of a change that was sent, or was about to be. */
@@ -119,22 +119,14 @@ const tooLongToKeep = say`The answer is too long to be kept with the change: mor
 
 interface AcceptedChange extends SentChange, Omit<Extract<ChangeResult, { kind: 'accepted' }>, 'kind'> {}
 
-interface Reading extends Pick<Success, 'summary' | 'answer'> {
-  /** As clauses. */
-  readonly contradictions: readonly SafeText[];
-  readonly step?: Next | undefined;
-  /** Warnings that come before the plan's warnings. */
-  readonly urgent: readonly SafeText[];
-  readonly warnings: readonly SafeText[];
-}
+type Reading = Pick<Success, 'summary' | 'warnings' | 'answer'> & { readonly next: Next };
 
 /** Puts an accepted change into words, even if nothing of the answer can be read. */
 function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
   const { change, sentAt, answer, failed } = accepted;
   const { plan, decision } = change;
   const { requestIds, attempts } = answer.exchange;
-  const { summary, contradictions, step, urgent, warnings, answer: record } = readingOf(accepted, log);
-  const wasShown = decision !== undefined && shownBefore.includes(decision.way);
+  const { summary, next: step, warnings, answer: record } = readingOf(accepted, log);
   return {
     // Some hosts pass on only the beginning.
     summary,
@@ -146,10 +138,10 @@ function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
     sentAt,
     where: plan.where,
     effects: plan.consequences,
-    next: nextOf(accepted, contradictions, step),
+    next: step,
     requestIds,
     ...(attempts.length > 1 && { attempts }),
-    warnings: [...urgent, ...(wasShown ? [] : plan.warnings), ...warnings],
+    warnings,
     ...(record !== undefined && { answer: record }),
   };
 }
@@ -158,6 +150,9 @@ const quotedShort = (text: string): SafeText => quoted(text, 200);
 
 /** Decisions on a plan that an earlier call has returned. */
 const shownBefore: readonly DecisionWay[] = ['confirmed', 'clicked', 'page'];
+
+const warningsOfPlan = ({ plan, decision }: Change): readonly SafeText[] =>
+  decision !== undefined && shownBefore.includes(decision.way) ? [] : plan.warnings;
 
 function readingOf(accepted: AcceptedChange, log: Log): Reading {
   const { answer, call } = accepted;
@@ -172,17 +167,17 @@ function readingOf(accepted: AcceptedChange, log: Log): Reading {
   }
 }
 
-const unreadable = ({ answer, change }: AcceptedChange, problem: SafeText): Reading => ({
-  summary: say`The cloud accepted this (HTTP status ${answer.exchange.status}): ${change.plan.summary}`,
-  contradictions: [],
-  urgent: [],
-  warnings: [say`The answer cannot be read, because ${problem}.`],
+const unreadable = (accepted: AcceptedChange, problem: SafeText): Reading => ({
+  summary: say`The cloud accepted this (HTTP status ${accepted.answer.exchange.status}): ${accepted.change.plan.summary}`,
+  next: nextOf(accepted),
+  warnings: [...warningsOfPlan(accepted.change), say`The answer cannot be read, because ${problem}.`],
 });
 
 function readingOfRecord(
-  { call, failed, unmentioned }: AcceptedChange,
+  accepted: AcceptedChange,
   { record, warnings, missingFields }: Extract<Answer, { kind: 'usable' }>,
 ): Reading {
+  const { call, failed, unmentioned } = accepted;
   const { operation, change, input, endpoint } = call;
   const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
   const isContradicted = contradictions.length > 0;
@@ -193,15 +188,19 @@ function readingOfRecord(
       say`The change was accepted, but its answer contradicts what was asked for: ${contradictionText}.`,
     operation.summarize(record, input),
   );
+  const urgent = sentences(
+    isContradicted && say`The answer says ${contradictionText}.`,
+    unmentioned > 0 && say`The answer does not say what became of ${entriesText(unmentioned)}.`,
+  );
   return {
     summary: join(summary, ' '),
-    contradictions,
-    step: operation.next?.(record, input, call.isOffered),
-    urgent: sentences(
-      isContradicted && say`The answer says ${contradictionText}.`,
-      unmentioned > 0 && say`The answer does not say what became of ${entriesText(unmentioned)}.`,
-    ),
-    warnings: [...missingWarning(missingFields, operation.tellIfMissing), ...warnings],
+    next: isContradicted ? stepAfterContradiction : nextOf(accepted, operation.next?.(record, input, call.isOffered)),
+    warnings: [
+      ...urgent,
+      ...warningsOfPlan(accepted.change),
+      ...missingWarning(missingFields, operation.tellIfMissing),
+      ...warnings,
+    ],
     answer: record,
   };
 }
@@ -210,11 +209,9 @@ const entriesText = (count: number): SafeText => say`${count} ${words(count === 
 
 function nextOf(
   { call, change: { repeats }, answer, failed, unmentioned }: AcceptedChange,
-  contradictions: readonly SafeText[],
-  stepOfOperation: Next | undefined,
+  stepOfOperation?: Next,
 ): Next {
-  if (contradictions.length > 0) return stepAfterContradiction;
-  if (typeof repeats === 'string' && repeats !== noEarlierChange) return stepAfterAllowedRepeat(call.verificationHint);
+  if (typeof repeats === 'string') return stepAfterAllowedRepeat(call.verificationHint);
   if (failed !== undefined) return stepAfterFailedEntries(failed, unmentioned);
 
   const tellOutcome = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');

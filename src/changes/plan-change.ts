@@ -9,11 +9,10 @@ import { textsAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import { requestDigest, requestKey } from './carry-out.js';
-import { type Change, type NewChange, noEarlierChange, type Subject } from './change.js';
+import type { Change, NewChange, Subject } from './change.js';
 import { type ChangeRun, ofCaller } from './change-context.js';
 import { checkBudget, isOfAnother, otherChangeText, repeated, repeatWarning, subjectOf } from './other-changes.js';
-import { acceptOf, canBeShown, makePlan } from './plan.js';
-import { questionText, shortQuestion } from './question.js';
+import { acceptOf, canBeShown, makePlan, questionText, shortQuestion } from './plan.js';
 import { nameToType } from './typed-name.js';
 
 /** A change with its plan, checked against the store. */
@@ -133,7 +132,7 @@ async function findDuplicate(
 }
 
 const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean =>
-  operation.repeatable === true || (control.allowRepeat && (duplicate?.id ?? noEarlierChange));
+  operation.repeatable === true || (control.allowRepeat && (duplicate?.id ?? false));
 
 /** The unknown change that the same idempotency token settles, because the cloud carries out one change for each token. */
 function settledBy(

@@ -8,9 +8,8 @@ import { type Change, type DecisionOptions, noOptions } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { thingOf } from './change-state.js';
 import { againstAsking, againstConfirming, planInClientMs } from './decide.js';
-import { planText } from './plan.js';
+import { planText, shortQuestion } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
-import { shortQuestion } from './question.js';
 import { addressOf, type ConsentStep, type DecisionPage } from './required-consent.js';
 
 /** This file answers a call with the plan of its change, and with the ways to agree to it. */

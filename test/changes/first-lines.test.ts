@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
-import { acceptOf, makePlan } from '../../src/changes/plan.js';
-import { questionText } from '../../src/changes/question.js';
+import { acceptOf, makePlan, questionText } from '../../src/changes/plan.js';
 import { questionLimits } from '../../src/mcp/client-quirks.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
