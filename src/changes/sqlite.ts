@@ -86,7 +86,7 @@ export function createSqlite(
       // Nothing is written before it is clear that the file is a journal.
       await retrying(() => opened.db.exec('pragma synchronous = full'));
       if (creates && !(await retrying(() => hasTable(opened, 'cloudops_store'))))
-        await exclusively(opened, () => createTables(opened, clock));
+        await transact(opened, () => createTables(opened, clock));
       await retrying(() => requireVersion(opened));
       await retrying(() => opened.db.exec('pragma journal_mode = wal'));
       return opened;
@@ -122,14 +122,14 @@ export function createSqlite(
   const restore = async (deleted: Connection, file: OpenFile): Promise<void> => {
     const { DatabaseSync } = await sqlite();
     const move = (to: string) => deleted.run('update cloudops_store set moved = ?', to);
-    await exclusively(deleted, () => deleted.store().moved ?? move(''));
+    await transact(deleted, () => deleted.store().moved ?? move(''));
     using copy = copyBeside(path, file, (to) => {
       deleted.run('vacuum into ?', to);
       const copied = new DatabaseSync(to);
       copied.exec('update cloudops_store set moved = null');
       copied.close();
     });
-    await exclusively(deleted, () => {
+    await transact(deleted, () => {
       // Another process may have been first.
       if (placeIsTaken(path)) return;
       move(copy.inode);
@@ -138,12 +138,13 @@ export function createSqlite(
     deleted.db.exec('pragma wal_checkpoint(full)');
   };
 
-  const exclusively = async (connection: Connection, work: () => unknown): Promise<void> => {
-    await retrying(() => connection.db.exec('begin immediate'));
-    await finish(connection, async () => work());
-  };
-
-  const finish = async <Result>({ db }: Connection, work: () => Promise<Result>, beforeCommit = () => {}) => {
+  /** Runs work in a transaction that excludes all other writers. */
+  const transact = async <Result>(
+    { db }: Connection,
+    work: () => Result | Promise<Result>,
+    beforeCommit = () => {},
+  ) => {
+    await retrying(() => db.exec('begin immediate'));
     try {
       const result = await work();
       beforeCommit();
@@ -157,18 +158,14 @@ export function createSqlite(
 
   const write = async <Result>(work: Work<Result>, beforeCommit?: () => void): Promise<Result> => {
     const current = await ready(createsTables);
-    await retrying(() => current.db.exec('begin immediate'));
-    const result = await finish(
-      current,
-      async () => {
-        const last = current.store();
-        if (last.moved !== null) throw new JournalFault('replaced', words('it is being copied'));
-        const reading = readClock(last, clock);
-        writeClock(current, reading);
-        return work(transactionOn(current, reading));
-      },
-      beforeCommit,
-    );
+    const inTransaction = () => {
+      const last = current.store();
+      if (last.moved !== null) throw new JournalFault('replaced', words('it is being copied'));
+      const reading = readClock(last, clock);
+      writeClock(current, reading);
+      return work(transactionOn(current, reading));
+    };
+    const result = await transact(current, inTransaction, beforeCommit);
     // If the file was deleted meanwhile, other processes see the commit only in its copy.
     await ready(createsTables);
     return result;
