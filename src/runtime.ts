@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallingDependencies, CallStack, CallStackOptions, CallTool } from './call-stack.js';
 import { Refusal, refusalFailure } from './calls/refusal.js';
-import type { Changes } from './changes/change.js';
 import {
   type ChangeDependencies,
   createInFlightCalls,
@@ -13,6 +12,7 @@ import {
 import { journalText } from './changes/journal-text.js';
 import { openStore, type Store } from './changes/open-store.js';
 import type { DecisionPage } from './changes/required-consent.js';
+import type { Changes } from './changes/store.js';
 import { createNotices } from './changes/watch-store.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';

@@ -3,9 +3,10 @@ import type { EndedOutcome, Plan } from '../calls/outcome.js';
 import { createQueue, type Queue } from '../util/queue.js';
 import type { SafeText } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
-import type { Changes, OfCaller } from './change.js';
+import type { OfCaller } from './change.js';
 import type { QuestionLimits } from './plan.js';
 import type { DecisionPage } from './required-consent.js';
+import type { Changes } from './store.js';
 
 /** This file has the ways to ask the person behind a call. */
 

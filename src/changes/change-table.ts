@@ -125,15 +125,6 @@ export async function updateDecided(
   return count === 1;
 }
 
-export async function updateBegun(rows: Rows, id: string, ifUnknown: Ending): Promise<void> {
-  const { now, wall, run } = rows;
-  const [, outcome] = storedEnding(ifUnknown, id, rows);
-  await run(
-    `update cloudops_changes set state = 'begun', at = ?, begun = ?, changed = ?, outcome = ? where id = ?`,
-    ...[wall, now, now, outcome, id],
-  );
-}
-
 const replacedBy = (state: EndState): readonly State[] => {
   if (state === 'unknown') return ['begun'];
   return state === 'not sent' ? ['approved', 'begun'] : ['begun', 'unknown'];
@@ -197,39 +188,6 @@ export async function findConflict(
   if (budget === undefined) return undefined;
   const state = await selectBudget(rows, budgetKey, budget);
   return state.left > 0 ? undefined : { kind: 'budgetSpent', budget, ...state };
-}
-
-/** Selects the approved and begun changes of processes that are gone. */
-export const selectAbandoned = (rows: Rows, running: ReadonlySet<string>): Promise<Change[]> =>
-  select(
-    rows,
-    {},
-    `state in ('approved', 'begun') and (process not in ${marksOf([...running])} or state = 'approved' and decided < ?)`,
-    [...running, rows.now - keptMs],
-    'order by made limit 1000',
-  );
-
-const countsSchema = lazy(() => z.tuple([z.object({ changes: z.coerce.number(), unresolved: z.coerce.number() })]));
-
-/** See `Changes.count`. */
-export async function countDecided({ all }: Transaction) {
-  const [counts] = countsSchema().parse(
-    await all(
-      `select count(*) as changes, count(case when state in ('begun', 'unknown') then 1 end) as unresolved
-       from cloudops_changes where state <> 'waiting'`,
-    ),
-  );
-  return counts;
-}
-
-/** Erases expired plans, and processes without changes under way. */
-export async function deleteExpired({ now, run }: Transaction): Promise<void> {
-  await run(`delete from cloudops_changes where state = 'waiting' and expires < ?`, now - keptMs);
-  await run(
-    `delete from cloudops_processes where lease < ?
-       and id not in (select process from cloudops_changes where state in ('approved', 'begun'))`,
-    now - keptMs,
-  );
 }
 
 const pageSize = 500;

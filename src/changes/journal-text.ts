@@ -1,7 +1,8 @@
 import type { Agent } from '../calls/policy.js';
 import { defaultAccount } from '../transport/request.js';
 import { join, own, quoted, type SafeText, say, time as timeText, words } from '../util/safe-text.js';
-import type { Change, Changes, JournalEntry } from './change.js';
+import type { Change, JournalEntry } from './change.js';
+import type { Changes } from './store.js';
 
 /** This file has the texts about changes in journals. Texts from a store are quoted, because other programs may have written them. */
 

@@ -1,12 +1,24 @@
 import { randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import type { Budget } from '../calls/account.js';
 import { type Log, reasonOf, shownReason } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { own, say } from '../util/safe-text.js';
 import type { KeyRing, SealingKeys } from '../util/seal.js';
-import type { Added, Begun, Change, Changes, Decided, Decision, Ending, EndState, Unwritable } from './change.js';
+import type {
+  Added,
+  Begun,
+  Change,
+  Decided,
+  Decision,
+  Ending,
+  EndState,
+  NewChange,
+  OfCaller,
+  ReadOptions,
+  Unwritable,
+} from './change.js';
 import {
-  countDecided,
-  deleteExpired,
   duplicateWindowMs,
   endedStates,
   findConflict,
@@ -16,17 +28,15 @@ import {
   newestFirst,
   readEntries,
   select,
-  selectAbandoned,
   selectBudget,
   selectDuplicate,
   selectOne,
-  updateBegun,
   updateDecided,
   updateEnded,
   waits,
 } from './change-table.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
-import { keyOf, marksOf, type Rows } from './rows.js';
+import { keyOf, marksOf, type Rows, storedEnding } from './rows.js';
 import type { Engine } from './sql.js';
 import { leaseMs, type Process, renewLease, runningProcesses } from './system.js';
 
@@ -43,11 +53,29 @@ export interface StoreOptions {
 
 type Work<Result> = (rows: Rows) => Promise<Result>;
 
-/** Creates the table of changes on an engine. What the store cannot take at once is retried until it is written. */
+interface AddOptions {
+  readonly lifetimeMs: number;
+  readonly approved?: Decision | undefined;
+  readonly replaces?: string | undefined;
+}
+
+interface BeginOptions {
+  readonly budget?: Budget | undefined;
+  readonly ifUnknown: Ending;
+}
+
+interface OpenOptions extends OfCaller {
+  readonly subject: string | undefined;
+  readonly tool: string;
+}
+
+const countsSchema = lazy(() => z.tuple([z.object({ changes: z.coerce.number(), unresolved: z.coerce.number() })]));
+
+/** Creates the table of all changes on an engine, which several processes may share. What the store cannot take at once is retried until it is written. */
 export function createChanges(
   engine: Engine,
   { process: self, log = () => undefined, keys = lazy((): KeyRing => [randomBytes(32)]) }: StoreOptions,
-): Changes {
+) {
   const read = <Result>(work: Work<Result>) => engine.read((transaction) => work({ ...transaction, keys }));
   const write = <Result>(work: Work<Result>, beforeCommit?: () => void) =>
     engine.write((transaction) => work({ ...transaction, keys }), beforeCommit);
@@ -102,7 +130,7 @@ export function createChanges(
       : { ...change, state: decision.kind, decision };
   };
 
-  const find: Changes['find'] = async (id) => {
+  const find = async (id: string): Promise<Change | undefined> => {
     const change = await read((rows) => selectOne(rows, id));
     return change && withUnwritten(change);
   };
@@ -135,7 +163,8 @@ export function createChanges(
     }
   };
 
-  const decide: Changes['decide'] = async (id, decision) => {
+  /** Stores a decision on a waiting change. The first decision counts, and only this process may carry out what it approves. */
+  const decide = async (id: string, decision: Decision): Promise<Decided> => {
     if (!isId(id)) return { kind: 'gone' };
     if (unwritten.has(id))
       return find(id).then((change): Decided => (change ? { kind: 'late', change } : { kind: 'gone' }), unwritable);
@@ -145,7 +174,8 @@ export function createChanges(
     return decided;
   };
 
-  const add: Changes['add'] = async (change, { lifetimeMs, approved, replaces = '' }) => {
+  /** Adds a change, and withdraws the waiting change `replaces` in the same transaction. */
+  const add = async (change: NewChange, { lifetimeMs, approved, replaces = '' }: AddOptions): Promise<Added> => {
     const { id } = change;
     const added = await towardsSending(id, async (rows): Promise<Added> => {
       const kind = await insertWaiting(rows, change, { lifetimeMs, replaces });
@@ -161,7 +191,8 @@ export function createChanges(
     return added;
   };
 
-  const begin: Changes['begin'] = async (id, { budget, ifUnknown }) => {
+  /** Writes durably that an approved change is sent, before it is sent. `ifUnknown` becomes its ending if this process goes away. */
+  const begin = async (id: string, { budget, ifUnknown }: BeginOptions): Promise<Begun> => {
     const begun = await towardsSending(id, async (rows): Promise<Begun> => {
       const isOwn = ` and state = 'approved' and process = ?${rows.forUpdate}`;
       const change = unwritten.has(id) ? undefined : await selectOne(rows, id, isOwn, self.id);
@@ -173,14 +204,19 @@ export function createChanges(
         return conflict;
       }
       await renewLease(rows, self);
-      await updateBegun(rows, id, ifUnknown);
+      const { now, wall, run } = rows;
+      const [, outcome] = storedEnding(ifUnknown, id, rows);
+      await run(
+        `update cloudops_changes set state = 'begun', at = ?, begun = ?, changed = ?, outcome = ? where id = ?`,
+        ...[wall, now, now, outcome, id],
+      );
       return { kind: 'begun', change: (await selectOne(rows, id)) ?? change };
     });
     if (begun.kind === 'duplicate' || begun.kind === 'budgetSpent') underWay.delete(id);
     return begun;
   };
 
-  const declined: Changes['declined'] = (of) =>
+  const declined = (of: OfCaller): Promise<readonly Change[]> =>
     read(async (rows) => {
       const written = await select(
         rows,
@@ -196,9 +232,20 @@ export function createChanges(
       return [...written, ...others.map(withUnwritten)];
     });
 
-  const abandoned = async (rows: Rows) => selectAbandoned(rows, await runningProcesses(rows, self));
+  /** The approved and begun changes of processes that are gone. */
+  const abandoned = async (rows: Rows) => {
+    const running = [...(await runningProcesses(rows, self))];
+    return select(
+      rows,
+      {},
+      `state in ('approved', 'begun') and (process not in ${marksOf(running)} or state = 'approved' and decided < ?)`,
+      [...running, rows.now - keptMs],
+      'order by made limit 1000',
+    );
+  };
 
-  const recover: Changes['recover'] = async () => {
+  /** Ends the changes of processes that are gone: begun ones as `unknown`, approved ones as `not sent`. */
+  const recover = async (): Promise<readonly Change[]> => {
     // Usually there is nothing to write.
     if ((await read(abandoned)).length === 0) return [];
     return write(async (rows) => {
@@ -218,18 +265,25 @@ export function createChanges(
     find,
     decide,
     begin,
-    end: (id, state, ending) => persistence.write(() => writeEnding(id, state, ending)),
-    duplicateOf: (requestKey) => read((rows) => selectDuplicate(rows, requestKey)),
-    budgetState: (key, budget) => read((rows) => selectBudget(rows, key, budget)),
-    waiting: async (of) => {
+    /**
+     * Writes the ending, with retries. A known outcome replaces `unknown`, never the reverse.
+     * @throws the last error, if the ending could not be written
+     */
+    end: (id: string, state: EndState, ending: Ending): Promise<void> =>
+      persistence.write(() => writeEnding(id, state, ending)),
+    /** The last change with this request that may have been carried out recently, or has not ended. */
+    duplicateOf: (requestKey: string) => read((rows) => selectDuplicate(rows, requestKey)),
+    budgetState: (key: string, budget: Budget) => read((rows) => selectBudget(rows, key, budget)),
+    waiting: async (of: OfCaller): Promise<readonly Change[]> => {
       const waiting = await read((rows) => select(rows, of, waits, [rows.now], 'order by made, id'));
       return waiting.filter(({ id }) => !unwritten.has(id));
     },
-    newest: ({ limit, ...of }) =>
+    newest: ({ limit, ...of }: OfCaller & { readonly limit: number }): Promise<readonly Change[]> =>
       engine.scan((transaction) =>
         select({ ...transaction, keys }, of, 'true', [], `order by made desc, id desc limit ${limit}`),
       ),
-    open: ({ subject = '', tool, ...of }) =>
+    /** A caller's open or just declined changes of a thing or by a tool. */
+    open: ({ subject = '', tool, ...of }: OpenOptions): Promise<readonly Change[]> =>
       read((rows) => {
         const recent = rows.now - duplicateWindowMs;
         return select(
@@ -242,7 +296,7 @@ export function createChanges(
         );
       }),
     declined,
-    isAnsweredByProgram: async ({ caller, client }) => {
+    isAnsweredByProgram: async ({ caller, client }: OfCaller) => {
       const answered = await read(({ now, all }) =>
         all(
           `select id from cloudops_changes where state in ('declined', 'withdrawn') and way = 'program'
@@ -252,18 +306,39 @@ export function createChanges(
       );
       return answered.length > 0;
     },
-    count: () => engine.scan(countDecided),
-    read: (options) => readEntries(engine.scan, options),
-    prune: (before) =>
+    count: () =>
+      engine.scan(async ({ all }) => {
+        const [counts] = countsSchema().parse(
+          await all(
+            `select count(*) as changes, count(case when state in ('begun', 'unknown') then 1 end) as unresolved
+             from cloudops_changes where state <> 'waiting'`,
+          ),
+        );
+        return counts;
+      }),
+    /** The decided changes, oldest first, and again when their state changes. */
+    read: (options: ReadOptions) => readEntries(engine.scan, options),
+    /** Erases ended changes from before a time (milliseconds since 1970). */
+    prune: (before: number): Promise<number> =>
       write(({ run }) => run(`delete from cloudops_changes where state in ${endedStates} and at < ?`, before)),
     recover,
+    /** Erases expired plans, and processes without changes under way. */
     erase: async () => {
       const expired = await read(({ now, all }) =>
         all(`select id from cloudops_changes where state = 'waiting' and expires < ? limit 1`, now - keptMs),
       );
-      if (expired.length > 0) await write(deleteExpired);
+      if (expired.length === 0) return;
+      await write(async ({ now, run }) => {
+        await run(`delete from cloudops_changes where state = 'waiting' and expires < ?`, now - keptMs);
+        await run(
+          `delete from cloudops_processes where lease < ?
+             and id not in (select process from cloudops_changes where state in ('approved', 'begun'))`,
+          now - keptMs,
+        );
+      });
     },
     healthCheck: engine.healthCheck,
+    /** The number of endings and declines that are not written yet. */
     unwritten: persistence.count,
     close: async () => {
       clearInterval(leaseTimer);
@@ -272,3 +347,5 @@ export function createChanges(
     },
   };
 }
+
+export type Changes = ReturnType<typeof createChanges>;

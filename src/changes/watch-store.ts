@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, reasonOf, ShownError } from '../util/log.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
-import type { Change, Changes } from './change.js';
+import type { Change } from './change.js';
 import { shownDeed, shownTime } from './journal-text.js';
+import type { Changes } from './store.js';
 
 /** In milliseconds. */
 const failingMs = 3_000;

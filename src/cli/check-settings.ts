@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
-import type { Changes } from '../changes/change.js';
+import type { Changes } from '../changes/store.js';
 import { JournalFault } from '../changes/sql.js';
 import { openStore } from '../changes/open-store.js';
 import { storePlace } from '../changes/store-place.js';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Changes, EndState } from '../../src/changes/change.js';
+import type { EndState } from '../../src/changes/change.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
-import { createChanges } from '../../src/changes/store.js';
+import { type Changes, createChanges } from '../../src/changes/store.js';
 import { asking, newChange, processOn } from '../support/changes.js';
 import { createModel } from './store-model.js';
 

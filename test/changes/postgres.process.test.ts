@@ -1,7 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Changes, NewChange } from '../../src/changes/change.js';
+import type { NewChange } from '../../src/changes/change.js';
+import type { Changes } from '../../src/changes/store.js';
 import { makeCertificate } from '../support/certificates.js';
 import { newChange } from '../support/changes.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';

@@ -1,10 +1,9 @@
 import { devNull } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/outcome.js';
-import type { Changes } from '../../src/changes/change.js';
 import type { ChangeContext, FormResponse } from '../../src/changes/change-context.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
-import { createChanges } from '../../src/changes/store.js';
+import { type Changes, createChanges } from '../../src/changes/store.js';
 import { memoryStore } from '../support/caller.js';
 import { accepted, alice, type ChangerOptions, changer, failed, start, successOf } from '../support/changer.js';
 import { processOn, wallClock } from '../support/changes.js';

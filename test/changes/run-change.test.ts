@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Failure } from '../../src/calls/outcome.js';
 import { writeScope } from '../../src/calls/policy.js';
-import type { Change, Changes, EndState } from '../../src/changes/change.js';
+import type { Change, EndState } from '../../src/changes/change.js';
+import type { Changes } from '../../src/changes/store.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { json } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

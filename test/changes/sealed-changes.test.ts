@@ -2,10 +2,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Changes } from '../../src/changes/change.js';
 import { keysOfJournal } from '../../src/changes/open-store.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
-import { createChanges } from '../../src/changes/store.js';
+import { type Changes, createChanges } from '../../src/changes/store.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { KeyRing } from '../../src/util/seal.js';

@@ -15,11 +15,10 @@ import {
 import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Changes } from '../../src/changes/change.js';
 import type { JournalFault } from '../../src/changes/sql.js';
 import { createSqlite, loadSqlite } from '../../src/changes/sqlite.js';
 import { networkOf } from '../../src/changes/sqlite-file.js';
-import { createChanges } from '../../src/changes/store.js';
+import { type Changes, createChanges } from '../../src/changes/store.js';
 import { newChange, processOn, wallClock } from '../support/changes.js';
 
 /** The rules of a store in a file; those of every store are in store.ts. */

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Change, Changes, Decision, EndState, NewChange, OfCaller } from '../../src/changes/change.js';
+import type { Change, Decision, EndState, NewChange, OfCaller } from '../../src/changes/change.js';
 import { duplicateWindowMs, keptMs } from '../../src/changes/change-table.js';
+import type { Changes } from '../../src/changes/store.js';
 import { leaseMs, type Process } from '../../src/changes/system.js';
 import { say } from '../../src/util/safe-text.js';
 import { asking, newChange, processOn } from '../support/changes.js';

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { approveScope } from '../../src/calls/policy.js';
-import type { Changes } from '../../src/changes/change.js';
+import type { Changes } from '../../src/changes/store.js';
 import { signInByToken } from '../../src/http/sign-in.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createSeal } from '../../src/util/seal.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Accounts, ConsentMode } from '../../src/calls/account.js';
 import { approveScope } from '../../src/calls/policy.js';
-import type { Changes } from '../../src/changes/change.js';
+import type { Changes } from '../../src/changes/store.js';
 import type { SignIn } from '../../src/http/sign-in.js';
 import { signInByToken } from '../../src/http/sign-in.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';

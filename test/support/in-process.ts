@@ -8,7 +8,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
 import type { ConsentMode } from '../../src/calls/account.js';
 import type { Policy } from '../../src/calls/policy.js';
-import type { Changes } from '../../src/changes/change.js';
+import type { Changes } from '../../src/changes/store.js';
 import { createServer } from '../../src/server.js';
 import { testCaller } from './caller.js';
 

@@ -1,8 +1,7 @@
-import type { Changes } from '../../src/changes/change.js';
 import type { DatabaseOptions } from '../../src/changes/postgres.js';
 import { createPostgres } from '../../src/changes/postgres.js';
+import { type Changes, createChanges } from '../../src/changes/store.js';
 import type { Process } from '../../src/changes/system.js';
-import { createChanges } from '../../src/changes/store.js';
 import { processOn } from './changes.js';
 
 /** The store in the database at an address, as one process opens it. */

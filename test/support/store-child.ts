@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
-import type { Changes } from '../../src/changes/change.js';
 import { openStore } from '../../src/changes/open-store.js';
+import type { Changes } from '../../src/changes/store.js';
 import { newChange } from './changes.js';
 
 /**

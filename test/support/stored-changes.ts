@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Decision, Ending, EndState, JournalEntry, NewChange } from '../../src/changes/change.js';
 import { openStore } from '../../src/changes/open-store.js';
-import { systemClock, thisProcess } from '../../src/changes/system.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';
+import { systemClock, thisProcess } from '../../src/changes/system.js';
 import { newChange, processOn, wallClock } from './changes.js';
 
 /** The changes in a journal, oldest first, each as it is now. */
