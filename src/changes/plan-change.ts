@@ -51,7 +51,7 @@ export async function planChange(
   const madePlan = makePlan(call);
   if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
 
-  const settled = settledBy(call, duplicate, run);
+  const settled = settledBy(call, duplicate, principal?.name);
   const subject = subjectOf(operation, endpoint.account, input);
   const open = account.confirm === 'off' ? [] : await openChanges(call, subject, [replaced?.id, duplicate?.id], run);
   const others = open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now()));
@@ -118,6 +118,22 @@ function journalFacts(
 const givesSecret = ({ operation, input, nameBySecretPath = {} }: ResolvedChange): boolean =>
   (operation.secrets ?? []).some((path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined);
 
+const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean =>
+  operation.repeatable === true || (control.allowRepeat && (duplicate?.id ?? false));
+
+/** The unknown change that the same idempotency token settles, because the cloud carries out one change for each token. */
+const settledBy = (
+  { operation, control }: ResolvedChange,
+  duplicate: Change | undefined,
+  caller: string | undefined,
+) =>
+  operation.takesToken === true &&
+  control.allowRepeat &&
+  duplicate?.state === 'unknown' &&
+  !isOfAnother(duplicate, caller)
+    ? duplicate
+    : undefined;
+
 async function findDuplicate(
   { operation }: ResolvedChange,
   key: string,
@@ -129,19 +145,6 @@ async function findDuplicate(
     log('warn', 'journal', { tool: operation.name, error: reasonOf(error) });
     return undefined;
   });
-}
-
-const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean =>
-  operation.repeatable === true || (control.allowRepeat && (duplicate?.id ?? false));
-
-/** The unknown change that the same idempotency token settles, because the cloud carries out one change for each token. */
-function settledBy(
-  { operation, control }: ResolvedChange,
-  duplicate: Change | undefined,
-  { principal }: ChangeRun,
-): Change | undefined {
-  const takesSameToken = operation.takesToken === true && control.allowRepeat && duplicate?.state === 'unknown';
-  return takesSameToken && !isOfAnother(duplicate, principal?.name) ? duplicate : undefined;
 }
 
 const mostOpen = 3;

@@ -96,7 +96,7 @@ export async function migrate(url: string, { waitsForIndexes = true } = {}): Pro
   try {
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
     await addTables(client);
-    if (await lockIndexes(client, waitsForIndexes)) await addIndexes(client);
+    await addIndexes(client, waitsForIndexes);
   } finally {
     await client.end();
   }
@@ -130,19 +130,17 @@ async function addTables(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Polls, because building an index waits for all transactions, also for one that waits for this lock. */
-async function lockIndexes(client: pg.ClientBase, waitsForIndexes: boolean): Promise<boolean> {
-  for (;;) {
-    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
-      indexesLock,
-    ]);
-    if (rows[0]?.locked === true) return true;
-    if (!waitsForIndexes) return false;
+async function addIndexes(client: pg.ClientBase, waits: boolean): Promise<void> {
+  const lock = async () => {
+    const sql = 'select pg_try_advisory_lock($1) as locked';
+    const { rows } = await client.query<{ locked: boolean }>(sql, [indexesLock]);
+    return rows[0]?.locked === true;
+  };
+  // Polls, because building an index waits for all transactions, also for one that waits for this lock.
+  while (!(await lock())) {
+    if (!waits) return;
     await delay(lockPauseMs);
   }
-}
-
-async function addIndexes(client: pg.ClientBase): Promise<void> {
   for (const { name, sql } of await missing(client, indexParts)) {
     await client.query(`drop index concurrently if exists ${name}`);
     await client.query(`create ${sql}`);

@@ -5,9 +5,9 @@ import { waitForPerson } from '../calls/waiting.js';
 import { callAgain, next } from '../tools/next.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { forReader, join, own, say, time } from '../util/safe-text.js';
-import { type Asked, addChange, askUser, readResponse, takeVisit } from './ask-user.js';
+import { addChange, askUser, readResponse, takeVisit } from './ask-user.js';
 import { carryOut } from './carry-out.js';
-import { type Change, type Decision, type DecisionWay, noOptions } from './change.js';
+import { type Change, type Decision, noOptions } from './change.js';
 import { type Brought, type ChangeRun, ofCaller } from './change-context.js';
 import { lateOutcome } from './change-state.js';
 import { decideForCall, findByProof, findChange, storeDecision } from './decide.js';
@@ -56,14 +56,17 @@ async function planAndAnswer(
   if (mayAsk && run.stop?.aborted === true) return new Refusal('Stopping');
   const planned = await planChange(call, replaced, run);
   if (planned instanceof Refusal) return planned;
-  const step = await consentStep(planned, run);
-  if (step instanceof Refusal) return step;
+  const question = await questionState(planned, run);
+  if (question instanceof Refusal) return question;
+  const step = consentStep(call, question, run);
   run.log('info', 'consent', { tool: operation.name, decision: step.kind, caller: principal?.name });
   switch (step.kind) {
     case 'refuse':
       return new Refusal('NeedsHuman', [step.problem], run.isUnknownClient ? { next: reconnect } : {});
-    case 'given':
-      return await carryOutAtOnce(planned, step.way, run);
+    case 'given': {
+      const added = await addChange(planned, noOptions, run, { approved: { kind: 'approved', way: step.way } });
+      return added.kind === 'refused' ? added : await carryOut(added.change, run);
+    }
     case 'ask':
       return await askAndCarryOut(planned, run);
     case 'plan':
@@ -102,38 +105,32 @@ async function runPreflight(
 
 const codesOf = ({ code, serviceSays, status }: Failure) => [code, serviceSays?.code ?? code, `Http${status}`];
 
-async function carryOutAtOnce(
-  planned: PlannedChange,
-  way: DecisionWay,
-  run: ChangeRun,
-): Promise<CallOutcome | Refusal> {
-  const added = await addChange(planned, noOptions, run, { approved: { kind: 'approved', way } });
-  return added.kind === 'refused' ? added : carryOut(added.change, run);
-}
+const consentStep = (
+  { account, control }: ResolvedChange,
+  question: ConsentRequest['question'],
+  { hasView = false, page, agreed = false, principal }: ChangeRun,
+): ConsentStep =>
+  decideConsent({
+    mode: account.confirm,
+    planOnly: control.planOnly,
+    question,
+    hasView,
+    page: page?.kind ?? 'none',
+    agreed,
+    isUnknownPerson: principal !== undefined && principal.personId === undefined,
+  });
 
 async function askAndCarryOut(planned: PlannedChange, run: ChangeRun): Promise<CallOutcome | Refusal> {
   // Frees the call's place while a person is asked. The decision is stored before the call waits for a new place.
   const answer = await waitForPerson(run, async () => {
     const asked = await askUser(planned, run);
-    return asked.kind === 'decided' ? storeAnswer(asked, run) : asked;
+    if (asked.kind !== 'decided') return asked;
+    const stored = await storeDecision(asked.change, asked.decision, run);
+    if (stored.kind === 'late') return lateOutcome(stored.change, asked.decision, run.principal);
+    return stored.kind === 'decided' ? stored.outcome : stored;
   });
   if (answer.kind === 'notAsked') return runChange(planned.call, run, answer.change);
   return answer.kind === 'approved' ? carryOut(answer.change, run) : answer;
-}
-
-async function consentStep(planned: PlannedChange, run: ChangeRun): Promise<ConsentStep | Refusal> {
-  const { account, control } = planned.call;
-  const question = await questionState(planned, run);
-  if (question instanceof Refusal) return question;
-  return decideConsent({
-    mode: account.confirm,
-    planOnly: control.planOnly,
-    question,
-    hasView: run.hasView ?? false,
-    page: run.page?.kind ?? 'none',
-    agreed: run.agreed ?? false,
-    isUnknownPerson: run.principal !== undefined && run.principal.personId === undefined,
-  });
 }
 
 const reconnect = next(
@@ -149,14 +146,14 @@ async function questionState(
 ): Promise<ConsentRequest['question'] | Refusal> {
   if (run.elicitor === undefined) return run.isUnknownClient === true ? 'unknown' : 'none';
   if (question === undefined) return 'unfit';
-  try {
-    // A program that has answered before would answer again.
-    const isAnswered = await run.store.isAnsweredByProgram({ ...ofCaller(run), client: run.client });
-    return isAnswered ? 'unfit' : 'fits';
-  } catch (error) {
-    run.log('error', 'journal', { error: reasonOf(error) });
-    return new Refusal('JournalUnavailable', [say`${shownReason(error)}`]);
-  }
+  // A program that has answered before would answer again.
+  return run.store.isAnsweredByProgram({ ...ofCaller(run), client: run.client }).then(
+    (isAnswered) => (isAnswered ? 'unfit' : 'fits'),
+    (error: unknown) => {
+      run.log('error', 'journal', { error: reasonOf(error) });
+      return new Refusal('JournalUnavailable', [say`${shownReason(error)}`]);
+    },
+  );
 }
 
 /** Finds the waiting change that `replaces` names. Undefined if that change was decided or has expired. */
@@ -185,12 +182,6 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
       'Call without replaces, or with the changeId of the other plan exactly as it was given. No plan was withdrawn.',
     ),
   });
-
-async function storeAnswer({ change, decision }: Extract<Asked, { kind: 'decided' }>, run: ChangeRun) {
-  const stored = await storeDecision(change, decision, run);
-  if (stored.kind === 'decided') return stored.outcome;
-  return stored.kind === 'late' ? lateOutcome(stored.change, decision, run.principal) : stored;
-}
 
 /**
  * Takes what a call brings back from the person whom an earlier call asked.

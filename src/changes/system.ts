@@ -5,6 +5,8 @@ import * as z from 'zod';
 import { lazy, textAt } from '../util/objects.js';
 import type { Transaction } from './sql.js';
 
+/** This file has what the operating system tells of clocks and of the processes that share a store. */
+
 /** A process that carries out the changes which it approved. */
 export interface Process {
   /** Random, because containers may have the same host and process ID. */
@@ -21,10 +23,12 @@ export const leaseMs = 60_000;
 
 export function thisProcess(): Process {
   const host = hostname();
-  const boot = textOf(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
-  const space = `${host} ${boot} ${textOf(() => readlinkSync('/proc/self/ns/pid'))}`;
+  const space = `${host} ${bootId()} ${textOf(() => readlinkSync('/proc/self/ns/pid'))}`;
   return { id: randomUUID(), host, space, pid: process.pid, started: startOf(process.pid) ?? '' };
 }
+
+/** Empty on systems other than Linux. */
+const bootId = (): string => textOf(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
 
 /** In ticks since the start of the system. */
 const startOf = (pid: number): string | undefined =>
@@ -99,19 +103,11 @@ export interface ClockReading {
 
 export function systemClock(now: () => Date): SystemClock {
   return {
-    boot: bootId(),
+    boot: bootId() || undefined,
     // In a container, `uptime` may be that of the container, and the monotonic clock stops while the system sleeps.
     uptimeMs: () => Math.floor(Math.max(uptime() * 1000, Number(process.hrtime.bigint() / 1_000_000n))),
     wallMs: () => now().getTime(),
   };
-}
-
-function bootId(): string | undefined {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -5,6 +5,8 @@ import type { Change } from './change.js';
 import { shownDeed, shownTime } from './journal-text.js';
 import type { Changes } from './store.js';
 
+/** This file looks after a store while a server runs. */
+
 /** In milliseconds. */
 const failingMs = 3_000;
 const succeedingMs = 30_000;
@@ -126,11 +128,11 @@ export function createNotices(changes: Pick<Changes, 'recover'>, log: Log) {
       // Without authentication, every call gets all notices.
       const changesOfCaller = unreported.filter((change) => caller === undefined || change.caller === caller);
       unreported = unreported.filter((change) => !changesOfCaller.includes(change));
-      return changesOfCaller.map(interruptedText);
+      return changesOfCaller.map(
+        (change) =>
+          say`A change of ${shownTime(change.begunAt ?? change.madeAt)} (${shownDeed(change)}) ended without a known outcome when its process did. Check in the console whether it happened.`,
+      );
     },
     settled: async () => running,
   };
 }
-
-const interruptedText = (change: Change): SafeText =>
-  say`A change of ${shownTime(change.begunAt ?? change.madeAt)} (${shownDeed(change)}) ended without a known outcome when its process did. Check in the console whether it happened.`;
