@@ -11,7 +11,7 @@ import { againstAsking, awaitEnd, decideForCall, makeProof, planInClientMs, shor
 import type { PlannedChange } from './plan-change.js';
 import { notTyped } from './typed-name.js';
 
-/** This file stores a planned change, and asks the person behind the call by a form or by the address of a page. */
+/** This file asks the person behind a call, by a form or by the address of a page. */
 
 /** A stored change with the proof for clicks and responses, which no model gets. */
 export interface AddedChange {
@@ -30,10 +30,7 @@ const notOnPage = next(
   say`${forReader({ agent: 'Tell the user that the change', person: 'The change' })} has to be made with cloudops-mcp call, or with a client that asks its user.`,
 );
 
-/**
- * Adds a planned change to the store. Returns a refusal if it cannot be stored.
- * @param approved set if the change is approved at once
- */
+/** Stores a planned change, which is approved at once with `approved`. */
 export async function addChange(
   { call, row, holdsSecret, replaced }: PlannedChange,
   options: DecisionOptions,
@@ -144,10 +141,7 @@ function decisionOf(change: Change, { kind, reason }: FormResponse, answeredAfte
 
 const aboutPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
 
-/**
- * Sends the user to the page with a plan, and waits for the decision there. Opening the page is never consent.
- * @param answer the answer with the plan, if there is no decision
- */
+/** Sends the user to the page with a plan, and waits for the decision there. Returns `answer` if there is none. */
 export async function visitPage(
   { change, proof }: AddedChange,
   {

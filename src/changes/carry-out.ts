@@ -33,7 +33,7 @@ import { isWayOf } from './required-consent.js';
 
 /** This file sends an approved change, if it is still the change that was shown. */
 
-/** The longest time from the decision to sending (milliseconds). Later, `begin` would overlook a repetition that was sent meanwhile. */
+/** From the decision to sending (milliseconds). Later, `begin` would overlook a repetition that was sent meanwhile. */
 const longestDelayMs = 10 * 60_000;
 
 /** Resolves the call of a stored change. Arguments with a secret are only in memory. */
@@ -220,8 +220,6 @@ async function writeEnding(
 
 const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
 
-/** This file has the two digests of a change's request. */
-
 /** Returns the key by which the same change is recognised. The format for built-in operations is frozen. */
 export function requestKey({
   operation,
@@ -240,7 +238,7 @@ function canonicalBody(body: string): unknown {
   return isObject(value) || Array.isArray(value) ? value : body;
 }
 
-/** Returns the digest of the exact request that was shown. With secrets, it needs a key, so that nobody who reads the store can guess a secret. */
+/** Returns the digest of the exact request that was shown. With secrets, it needs a key, so that no reader of the store can guess them. */
 export function requestDigest(
   {
     operation,

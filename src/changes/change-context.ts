@@ -8,16 +8,15 @@ import type { QuestionLimits } from './plan.js';
 import type { DecisionPage } from './required-consent.js';
 import type { Changes } from './store.js';
 
-/** This file has the ways to ask the person behind a call. */
+/** This file has what the functions of a call take: the ways to ask its person, and the services of the process. */
 
-/** The response to a form. `unanswered` stayed open for too long, and `notAsked` means that the client could not ask. */
+/** `unanswered` stayed open for too long. `notAsked`: the client could not ask. */
 export interface FormResponse {
   readonly kind: 'agreed' | 'wrongName' | 'declined' | 'cancelled' | 'unanswered' | 'notAsked';
   /** As it was typed. */
   readonly reason?: string | undefined;
 }
 
-/** Asks the person behind a call. */
 export interface Elicitor {
   /** Set for this process's own terminal, where no client can answer for the person. */
   readonly isDirect?: true;
@@ -50,12 +49,12 @@ export type Brought =
       readonly visit: Visit;
     };
 
-/** Keeps the changes that are being sent, so that a process that shuts down can wait for them. */
+/** Keeps the changes that are being sent, because a process that shuts down waits for them. */
 export function createInFlightCalls() {
   const running = new Map<AbortController, Promise<unknown>>();
   let isDetached = false;
   return {
-    /** Sends a change by `work`. The signal aborts with the client's, but not after `detach`. */
+    /** The signal of `work` aborts with the client's, but not after `detach`. */
     async track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
       const controller = new AbortController();
       const abort = () => {
@@ -115,7 +114,7 @@ export function createQuestionQueue() {
 
 export type QuestionQueue = ReturnType<typeof createQuestionQueue>;
 
-/** The services of this process that all changes share. */
+/** The services that all changes share. */
 export interface ChangeDependencies extends CallDependencies {
   readonly store: Changes;
   readonly questions: QuestionQueue;
@@ -123,14 +122,14 @@ export interface ChangeDependencies extends CallDependencies {
   readonly page?: DecisionPage | undefined;
   /** In milliseconds. */
   readonly planLifetimeMs: number;
-  /** The longest time that a call waits for a decision or an outcome (milliseconds). */
+  /** Longest wait of a call for a decision or an outcome (milliseconds). */
   readonly statusWaitMs: number;
   readonly inFlight: InFlightCalls;
   /** 128 random bits in base64url. */
   readonly newId: () => string;
-  /** The keys for digests of requests, which keep secrets from being guessed. */
+  /** For digests of requests, so that nobody guesses secrets. */
   readonly keys: SealingKeys;
-  /** Arguments with secrets by value, in the memory of this process alone. */
+  /** Arguments with secrets by value. */
   readonly heldArguments: Map<string, Readonly<Record<string, unknown>>>;
   /** Notes about earlier changes of a caller, each once. */
   readonly pendingNotes: (caller: string | undefined) => Promise<readonly SafeText[]>;
@@ -157,5 +156,4 @@ export const ofCaller = ({ principal }: Pick<CallContext, 'principal'>): OfCalle
   caller: principal?.name ?? null,
 });
 
-/** Everything that the functions of one call take. */
 export interface ChangeRun extends ChangeContext, ChangeDependencies {}

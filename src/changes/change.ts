@@ -45,7 +45,7 @@ export const decisionWays = {
 } as const;
 export type DecisionWay = keyof typeof decisionWays;
 
-/** The JSON columns of a change, from which the types follow. Another version may have written plans and outcomes, so their unknown fields are kept. */
+/** The JSON columns of a change. Another version may have written plans and outcomes, so their unknown fields are kept. */
 export const storedParts = lazy(() => {
   const { text, plan: knownPlan, success: knownSuccess, failure } = resultSchemas();
   const plan: z.ZodType<Plan> = knownPlan.loose();
@@ -78,9 +78,9 @@ export const storedParts = lazy(() => {
       subject: z.object({ digest: z.string(), name: z.string() }).optional(),
       /** With secrets by name. */
       args: z.record(z.string(), z.unknown()).readonly(),
-      /** Digest of the request that was shown. Nothing else is sent. */
+      /** Of the request that was shown. */
       requestDigest: z.string(),
-      /** Which earlier change with the same request may be repeated: any (true), none (false), or the change with this ID. */
+      /** The earlier change with the same request that may be repeated: any (true), none (false), or the one with this ID. */
       repeats: z.union([z.string(), z.boolean()]),
       tokenSource: z.string(),
       options: z.object({
@@ -89,13 +89,13 @@ export const storedParts = lazy(() => {
         onPage: z.boolean(),
         byConfirmation: z.boolean(),
       }),
-      /** SHA-256 of the secret that a click or a response brings back (hexadecimal). Models never get it. */
+      /** SHA-256 of the secret that a click or a response brings back. */
       proof: z.string().optional(),
       plan,
       question: text.optional(),
       accept: text,
       typedName: z.string().optional(),
-      /** True if the details and the outcome are sealed before they are stored. */
+      /** True if the details and the outcome are sealed. */
       isPrivate: z.boolean().optional(),
     }),
     decision: z.object({
@@ -106,7 +106,7 @@ export const storedParts = lazy(() => {
       /** In milliseconds. */
       answeredAfterMs: z.number().optional(),
       replacedBy: z.string().optional(),
-      /** Set if the person only closed the question. `confirm_change` may still follow. */
+      /** The person only closed the question, so `confirm_change` may follow. */
       isDismissed: z.boolean().optional(),
     }),
     ending: z.object({
@@ -148,7 +148,7 @@ export type DecisionOptions = NewChange['options'];
 /** No way to decide. */
 export const noOptions: DecisionOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
 
-/** A change as the journal shows it. Times are milliseconds since 1970 by the server's wall clock. */
+/** A change as the journal shows it. Times are milliseconds by the server's wall clock. */
 export interface JournalEntry extends Columns, Part<'facts'> {
   readonly state: State;
   readonly madeAt: number;

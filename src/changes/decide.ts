@@ -24,12 +24,12 @@ import {
 import { boundedReason } from './decline-reason.js';
 import { isTyped } from './typed-name.js';
 
-/** This file has the verb with which every decision ends, where the first decision stands, and what else can be done with a change by its ID or its proof. */
+/** This file has the verb with which every decision ends, and what else can be done with a change by its ID or its proof. */
 
 /** How long a plan can be decided in the client (milliseconds). */
 export const planInClientMs = 10 * 60_000;
 
-/** A faster response (milliseconds) counts as that of a program, because no person reads a plan faster. */
+/** A faster response (milliseconds) counts as a program's. */
 export const shortestReadMs = 1000;
 
 export type DecisionResult =
@@ -38,10 +38,7 @@ export type DecisionResult =
   /** No decision was stored, and the change may still wait. */
   | Refusal;
 
-/**
- * Decides on a change and, if it is approved, carries it out.
- * @param run the caller, with its present scopes
- */
+/** Decides on a change and, if it is approved, carries it out. */
 export async function decide(change: Change, decision: Decision, run: ChangeRun): Promise<DecisionResult> {
   const stored = await storeDecision(change, decision, run);
   if (stored.kind !== 'approved') return stored;
@@ -121,7 +118,6 @@ export function decisionOfClick({ ageMs }: Change, { decision, where, person, re
   return decision === 'accept' ? { kind: 'approved', ...record } : { kind: 'declined', ...record, reason };
 }
 
-/** Returns the refusal of a click that does not count. */
 export function refusalOfClick({ options, ageMs, typedName }: Change, click: Click): Refusal | undefined {
   const isInView = click.where === 'view';
   if (isInView ? !options.byClick : !options.onPage) return new Refusal('ClickRefused');
@@ -147,7 +143,6 @@ export async function confirmChange(
   return refusal ?? decideForCall(change, decision, run);
 }
 
-/** Returns the refusal of an agent's confirmation that does not count. */
 export function refusalOfConfirmation(change: Change, thing: string, client: string): Refusal | undefined {
   if (!change.options.byConfirmation) return new Refusal('NotConfirmable');
   if (change.ageMs > planInClientMs) return new Refusal('PlanExpired');
@@ -166,7 +161,7 @@ const confirmAsShown = next(
   'Show the user the plan again. Only after a yes, call confirm_change with thing as the "next" of the plan gives it.',
 );
 
-/** The number of declines in ten minutes after which nobody is asked, so that nobody is worn out with questions. */
+/** Declines in ten minutes after which nobody is asked, so that nobody is worn out with questions. */
 const mostDeclined = 3;
 
 /** Returns the refusal if the user declined too many changes through this client. */
@@ -176,7 +171,7 @@ export const againstAsking = (run: ChangeRun): Promise<Refusal | undefined> =>
     return declined.length >= mostDeclined ? new Refusal('TooManyRefusals') : undefined;
   });
 
-/** Returns the refusal if `confirm_change` must not carry out a change, because a person declined it or too many others. */
+/** Returns the refusal if a person declined the same change or too many others. */
 export const againstConfirming = async (requestKey: string, run: ChangeRun): Promise<Refusal | undefined> =>
   (await againstAsking(run)) ??
   unlessUnreadable(run, async () => {
@@ -274,11 +269,7 @@ export async function findChange(
   return change !== undefined && isVisible ? change : new Refusal('UnknownChange');
 }
 
-/**
- * Makes the proof of a person's click or response. Models never get it, and the row has only a hash, so nobody who
- * reads the store can click.
- * @param secret 128 random bits in base64url
- */
+/** Makes the proof of a click or response. No model gets it, and the row has only a hash, so no reader of the store can click. */
 export const makeProof = (id: string, secret: string) => ({ token: `${id}.${secret}`, hash: hashOf(secret) });
 
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest('hex');

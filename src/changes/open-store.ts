@@ -25,7 +25,6 @@ interface StoreOptions {
 
 /**
  * Returns the store that CLOUDOPS_JOURNAL names, which is opened when it is first needed.
- * @param journal the path of a file, or the address of a PostgreSQL database
  * @throws JournalFault if the file is no journal of this version
  */
 export function openStore(journal: string, now: () => Date, options: StoreOptions = {}) {
@@ -93,12 +92,10 @@ function beginningOf(path: string): string {
   }
 }
 
-/** This file has the keys that seal a journal's private values: the keys of CLOUDOPS_STATE_KEY, or a key in a file next to the journal. */
-
 /**
- * Returns the keys of a journal. A key that was made before CLOUDOPS_STATE_KEY was set still opens what it sealed.
- * @param path the file of the journal. Undefined for a database, whose servers share CLOUDOPS_STATE_KEY
- * @throws ShownError if the file beside the journal has no key, or the system's error
+ * Returns the keys that seal a journal's private values: those of CLOUDOPS_STATE_KEY, or a key in a file next to the
+ * journal, which still opens what it sealed before CLOUDOPS_STATE_KEY was set.
+ * @throws ShownError if that file has no key, or the system's error
  */
 export function keysOfJournal(path: string | undefined, stateKeys: KeyRing | undefined): KeyRing {
   if (path === undefined || path === devNull) return stateKeys ?? [randomBytes(32)];
@@ -116,7 +113,7 @@ function readKey(path: string): string | undefined {
   return key;
 }
 
-/** Writes a new key whole, because another process may read the file at any moment. If the other process is faster, its key counts. */
+/** Writes a new key whole, because another process may read the file. If that process is faster, its key counts. */
 function createKey(path: string): string {
   makeFolder(dirname(path));
   const key = randomBytes(32).toString('base64url');

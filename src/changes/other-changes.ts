@@ -24,6 +24,8 @@ import type { BudgetState, Change, State, Subject } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { type FollowedCall, stepToVerify } from './follow-change.js';
 
+/** This file tells of other changes and of the budget, where they matter to a plan. */
+
 /** The facts that `viewer` may know about an earlier change. Undefined for a change of another caller. */
 function factsOf(change: Change, viewer: string | undefined): EarlierCall | undefined {
   if (isOfAnother(change, viewer)) return undefined;
@@ -95,8 +97,6 @@ function stepAfterRepetition(outcome: EarlierCall['outcome'], call: FollowedCall
   }
 }
 
-/** This file describes other changes of a caller that matter to a plan. */
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the thing that a change is about; undefined if the operation does not say which arguments identify it. */
@@ -166,10 +166,7 @@ function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, '
   return join(texts, ', ');
 }
 
-/**
- * Returns a sentence about the budget for the plan.
- * @returns a refusal if the budget is spent or cannot be counted, except with `planOnly`
- */
+/** Returns a sentence about the budget for the plan, or a refusal if no change is left; never with `planOnly`. */
 export async function checkBudget(
   { budget: { key, limit }, operation, control: { planOnly } }: ResolvedChange,
   { store, log }: ChangeRun,

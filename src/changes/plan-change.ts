@@ -27,10 +27,7 @@ export interface PlannedChange {
   readonly replaceable: readonly Change[];
 }
 
-/**
- * Makes the plan of a change, and compares it with the store. Nothing is written.
- * @returns a refusal if the change is an unintended repetition, is beyond the budget, or is too large
- */
+/** Makes the plan of a change, and compares it with the store. Nothing is written. */
 export async function planChange(
   call: ResolvedChange,
   replaced: Change | undefined,

@@ -23,10 +23,7 @@ interface OpenPlan extends PlannedChange {
   readonly isDeadEnd: true | undefined;
 }
 
-/**
- * Answers with the plan and the ways to agree to it, and stores the change that waits.
- * @returns a refusal if there is no way to agree; never with `planOnly`
- */
+/** Stores the change that waits. Returns a refusal if there is no way to agree; never with `planOnly`. */
 export async function answerWithPlan(
   { options, isDeadEnd }: Extract<ConsentStep, { kind: 'plan' }>,
   planned: PlannedChange,

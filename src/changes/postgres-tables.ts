@@ -205,10 +205,7 @@ export const connectionString = (url: string): string =>
     ? url
     : url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/g, '$1verify-full');
 
-/**
- * Returns a function that returns the address with its present password, so that a new password needs no restart.
- * @param file the file that `url` comes from
- */
+/** Returns a function that reads the present password from the file of the address, so that a new one needs no restart. */
 export function followPassword(url: string, file: string | undefined): () => string {
   let current = url;
   return () => {

@@ -94,11 +94,7 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
     const pool = createPool(currentUrl, mostConnections, limits);
     let unconfirmed = 0;
     return {
-      /**
-       * Runs work in a transaction. Waits at most `answerMs` for the commit, which is not given up.
-       * @param beforeCommit called just before the commit. If `run` fails earlier, nothing was committed
-       * @throws CommitPending if the commit is not confirmed in time
-       */
+      /** See `Engine.write`. Waits at most `answerMs` for the commit, which is not given up. */
       run: async <Result>(
         work: (transaction: DatabaseTransaction) => Promise<Result>,
         beforeCommit = () => {},

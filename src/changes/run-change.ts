@@ -17,10 +17,7 @@ import { type ConsentRequest, type ConsentStep, decideConsent, modesWithPerson }
 
 /** This file has the call of a tool that changes something, up to its decision. */
 
-/**
- * Runs the call of a change. Returns its outcome, or else the plan or a question to the user.
- * @param unasked the waiting change of an earlier question, which the client could not ask
- */
+/** @param unasked the waiting change of an earlier question, which the client could not ask */
 export async function runChange(
   call: ResolvedChange,
   run: ChangeRun,

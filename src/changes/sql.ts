@@ -1,6 +1,8 @@
 import { ShownError } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
 
+/** This file has the interface of the database engines, which run the same SQL. */
+
 /**
  * Why a store refuses changes. `tables`: tables are missing, and this role cannot create them. `no tables yet`: a
  * server creates them. `replaced`: another file took its place. `newer`: a newer version made the tables.
@@ -30,13 +32,12 @@ export class JournalFault extends ShownError {
   }
 }
 
-/** This file has the interface of the database engines, which run the same SQL. */
 export type Value = string | number | null;
 
 export interface Transaction {
-  /** The time by the clock of the store (milliseconds), which no process can set. Ages are compared by this clock alone. */
+  /** By the clock of the store (milliseconds), which no process can set. Ages are compared by it alone. */
   readonly now: number;
-  /** The time by the wall clock of this server (milliseconds since 1970), only shown. */
+  /** By the wall clock of this server (milliseconds), only shown. */
   readonly wall: number;
   /** Keeps other transactions from changing a selected row. */
   readonly forUpdate: '' | ' for update';

@@ -42,8 +42,7 @@ type Connection = ReturnType<typeof connect>;
 
 /**
  * Creates an engine on a file, which several processes of one machine may share. The null device stands for memory.
- * @param createsTables false for programs that only read
- * @param longestWaitMs maximum wait for a lock of another process (milliseconds)
+ * Programs that only read create no tables.
  */
 export function createSqlite(
   path: string,

@@ -12,10 +12,7 @@ interface StorePlace {
   readonly problem: SafeText | undefined;
 }
 
-/**
- * Returns the place where the journal is stored.
- * @param journal the path of a file, or the address of a PostgreSQL database
- */
+/** Reads the path of a file, or the address of a PostgreSQL database. */
 export function storePlace(journal: string): StorePlace {
   // A path on Windows may begin with `C:`.
   const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(journal);

@@ -108,7 +108,7 @@ export function createChanges(
     if (!isThere) throw new Permanent('the change is not in the journal');
   };
 
-  /** Approves or begins a change. If it is in doubt whether that was written, the change ends as `not sent`, because it will not be carried out. */
+  /** Approves or begins a change. If it is in doubt whether that was written, the change ends as `not sent`. */
   const towardsSending = async <Result>(id: string, work: Work<Result>): Promise<Result | Unwritable> => {
     let mayBeWritten = false;
     try {
@@ -163,7 +163,7 @@ export function createChanges(
     }
   };
 
-  /** Stores a decision on a waiting change. The first decision counts, and only this process may carry out what it approves. */
+  /** The first decision on a waiting change counts, and only this process may carry out what it approves. */
   const decide = async (id: string, decision: Decision): Promise<Decided> => {
     if (!isId(id)) return { kind: 'gone' };
     if (unwritten.has(id))
@@ -191,7 +191,7 @@ export function createChanges(
     return added;
   };
 
-  /** Writes durably that an approved change is sent, before it is sent. `ifUnknown` becomes its ending if this process goes away. */
+  /** Writes durably that a change is about to be sent. `ifUnknown` becomes its outcome if this process goes away. */
   const begin = async (id: string, { budget, ifUnknown }: BeginOptions): Promise<Begun> => {
     const begun = await towardsSending(id, async (rows): Promise<Begun> => {
       const isOwn = ` and state = 'approved' and process = ?${rows.forUpdate}`;
