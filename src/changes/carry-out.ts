@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { resolveAccount } from '../calls/account.js';
 import { keysRefusal, wireRequest } from '../calls/endpoint.js';
 import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
@@ -14,7 +13,7 @@ import { NotSent, type SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isObject, parseJson } from '../util/objects.js';
-import { own, quoted, say, words } from '../util/safe-text.js';
+import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { SealingKey } from '../util/seal.js';
 import type { Begun, Change, Ending } from './change.js';
 import type { ChangeRun } from './change-context.js';
@@ -207,15 +206,17 @@ async function writeEnding(
   { store, log }: ChangeRun,
 ): Promise<EndedOutcome> {
   const written = store.end(id, state, { ...ending, isPrivate }).then(
-    () => [],
+    (): SafeText[] => [],
     (error: unknown) => {
       log('error', 'journal', { tool, id, outcome: state, error: reasonOf(error) });
       return [words('The outcome could not be written into the journal, which will call it unknown.')];
     },
   );
-  const waiting = new AbortController();
-  const late = delay(endingMs, [lateNote], { signal: waiting.signal }).catch(() => []);
-  return withNotes(outcome, await Promise.race([written, late]).finally(() => waiting.abort()));
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<SafeText[]>((resolve) => {
+    timer = setTimeout(resolve, endingMs, [lateNote]);
+  });
+  return withNotes(outcome, await Promise.race([written, late]).finally(() => clearTimeout(timer)));
 }
 
 const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
