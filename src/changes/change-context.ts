@@ -127,7 +127,7 @@ export interface ChangeDependencies extends CallDependencies {
   readonly inFlight: InFlightCalls;
   /** 128 random bits in base64url. */
   readonly newId: () => string;
-  /** For digests of requests, so that nobody guesses secrets. */
+  /** For digests of requests, so that secrets cannot be guessed. */
   readonly keys: SealingKeys;
   /** Arguments with secrets by value. */
   readonly heldArguments: Map<string, Readonly<Record<string, unknown>>>;

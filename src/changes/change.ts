@@ -78,7 +78,7 @@ export const storedParts = lazy(() => {
       subject: z.object({ digest: z.string(), name: z.string() }).optional(),
       /** With secrets by name. */
       args: z.record(z.string(), z.unknown()).readonly(),
-      /** Of the request that was shown. */
+      /** Digest of the request that was shown. */
       requestDigest: z.string(),
       /** The earlier change with the same request that may be repeated: any (true), none (false), or the one with this ID. */
       repeats: z.union([z.string(), z.boolean()]),

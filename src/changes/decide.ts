@@ -161,7 +161,7 @@ const confirmAsShown = next(
   'Show the user the plan again. Only after a yes, call confirm_change with thing as the "next" of the plan gives it.',
 );
 
-/** Declines in ten minutes after which nobody is asked, so that nobody is worn out with questions. */
+/** Limit of declines in ten minutes, which stops further questions, so that people are not worn out. */
 const mostDeclined = 3;
 
 /** Returns the refusal if the user declined too many changes through this client. */
@@ -182,7 +182,7 @@ export const againstConfirming = async (requestKey: string, run: ChangeRun): Pro
       : undefined;
   });
 
-/** If the store cannot be read, nobody is asked, because the user may have declined too often. */
+/** If the store cannot be read, no question is asked, because the user may have declined too often. */
 const unlessUnreadable = (
   { log }: ChangeRun,
   judge: () => Promise<Refusal | undefined>,

@@ -12,10 +12,7 @@ export type FollowedCall = Pick<
   'operation' | 'change' | 'endpoint' | 'shownInput' | 'followTool' | 'verificationHint'
 >;
 
-/**
- * The step after an accepted change: call the read that shows its progress, or look in the console.
- * @param tellOutcome what the model tells the user
- */
+/** The step after an accepted change: call the read that shows its progress, or look in the console. */
 export function stepAfterAccepted(call: FollowedCall, tellOutcome: SafeText, record?: unknown): Next {
   const read = followingRead(call, record);
   if (read !== undefined) {
@@ -74,7 +71,6 @@ function stepToVerifyByRead(call: FollowedCall, read: SafeText, repeatIfWanted: 
   return next('agent', 'call', join([look, ...proof, say`Only if ${condition} ${repeatIfWanted}`], ' '));
 }
 
-/** The thing was there before, perhaps in the same state. */
 const compareValues = say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`;
 
 /** The end of "only if", after which a change may be repeated. */

@@ -13,7 +13,6 @@ type Leaf = readonly [path: string, value: unknown];
 /**
  * Describes the arguments of a change that its headline and its consequences do not name.
  * @param named paths. An object covers its fields, and `pools[]` covers all entries of `pools`
- * @param input arguments without secrets
  * @param longest limit of a value and of a list (characters)
  */
 export function otherArguments(

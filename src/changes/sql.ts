@@ -56,8 +56,7 @@ export interface Engine {
   /** Without a password. */
   readonly name: string;
   /**
-   * Runs work in a transaction that is durable when it resolves.
-   * @param beforeCommit called just before the commit. If `write` fails earlier, nothing was written
+   * Runs work in a transaction that is durable when it resolves. If `write` fails before `beforeCommit`, nothing was written.
    * @throws CommitPending if the commit is in doubt
    */
   write<Result>(work: Work<Result>, beforeCommit?: () => void): Promise<Result>;
