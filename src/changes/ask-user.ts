@@ -7,7 +7,15 @@ import { forReader, join, type SafeText, say, words } from '../util/safe-text.js
 import { type Change, type Decision, type DecisionOptions, noOptions } from './change.js';
 import type { ChangeRun, Elicitor, FormResponse, Guide, Visit } from './change-context.js';
 import { outcomeOfState } from './change-state.js';
-import { againstAsking, awaitEnd, decideForCall, makeProof, planInClientMs, shortestReadMs } from './decide.js';
+import {
+  againstAsking,
+  againstAskingAgain,
+  awaitEnd,
+  decideForCall,
+  makeProof,
+  planInClientMs,
+  shortestReadMs,
+} from './decide.js';
 import type { PlannedChange } from './plan-change.js';
 import { notTyped } from './typed-name.js';
 
@@ -72,7 +80,7 @@ export async function askUser(planned: PlannedChange, run: ChangeRun): Promise<A
   if (run.signal.aborted || elicitor === undefined || question === undefined)
     return new Refusal('NobodyAsked', [say`the client cancelled the call before anybody was asked`]);
   // Terminal users started the call themselves, so they are not rate-limited.
-  const refusal = elicitor.isDirect ? undefined : await againstAsking(run);
+  const refusal = elicitor.isDirect ? undefined : ((await againstAsking(run)) ?? (await againstAskingAgain(run)));
   if (refusal !== undefined) return refusal;
 
   const added = await addChange(planned, { ...noOptions, byForm: true }, run, { question });
@@ -130,6 +138,8 @@ export function readResponse(
 function decisionOf(change: Change, { kind, reason }: FormResponse, answeredAfterMs: number | undefined): Asked {
   if (kind === 'notAsked') return { kind: 'notAsked', change };
   const decided = (decision: Decision): Asked => ({ kind: 'decided', change, decision });
+  // Nobody responded.
+  if (kind === 'interrupted') return decided({ kind: 'withdrawn', way: 'withdrawn' });
   // A wrong name is no refusal.
   if (kind === 'wrongName') return decided({ kind: 'withdrawn', way: 'asked' });
   if (kind !== 'unanswered' && answeredAfterMs !== undefined && answeredAfterMs < shortestReadMs)

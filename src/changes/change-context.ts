@@ -10,9 +10,9 @@ import type { Changes } from './store.js';
 
 /** This file has what the functions of a call take: the ways to ask its person, and the services of the process. */
 
-/** `unanswered` stayed open for too long. `notAsked`: the client could not ask. */
+/** `unanswered` stayed open for too long. `interrupted`: the client or this server ended the call. `notAsked`: the client could not ask. */
 export interface FormResponse {
-  readonly kind: 'agreed' | 'wrongName' | 'declined' | 'cancelled' | 'unanswered' | 'notAsked';
+  readonly kind: 'agreed' | 'wrongName' | 'declined' | 'cancelled' | 'unanswered' | 'interrupted' | 'notAsked';
   /** As it was typed. */
   readonly reason?: string | undefined;
 }

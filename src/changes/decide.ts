@@ -5,7 +5,7 @@ import { auditScope } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import { secretsIn } from '../calls/resolve-call.js';
 import { waitForPerson } from '../calls/waiting.js';
-import { next } from '../tools/next.js';
+import { forAgent, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { own, say, words } from '../util/safe-text.js';
@@ -170,6 +170,25 @@ export const againstAsking = (run: ChangeRun): Promise<Refusal | undefined> =>
     const declined = await run.store.declined({ ...ofCaller(run), client: run.client });
     return declined.length >= mostDeclined ? new Refusal('TooManyRefusals') : undefined;
   });
+
+/** The number of questions in ten minutes that may end because the call ended. An agent could ask and cancel without end. */
+const mostInterrupted = 10;
+
+/** Returns the refusal if too many questions of this client ended without a response. */
+export const againstAskingAgain = (run: ChangeRun): Promise<Refusal | undefined> =>
+  unlessUnreadable(run, async () => {
+    const interrupted = await run.store.interrupted({ ...ofCaller(run), client: run.client });
+    if (interrupted < mostInterrupted) return undefined;
+    return new Refusal('TooManyQuestions', [], { reason: interruptedTooOften, next: askInConversation });
+  });
+
+const interruptedTooOften = say`${mostInterrupted} questions of the last ten minutes ended without a response, because their calls ended`;
+
+const askInConversation = next(
+  'user',
+  'ask',
+  say`${forAgent('Ask the user in the conversation what they want. ')}Questions are possible again in ten minutes at the latest.`,
+);
 
 /** Returns the refusal if a person declined the same change or too many others. */
 export const againstConfirming = async (requestKey: string, run: ChangeRun): Promise<Refusal | undefined> =>

@@ -296,6 +296,15 @@ export function createChanges(
         );
       }),
     declined,
+    /** The number of questions in a form that ended recently without a response. */
+    interrupted: async (of: OfCaller): Promise<number> => {
+      const withdrawn = await read((rows) =>
+        select(rows, of, `state = 'withdrawn' and way = 'withdrawn' and asks = 1 and decided > ?`, [
+          rows.now - duplicateWindowMs,
+        ]),
+      );
+      return withdrawn.filter(({ options }) => options.byForm).length;
+    },
     isAnsweredByProgram: async ({ caller, client }: OfCaller) => {
       const answered = await read(({ now, all }) =>
         all(

@@ -72,8 +72,7 @@ export function broughtBy({ mcpReq: { inputResponses, requestState } }: ServerCo
 
 type Answer =
   | { readonly kind: 'answered'; readonly result: unknown }
-  | { readonly kind: 'unanswered' }
-  | { readonly kind: 'notAsked' };
+  | { readonly kind: Exclude<FormResponse['kind'], 'agreed' | 'wrongName' | 'declined' | 'cancelled'> };
 
 async function sendQuestion(
   { mcpReq: { send, signal } }: ServerContext,
@@ -91,8 +90,9 @@ async function sendQuestion(
     });
     return { kind: 'answered', result };
   } catch (error) {
+    if (aborted.aborted) return { kind: 'interrupted' };
     const isTimeout = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
-    return { kind: isTimeout || aborted.aborted ? 'unanswered' : 'notAsked' };
+    return { kind: isTimeout ? 'unanswered' : 'notAsked' };
   } finally {
     clearInterval(timer);
   }

@@ -47,6 +47,7 @@ const step = fc.record({
     'declined',
     'cancelled',
     'unanswered',
+    'interrupted',
     'notAsked',
   ),
   planOnly: fc.constantFrom(false, false, false, false, false, true),

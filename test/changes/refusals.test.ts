@@ -50,6 +50,7 @@ describe('three refusals', () => {
     ['declined', true],
     ['cancelled', true],
     ['unanswered', true],
+    ['interrupted', false],
     ['wrongName', false],
     ['notAsked', false],
   ])('of which one was %s count: %s', async (kind, counts) => {
@@ -98,6 +99,26 @@ describe('three refusals', () => {
     for (const name of ['a', 'b', 'c']) await decline(name);
     const { elicitor } = personOf('agreed');
     expect(await call({}, { elicitor: { ...elicitor, isDirect: true } })).toMatchObject(accepted);
+  });
+});
+
+describe('questions whose calls ended before a response', () => {
+  test('are withdrawn, and are no refusals', async () => {
+    const { answer, journal } = setUp();
+    for (const name of ['a', 'b', 'c', 'd']) await answer('interrupted', name);
+    expect(await journal()).toMatchObject(Array(4).fill({ state: 'withdrawn', decision: { way: 'withdrawn' } }));
+    expect(await answer('agreed', 'e')).toMatchObject(accepted);
+  });
+
+  test('are ten in ten minutes at most, so that no agent asks and cancels without end', async () => {
+    const { answer, clock, requests } = setUp();
+    for (let index = 0; index < 10; index += 1) await answer('interrupted', `name-${index}`);
+    const outcome = await answer('agreed', 'another');
+    expect(outcome).toMatchObject(failed('TooManyQuestions'));
+    expect(JSON.stringify(outcome)).not.toMatch(/refused|declined/);
+    expect(requests).toEqual([]);
+    clock.time += tenMinutes + 1;
+    expect(await answer('agreed', 'another')).toMatchObject(accepted);
   });
 });
 
