@@ -1,5 +1,12 @@
 import { Transform, Writable } from 'node:stream';
-import { CLIENT_INFO_META_KEY, LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/server';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  isJSONRPCResponse,
+  LATEST_PROTOCOL_VERSION,
+  type SpecTypeName,
+  specTypeSchemas,
+} from '@modelcontextprotocol/server';
 import { countValues, isDeeperThan, isObject, parseJson, withoutNulls } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
 
@@ -14,8 +21,14 @@ export interface ErrorAnswer {
 
 export type ReadMessage =
   | { readonly kind: 'read'; readonly message: object }
-  /** JSON-RPC has no answer to notifications and responses. */
-  | { readonly kind: 'invalid'; readonly answer: ErrorAnswer; readonly isAnswered: boolean };
+  | {
+      readonly kind: 'invalid';
+      readonly answer: ErrorAnswer;
+      /** JSON-RPC has no answer to notifications and responses. */
+      readonly isAnswered: boolean;
+      /** True for a response. The error takes its place, so that the question ends as one that the client could not ask. */
+      readonly isResponse: boolean;
+    };
 
 const parseError = -32700;
 export const invalidRequest = -32600;
@@ -36,38 +49,86 @@ export const notJson: ReadMessage = {
   kind: 'invalid',
   answer: errorAnswer(null, parseError, 'The message is not JSON.'),
   isAnswered: true,
+  isResponse: false,
 };
 
 /** Parses the JSON of a message, which may begin with a byte order mark. */
 export const parseMessageText = (text: string): unknown => parseJson(text.replace(/^\uFEFF/, ''));
 
-/** Reads one message. Null fields count as absent. */
+/** Reads one message. Nulls of fields count as absent, and fields that messages do not have are ignored. */
 export function readMessage(value: unknown): ReadMessage {
-  if (!isObject(value)) return invalid({ method: '', id: null }, invalidRequest, 'A message must be a JSON object.');
+  if (!isObject(value)) return unreadable({ method: '', id: null }, invalidRequest, 'A message must be a JSON object.');
   if (isDeeperThan(maximumDepth, value))
-    return invalid(value, invalidRequest, `A message must not be nested deeper than ${maximumDepth} levels.`);
-  const { params = null, result, ...others } = value;
-  const message = result === undefined ? others : { ...others, result: withoutNulls(result) };
-  if (params === null) return { kind: 'read', message };
-  if (!isObject(params)) return invalid(value, invalidRequest, 'params must be an object.');
+    return unreadable(value, invalidRequest, `A message must not be nested deeper than ${maximumDepth} levels.`);
+  return isResponse(value) ? readResponse(value) : readRequest(value);
+}
 
-  const args = readArguments(params.arguments);
-  if (args.kind === 'invalid') return invalid(value, invalidParams, args.problem);
-  const present = withoutNulls({ ...params, arguments: args.value });
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Some clients write all fields of all kinds of messages, with nulls. */
+const isResponse = ({ method, result, error }: Fields): boolean =>
+  method === undefined || (method === null && (result !== undefined || error !== undefined));
+
+const isNotification = ({ id = null, method }: Fields): boolean =>
+  id === null && typeof method === 'string' && method.startsWith('notifications/');
+
+function readResponse(response: Fields): ReadMessage {
+  const { jsonrpc, id, result = null, error = null } = response;
+  const message = withoutNulls({ jsonrpc: jsonrpc ?? '2.0', id, result, error });
+  return isJSONRPCResponse(message)
+    ? { kind: 'read', message }
+    : unreadable(response, invalidRequest, 'The response cannot be read.');
+}
+
+/** Reads a request or a notification. */
+function readRequest(request: Fields): ReadMessage {
+  const { jsonrpc, id, method, params } = request;
+  const isRequest = id !== undefined && !isNotification(request);
+  const given = params ?? (method === 'initialize' ? {} : undefined);
+  if (given !== undefined && !isObject(given)) return unreadable(request, invalidRequest, 'params must be an object.');
+  const args = readArguments(given?.arguments);
+  if (args.kind === 'invalid') return unreadable(request, invalidParams, args.problem);
+
+  const present = withoutNulls({ ...given, arguments: args.value });
+  const message = {
+    jsonrpc: jsonrpc ?? '2.0',
+    ...(isRequest && { id }),
+    method,
+    ...(given !== undefined && { params: withDeclaration(method, present) }),
+  };
+  const types: readonly SpecTypeName[] = isRequest
+    ? ['JSONRPCRequest', requestTypes.get(method) ?? 'Request']
+    : ['JSONRPCNotification'];
+  const [path] = types.flatMap((type) => malformedPaths(type, message));
+  if (path === undefined) return { kind: 'read', message };
+  const code = path[0] === 'params' ? invalidParams : invalidRequest;
+  return unreadable(request, code, `${path.join('.')} is missing or not valid.`);
+}
+
+/** The types of requests with parameters. The SDK would answer wrong ones with the dump of a validator. */
+const requestTypes: ReadonlyMap<unknown, SpecTypeName> = new Map([
+  ['initialize', 'InitializeRequest'],
+  ['tools/list', 'ListToolsRequest'],
+  ['tools/call', 'CallToolRequest'],
+  ['resources/list', 'ListResourcesRequest'],
+  ['resources/templates/list', 'ListResourceTemplatesRequest'],
+  ['resources/read', 'ReadResourceRequest'],
+  ['completion/complete', 'CompleteRequest'],
+]);
+
+function unreadable(message: Fields, code: number, problem: string): ReadMessage {
+  const { id } = message;
+  const isUsable = typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id));
   return {
-    kind: 'read',
-    message: { ...message, params: withDefaults(value.method, isObject(present) ? present : {}) },
+    kind: 'invalid',
+    answer: errorAnswer(isUsable ? id : null, code, problem),
+    isAnswered: id !== undefined && !isResponse(message) && !isNotification(message),
+    isResponse: isUsable && isResponse(message),
   };
 }
 
-function invalid({ id, method }: Readonly<Record<string, unknown>>, code: number, message: string): ReadMessage {
-  const knownId = typeof id === 'string' || typeof id === 'number' ? id : null;
-  const isAnswered = method !== undefined && id !== undefined;
-  return { kind: 'invalid', answer: errorAnswer(knownId, code, message), isAnswered };
-}
-
 type Arguments =
-  | { readonly kind: 'read'; readonly value: Readonly<Record<string, unknown>> | null }
+  | { readonly kind: 'read'; readonly value: Fields | null }
   | { readonly kind: 'invalid'; readonly problem: string };
 
 /** Some clients write arguments as JSON text, which has its own limits. */
@@ -83,21 +144,58 @@ function readArguments(given: unknown): Arguments {
   return { kind: 'read', value: args };
 }
 
-/** Adds what the SDK requires and clients leave out. */
-function withDefaults(method: unknown, params: Readonly<Record<string, unknown>>): object {
-  if (method === 'initialize')
-    return {
-      protocolVersion: LATEST_PROTOCOL_VERSION,
-      capabilities: {},
-      ...params,
-      clientInfo: { ...unknownClient, ...(isObject(params.clientInfo) && params.clientInfo) },
-    };
+/** Completes what the client declares of itself: before protocol 2026-07-28 in `initialize`, since then in each request. */
+function withDeclaration(method: unknown, params: Fields): Fields {
+  if (method === 'initialize') return readDeclaration(params);
   const { _meta: meta } = params;
-  if (!isObject(meta) || !isObject(meta[CLIENT_INFO_META_KEY])) return params;
-  return { ...params, _meta: { ...meta, [CLIENT_INFO_META_KEY]: { ...unknownClient, ...meta[CLIENT_INFO_META_KEY] } } };
+  if (!isObject(meta)) return params;
+  const { capabilities, clientInfo } = readDeclaration({
+    capabilities: meta[CLIENT_CAPABILITIES_META_KEY],
+    clientInfo: meta[CLIENT_INFO_META_KEY],
+  });
+  const declared = { [CLIENT_CAPABILITIES_META_KEY]: capabilities, [CLIENT_INFO_META_KEY]: clientInfo };
+  const given = Object.entries(declared).filter(([name]) => Object.hasOwn(meta, name));
+  return { ...params, _meta: { ...meta, ...Object.fromEntries(given) } };
 }
 
-const unknownClient = { name: 'unknown', version: '' };
+/** Malformed parts count as absent, and what the SDK requires gets a default. */
+function readDeclaration(given: Fields): Fields {
+  const complete = ({ protocolVersion, capabilities, clientInfo, ...others }: Fields): Fields => ({
+    ...others,
+    protocolVersion: protocolVersion ?? LATEST_PROTOCOL_VERSION,
+    capabilities: capabilities ?? {},
+    clientInfo: { name: 'unknown', version: '', ...(isObject(clientInfo) && clientInfo) },
+  });
+  const params = complete(given);
+  const malformed = malformedPaths('InitializeRequestParams', params);
+  if (malformed.length === 0) return params;
+  const rest = withoutPaths(params, malformed);
+  const repaired = complete(isObject(rest) ? rest : {});
+  return malformedPaths('InitializeRequestParams', repaired).length === 0 ? repaired : complete({});
+}
+
+type Path = readonly string[];
+
+/** Returns the paths of what does not fit a type of the protocol. */
+const malformedPaths = (type: SpecTypeName, value: unknown): readonly Path[] =>
+  (specTypeSchemas[type]['~standard'].validate(value).issues ?? []).map(({ path = [] }) =>
+    path.map((step) => String(typeof step === 'object' ? step.key : step)),
+  );
+
+/** Removes what is at the paths. A list, or an object that lacks a required field, is removed as a whole. */
+function withoutPaths(value: unknown, paths: readonly Path[]): unknown {
+  if (paths.length === 0) return value;
+  if (!isObject(value)) return undefined;
+  const inner = new Map<string, Path[]>();
+  for (const [name, ...rest] of paths) {
+    if (name === undefined || !Object.hasOwn(value, name)) return undefined;
+    const others = inner.get(name) ?? [];
+    inner.set(name, others);
+    others.push(rest);
+  }
+  const fields = Object.entries(value).map(([name, field]) => [name, withoutPaths(field, inner.get(name) ?? [])]);
+  return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
+}
 
 /** zod would silently drop a field `__proto__`. */
 const holdsProto = (value: unknown): boolean =>
@@ -107,8 +205,8 @@ const holdsProto = (value: unknown): boolean =>
 
 /** The longest line (bytes). */
 const longestLine = 10 * 1000 * 1000;
-/** The beginning of a longer line (bytes). */
-const headLength = 1000;
+/** The beginning and the end that are kept of a longer line (bytes each). */
+const edgeLength = 1000;
 
 const newline = 10;
 
@@ -124,18 +222,19 @@ export function createMessageLines({ answer, onTooLong }: LineProblems): Transfo
 
   const take = (part: Buffer): void => {
     length += part.length;
-    if (length <= longestLine) parts.push(part);
-    else parts = [Buffer.concat([...parts, part.subarray(0, headLength)]).subarray(0, headLength)];
+    parts.push(part);
+    if (length <= longestLine) return;
+    const line = Buffer.concat(parts);
+    parts = [line.subarray(0, edgeLength), line.subarray(-edgeLength)];
   };
 
   const endLine = (): readonly ReadMessage[] => {
-    const text = Buffer.concat(parts).toString('utf8');
-    const isTooLong = length > longestLine;
+    const [line, isTooLong] = [parts, length > longestLine];
     parts = [];
     length = 0;
-    if (!isTooLong) return readLine(text);
+    if (!isTooLong) return readLine(Buffer.concat(line).toString('utf8'));
     onTooLong();
-    return tooLong(text);
+    return [readEdges(line.map((edge) => edge.toString('utf8')))];
   };
 
   return new Transform({
@@ -143,16 +242,20 @@ export function createMessageLines({ answer, onTooLong }: LineProblems): Transfo
       let from = 0;
       for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
         take(chunk.subarray(from, at));
-        for (const read of endLine()) {
-          if (read.kind === 'read') this.push(`${JSON.stringify(read.message)}\n`);
-          else if (read.isAnswered) answer(read.answer);
-        }
+        const read = endLine();
+        for (const message of read.flatMap(messagesIn)) this.push(`${JSON.stringify(message)}\n`);
+        for (const each of read) if (each.kind === 'invalid' && each.isAnswered) answer(each.answer);
         from = at + 1;
       }
       if (from < chunk.length) take(chunk.subarray(from));
       done();
     },
   });
+}
+
+function messagesIn(read: ReadMessage): readonly object[] {
+  if (read.kind === 'read') return [read.message];
+  return read.isResponse ? [read.answer] : [];
 }
 
 function readLine(text: string): readonly ReadMessage[] {
@@ -164,19 +267,19 @@ function readLine(text: string): readonly ReadMessage[] {
   return messages.map(readMessage);
 }
 
-/** Without an ID, the line may be a notification or a response. */
-function tooLong(head: string): readonly ReadMessage[] {
-  const id = idIn(head);
-  if (id === undefined) return [];
-  const answer = errorAnswer(id, invalidRequest, `A message must not be longer than ${longestLine} bytes.`);
-  return [{ kind: 'invalid', answer, isAnswered: true }];
+/** Reads the beginning and the end of a line that is too long. */
+function readEdges([start = '', end = '']: readonly string[]): ReadMessage {
+  const [, first = ''] = firstFields.exec(start) ?? [];
+  const [, last = ''] = lastFields.exec(end) ?? [];
+  const fields = [first, last].map((text) => parseJson(`{${text.replace(/^,|,$/g, '')}}`));
+  const message: Fields = Object.assign({}, ...fields);
+  return unreadable(message, invalidRequest, `A message must not be longer than ${longestLine} bytes.`);
 }
 
-function idIn(head: string): string | number | undefined {
-  const [, id] = /"id"\s*:\s*("[^"\\]*"|\d{1,15})/.exec(head) ?? [];
-  if (id === undefined) return undefined;
-  return id.startsWith('"') ? id.slice(1, -1) : Number(id);
-}
+// Only texts and numbers, so no bracket is passed, and the fields are of the message itself.
+const field = String.raw`\s*"\w+"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)\s*`;
+const firstFields = new RegExp(String.raw`^\uFEFF?\s*\{((?:${field},)*)`);
+const lastFields = new RegExp(String.raw`((?:,${field})*)\}\s*$`);
 
 /** The stream for messages on stdout. Escapes invisible characters, because people may see the raw JSON. */
 export const createEscapedOutput = (stdout: Writable): Writable =>

@@ -76,6 +76,8 @@ const holdsNull = (value: unknown): boolean =>
   Object.values(value).some((inner) => inner === null || holdsNull(inner));
 
 /** Clients send null for absent fields. Elements of lists stay. */
+export function withoutNulls(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
+export function withoutNulls(value: unknown): unknown;
 export function withoutNulls(value: unknown): unknown {
   if (!holdsNull(value)) return value;
   if (!isObject(value)) return Array.isArray(value) ? value.map(withoutNulls) : value;

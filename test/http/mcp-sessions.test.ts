@@ -57,7 +57,7 @@ describe('a session', () => {
 
   test('begins with an answer to initialize, and with nothing else', async () => {
     const server = await serve();
-    const bad = await post(server.url, message('initialize', { capabilities: 7 }));
+    const bad = await post(server.url, message('initialize', { arguments: 7 }));
     expect((await answerOf(bad)).error).toBeDefined();
     const ping = await post(server.url, message('ping'));
     expect([bad, ping].map(({ headers }) => headers.get('mcp-session-id'))).toEqual([null, null]);

@@ -56,12 +56,28 @@ test.each([
 
 const long = 'x'.repeat(10_000_001);
 
-test.each([
-  ['a request', `{"jsonrpc":"2.0","id":"seven","method":"m","params":{"a":"${long}"}}\n`, ['seven']],
-  ['a notification', `{"jsonrpc":"2.0","method":"m","params":{"a":"${long}"}}\n`, []],
+/** `…` stands for the long text. */
+test.each<readonly [string, string, readonly (string | number)[]]>([
+  ['a request', '{"jsonrpc":"2.0","id":"seven","method":"m","params":{"a":"…"}}', ['seven']],
+  ['a request as SDKs write it', '{"method":"m","params":{"a":"…"},"jsonrpc":"2.0","id":77}', [77]],
+  [
+    'a request whose ID is before its version',
+    '{"params":["…"],"id":"x, }","jsonrpc":"2.0","method":"m"} \r',
+    ['x, }'],
+  ],
+  ['an ID in the arguments', '{"method":"m","params":{"arguments":{"id":1,"a":"…"}},"jsonrpc":"2.0","id":2}', [2]],
+  ['an ID in the arguments only', '{"method":"m","params":{"id":1,"a":"…","b":{"id":3}}}', []],
+  ['an ID in a text', String.raw`{"method":"m","params":{"a":"…,\"id\":3"}}`, []],
+  ['a notification', '{"jsonrpc":"2.0","method":"m","params":{"a":"…"}}', []],
 ])('%s that is too large is skipped, and the next message is read', async (_what, line, ids) => {
-  const { messages, answers, tooLong } = await linesOf([line, `${JSON.stringify(ping(8))}\n`]);
+  const { messages, answers, tooLong } = await linesOf([`${line.replace('…', long)}\n${JSON.stringify(ping(8))}\n`]);
   expect(messages).toEqual([ping(8)]);
   expect(answers.map(({ id }) => id)).toEqual(ids);
   expect(tooLong).toBe(1);
+});
+
+test('a response that is too large goes on as an error, because its question would wait forever', async () => {
+  const { messages, answers } = await linesOf([`{"jsonrpc":"2.0","id":4,"result":{"a":"${long}"}}\n`]);
+  expect(messages).toMatchObject([{ id: 4, error: { code: -32600 } }]);
+  expect(answers).toEqual([]);
 });

@@ -4,14 +4,14 @@ import { readMessage } from '../../src/mcp/messages.js';
 
 /** Messages as clients write them. Kinds of mistakes are from reports about MCP clients; names and values are made up. */
 
-const request = (params: unknown, method = 'tools/call') => ({ jsonrpc: '2.0', id: 1, method, params });
+const request = (params: unknown, method = 'tools/list') => ({ jsonrpc: '2.0', id: 1, method, params });
 const messageOf = (value: unknown) => {
   const read = readMessage(value);
   return read.kind === 'read' ? read.message : read.answer.error;
 };
 
 test.each([
-  ['params', request(null), { jsonrpc: '2.0', id: 1, method: 'tools/call' }],
+  ['params', request(null), { jsonrpc: '2.0', id: 1, method: 'tools/list' }],
   ['arguments', request({ name: 'a', arguments: null }), request({ name: 'a' })],
   ['a capability', request({ a: { roots: null, sampling: {} } }, 'x'), request({ a: { sampling: {} } }, 'x')],
   [
