@@ -142,8 +142,8 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offer: Of
 
   server.setRequestHandler('tools/call', async ({ params }, requestContext) => {
     const { name } = params;
-    const args = withoutAddedArguments(params.arguments ?? {});
     const tool = allTools.find(({ operation }) => operation.name === name);
+    const args = withoutAddedArguments(params.arguments ?? {}, clientFor(requestContext), tool?.input);
     if (tool !== undefined) return callOperation(connection, tool, args, requestContext);
     if (changeToolNames.includes(name)) {
       const context = changeContextOf(connection, clientFor(requestContext), requestContext);

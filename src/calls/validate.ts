@@ -49,13 +49,13 @@ export function validate(
 const mostRounds = 4;
 
 /** Parses arguments. Takes a text that is JSON of the wanted type, because some clients send lists, objects and booleans as text. */
-function parseWithTexts(schema: z.ZodObject, args: unknown) {
+export function parseWithTexts<Schema extends z.ZodObject>(schema: Schema, args: unknown) {
   let parsed = schema.safeParse(args, { reportInput: true });
   let read = args;
   for (let round = 0; round < mostRounds && !parsed.success; round += 1) {
     const texts = parsed.error.issues.flatMap((issue) => wantedIn(issue));
     if (texts.length === 0) break;
-    for (const { path, value } of texts) read = withValueIn(read, path, value);
+    for (const { path, value } of texts) read = withValueIn(read, path, withoutNulls(value));
     checkSize(read);
     parsed = schema.safeParse(read, { reportInput: true });
   }
@@ -133,7 +133,12 @@ function isChoiceOfUser(issue: Issue, operation: Operation): boolean {
   return operation.effect !== 'read' || !(operation.input().shape[String(name)] instanceof z.ZodOptional);
 }
 
-function problemsOf(issues: readonly Issue[], operation: Operation, argumentName: ArgumentName): SafeText[] {
+/** Returns the problems of arguments in the words of this server. */
+export function problemsOf(
+  issues: readonly Issue[],
+  operation: Arguments,
+  argumentName: ArgumentName = (name) => name,
+): SafeText[] {
   // Only the type is reported, because a wrong length or missing fields follow from the wrong type.
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   const mistypedPaths = new Set(mistyped.map(({ path }) => toDotPath(path)));
@@ -178,11 +183,12 @@ function isHidden({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): bo
 }
 
 type Issue = z.core.$ZodIssue;
+type Arguments = Pick<Operation, 'input' | 'secrets'>;
 
 const listedValues = 8;
 
 /** An issue about unknown names has a problem for each name. */
-function problemsOfIssue(issue: Issue, operation: Operation, argumentName: ArgumentName, limit: number): SafeText[] {
+function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: ArgumentName, limit: number): SafeText[] {
   const path = shownPath(issue.path, argumentName);
   if (issue.code !== 'unrecognized_keys') return [describe(issue, path, operation)];
 
@@ -210,7 +216,7 @@ function problemsOfIssue(issue: Issue, operation: Operation, argumentName: Argum
 const shownPath = ([first, ...rest]: Issue['path'], argumentName: ArgumentName): string =>
   first === undefined ? '' : toDotPath([argumentName(String(first)), ...rest]);
 
-function describe(issue: Issue, path: string, operation: Operation): SafeText {
+function describe(issue: Issue, path: string, operation: Arguments): SafeText {
   if (issue.input === undefined) {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
     return say`${own(path === '' ? 'arguments' : path)}: ${defined(rule)}`;

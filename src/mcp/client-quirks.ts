@@ -13,9 +13,19 @@ const addedArguments: readonly string[] = [
   'toolCallId',
 ];
 
-/** Drops the arguments that clients add to every call. */
-export const withoutAddedArguments = (args: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(args).filter(([name]) => !addedArguments.includes(name)));
+/** n8n adds them from its workflow: https://github.com/n8n-io/n8n/issues/22787 */
+const addedByN8n: readonly string[] = ['sessionId', 'action', 'chatInput', 'tool'];
+
+/** Drops the arguments that clients add to calls, save those that the tool has. */
+export function withoutAddedArguments(
+  args: Readonly<Record<string, unknown>>,
+  { name: client }: Pick<Client, 'name'>,
+  { properties }: JsonSchema = {},
+): Readonly<Record<string, unknown>> {
+  const added = /\bn8n\b/.test(client) ? [...addedArguments, ...addedByN8n] : addedArguments;
+  const isOwn = (name: string) => isObject(properties) && Object.hasOwn(properties, name);
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !added.includes(name) || isOwn(name)));
+}
 
 /**
  * Returns a function that translates argument names for the client, and back. Claude Code shows `description` as the title of a call, where

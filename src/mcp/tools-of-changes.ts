@@ -4,12 +4,13 @@ import type { Accounts } from '../calls/account.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { pickFields } from '../calls/pick-fields.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
+import { parseWithTexts, problemsOf } from '../calls/validate.js';
 import type { ChangeContext } from '../changes/change-context.js';
 import { mayConfirm } from '../changes/required-consent.js';
 import type { Operation } from '../tools/define-operation.js';
 import { fieldsDescription, pathInAnswer, pathsSchema } from '../tools/schema/answer-paths.js';
 import { lazy } from '../util/objects.js';
-import { quoted, type SafeText, say } from '../util/safe-text.js';
+import type { SafeText } from '../util/safe-text.js';
 
 /** This file has the tools that take the ID of a change. */
 
@@ -71,11 +72,12 @@ export function changeToolsFor(
   return isConfirmable ? changeTools : [getChange, withdrawChange];
 }
 
-const idSchema = () => z.string().max(100);
+const textOf = (most: number) => z.string().max(most, `must have at most ${most} characters`);
+const idSchema = () => textOf(100);
 
 const argumentSchemas = lazy(() => ({
   withdraw_change: z.strictObject({ changeId: idSchema() }),
-  confirm_change: z.strictObject({ changeId: idSchema(), thing: z.string().max(2_000) }),
+  confirm_change: z.strictObject({ changeId: idSchema(), thing: textOf(2_000) }),
   get_change: z.strictObject({ changeId: idSchema(), fields: z.unknown().optional() }),
 }));
 
@@ -88,17 +90,19 @@ export async function callChangeTool(
 ): Promise<EndedOutcome> {
   const schemas = argumentSchemas();
   if (name === confirmChange.name) {
-    const { data, error } = schemas.confirm_change.safeParse(args);
+    const { data, error } = parseWithTexts(schemas.confirm_change, args);
     return data === undefined
-      ? invalid(name, error)
+      ? invalid(name, schemas.confirm_change, error)
       : changes.confirm({ id: data.changeId, thing: data.thing }, context);
   }
   if (name === withdrawChange.name) {
-    const { data, error } = schemas.withdraw_change.safeParse(args);
-    return data === undefined ? invalid(name, error) : changes.withdraw(data.changeId, context);
+    const { data, error } = parseWithTexts(schemas.withdraw_change, args);
+    return data === undefined
+      ? invalid(name, schemas.withdraw_change, error)
+      : changes.withdraw(data.changeId, context);
   }
-  const { data, error } = schemas.get_change.safeParse(args);
-  if (data === undefined) return invalid(name, error);
+  const { data, error } = parseWithTexts(schemas.get_change, args);
+  if (data === undefined) return invalid(name, schemas.get_change, error);
   const outcome = await changes.get(data.changeId, context);
   return data.fields === undefined ? outcome : withPickedFields(outcome, data.fields);
 }
@@ -107,19 +111,17 @@ function withPickedFields(outcome: EndedOutcome, fields: unknown): EndedOutcome 
   const { answer } = outcome.kind === 'succeeded' ? outcome.success : {};
   if (outcome.kind === 'failed' || answer === undefined) return outcome;
   const schema = z.strictObject({ fields: pathsSchema((path) => pathInAnswer(path, answer)) });
-  const { data, error } = schema.safeParse({ fields });
+  const { data, error } = parseWithTexts(schema, { fields });
   if (data === undefined) {
     // The outcome stays: the change was made, whatever fields were asked for.
     const { answer: _, ...success } = outcome.success;
-    return { ...outcome, success: { ...success, warnings: [...success.warnings, ...problemsOf(error)] } };
+    return { ...outcome, success: { ...success, warnings: [...success.warnings, ...problems(schema, error)] } };
   }
   return { ...outcome, success: { ...outcome.success, answer: pickFields(answer, data.fields) } };
 }
 
-const problemsOf = (error: z.ZodError | undefined): readonly SafeText[] =>
-  (error?.issues ?? []).map(
-    ({ path, message }) => say`${quoted(path.join('.') || 'arguments', 60)}: ${quoted(message, 200)}`,
-  );
+const problems = (schema: z.ZodObject, error: z.ZodError | undefined): readonly SafeText[] =>
+  problemsOf(error?.issues ?? [], { input: () => schema });
 
-const invalid = (name: string, error: z.ZodError | undefined): EndedOutcome =>
-  refusedChange(name, new Refusal('InvalidArguments', problemsOf(error)));
+const invalid = (name: string, schema: z.ZodObject, error: z.ZodError | undefined): EndedOutcome =>
+  refusedChange(name, new Refusal('InvalidArguments', problems(schema, error)));

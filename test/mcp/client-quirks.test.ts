@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { schemaFor } from '../../src/mcp/client-quirks.js';
+import { schemaFor, withoutAddedArguments } from '../../src/mcp/client-quirks.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { answerOf, message, post, serveInProcess } from '../support/http-in-process.js';
 import { connectInProcess, eras } from '../support/in-process.js';
@@ -152,4 +152,10 @@ test('the other name for "description" is one that no argument has, and stays re
     properties: { descriptionText_: property('a'), descriptionText: property('b'), name: property('c') },
     required: ['name', 'descriptionText_'],
   });
+});
+
+test('an argument that the tool has stays, even if the client adds others of that name', () => {
+  const schema = { properties: { action: { type: 'string' }, toolCallId: { type: 'string' } } };
+  const args = { action: 'start', toolCallId: 'a', sessionId: 's' };
+  expect(withoutAddedArguments(args, { name: 'n8n' }, schema)).toEqual({ action: 'start', toolCallId: 'a' });
 });

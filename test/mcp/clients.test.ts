@@ -190,6 +190,33 @@ describe.each(eras)('%s', (_name, era) => {
     expect((await call('list_parts', { ...upload, ...added })).isError).toBe(false);
   });
 
+  test('n8n adds fields of its workflow: only n8n may', async () => {
+    const added = { sessionId: 's', action: 'sendMessage', chatInput: 'hello', tool: { name: 'list_parts' } };
+    const n8n = await connect(era, { clientName: '@n8n/n8n-nodes-langchain.mcpClientTool' });
+    expect((await n8n.call('list_parts', { ...upload, ...added, toolCallId: 'call_1' })).isError).toBe(false);
+    const { structured } = await (await connect(era)).call('list_parts', { ...upload, ...added });
+    expect(structured.problems).toHaveLength(Object.keys(added).length);
+  });
+
+  test('the tools of changes name problems as all tools do', async () => {
+    const { call } = await connect(era);
+    const problemsOf = async (args: Record<string, unknown>) => (await call('get_change', args)).structured.problems;
+    expect(await problemsOf({})).toEqual(['changeId: is required']);
+    expect(await problemsOf({ changeId: 5, field: ['a'] })).toEqual([
+      'changeId: 5 must be a string, in quotation marks',
+      'field: is not an argument; did you mean fields?',
+    ]);
+    expect(await problemsOf({ changeId: 'x'.repeat(101) })).toEqual([
+      expect.stringMatching(/^changeId: "x.* must have at most 100 characters$/),
+    ]);
+  });
+
+  test('nulls in JSON text count as absent, too', async () => {
+    const { call } = await connect(era);
+    const networkConfig = JSON.stringify({ networkId: null });
+    expect((await call('restore_instance', { ...restore, networkConfig, planOnly: true })).isError).toBe(false);
+  });
+
   test('anything else unknown is refused', async () => {
     const { call } = await connect(era);
     const { structured } = await call('list_parts', { ...upload, wait_for_next: true });
