@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { lazy, parseJson } from '../util/objects.js';
+import { readTime } from '../util/read-values.js';
 import { defined, own, say, words } from '../util/safe-text.js';
 import type { ProgramOrigin } from './key-origins.js';
 import { KeysUnavailable, keyText, type TemporaryKeys } from './keys.js';
@@ -32,28 +33,10 @@ const outputSchema = lazy(() =>
   ),
 );
 
-const timeWithZone = /\d:\d\d.*(?:z|utc|gmt|[+-]\d\d(?::?\d\d)?)$/i;
-
-/**
- * Reads the forms that botocore's parser reads: RFC 3339, ISO 8601, RFC 1123, and what `date` prints.
- * A time without a zone cannot be compared with the clock.
- */
+/** A time without a zone cannot be compared with the clock. */
 function parseTime(text: string): Date | undefined {
-  const normalized = text
-    .trim()
-    // The basic format of ISO 8601, such as `20261122T120000Z`.
-    .replace(
-      /^(\d{4})-?(\d\d)-?(\d\d)t(\d\d)(\d\d)(\d\d)?/i,
-      (_all, year, month, day, hour, minute, second = '00') => `${year}-${month}-${day} ${hour}:${minute}:${second}`,
-    )
-    .replace(/(\d)t(\d)/i, '$1 $2')
-    .replace(/(:\d\d),(\d)/, '$1.$2')
-    .replace(/(\d)(utc|gmt)$/i, '$1 $2')
-    .replace(/(:.*[+-]\d\d)$/, '$1:00')
-    // The `date` of Unix writes the year behind the zone.
-    .replace(/ (utc|gmt) (\d{4})$/i, ' $2 $1');
-  const date = new Date(timeWithZone.test(normalized) ? normalized : Number.NaN);
-  return Number.isNaN(date.getTime()) ? undefined : date;
+  const time = readTime(text, { needsZone: true });
+  return time === undefined ? undefined : new Date(time);
 }
 
 /**
@@ -66,7 +49,7 @@ export async function readProgramKeys(
 ): Promise<TemporaryKeys> {
   const result = await run(command);
   if (result.kind === 'failed') throw new KeysUnavailable(say`${name} ${result.problem}`, remedy);
-  const { data, error } = outputSchema().safeParse(parseJson(result.stdout));
+  const { data, error } = outputSchema().safeParse(parseJson(result.stdout.replace(/^\uFEFF/, '')));
   if (data === undefined) {
     const {
       path: [field],

@@ -74,6 +74,7 @@ test.each([
   ['Tue, 06 May 2036 07:08:09 GMT', '2036-05-06T07:08:09Z'],
   ['Tue, 06 May 2036 07:08:09 +0200', '2036-05-06T05:08:09Z'],
   ['Tue May  6 07:08:09 UTC 2036', '2036-05-06T07:08:09Z'],
+  ['Tue May 06 07:08:09 +0100 2036', '2036-05-06T06:08:09Z'],
 ])('the time %s is %s', async (Expiration, instant) => {
   expect((await read(printed({ Expiration }))).expiresAt).toEqual(new Date(instant));
 });

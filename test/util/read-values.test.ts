@@ -23,6 +23,11 @@ test.each([
   ['+7', 7],
   ['999999999999999', 999_999_999_999_999],
   ['9007199254740993', undefined],
+  ['8388608.0', 8_388_608],
+  ['8.388608e+06', 8_388_608],
+  ['8.3886085e+06', undefined],
+  ['8,388,608', undefined],
+  ['0.99999999999999999999', undefined],
   ['1.5', undefined],
   ['0x10', undefined],
   ['', undefined],
@@ -40,6 +45,19 @@ describe('a time', () => {
     ['Fri, 05 Mar 2027 12:30:00 GMT'],
     ['Friday, 05-Mar-27 12:30:00 GMT'],
     ['20270305T123000Z'],
+    ['20270305T1230Z'],
+    ['2027-03-05T12:30:00,000Z'],
+    ['2027-03-05T12:30:00 Z'],
+    ['2027-03-05T12:30:00 GMT'],
+    ['2027-03-05T12:30:00.000UTC'],
+    ['2027-03-05T14:30:00+02'],
+    ['2027-03-05 12:30:00 +0000 UTC'],
+    ['2027-03-05 21:30:00 +0900 JST m=+0.012'],
+    ['Fri Mar  5 12:30:00 UTC 2027'],
+    ['Fri Mar 05 13:30:00 +0100 2027'],
+    ['1804249800'],
+    ['1804249800.0'],
+    ['1804249800000'],
   ])('with a zone: %s', (text) => {
     expect(readTime(text)).toBe(noon);
   });
@@ -51,12 +69,18 @@ describe('a time', () => {
     ['Fri, 05 Mar 2027 12:30:00'],
     ['Fri Mar  5 12:30:00 2027'],
     ['20270305T123000'],
+    ['2027/03/05 12:30:00'],
   ])('without a zone is in UTC, wherever this machine is: %s', (text) => {
     expect(readTime(text)).toBe(noon);
   });
 
   test.each(['', 'soon', '12', 'part 7', '2027', '99:99'])('is not read from %j', (text) => {
     expect(readTime(text)).toBeUndefined();
+  });
+
+  test.each(['2027-03-05T12:30:00', '2027-03-05', '1804249800'])('can be required to have a zone: %s', (text) => {
+    expect(readTime(text, { needsZone: true })).toBeUndefined();
+    expect(readTime(text)).toBeDefined();
   });
 
   test('may be a date alone, which begins at midnight in UTC', () => {
