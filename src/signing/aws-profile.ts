@@ -147,12 +147,12 @@ function originOf(name: string, context: Context, users: readonly string[]): Key
   if (hasRole && !(users.length > 0 && hasKeys)) return roleOf(name, settings, context, users);
   if (settings.get('web_identity_token_file')) return webIdentityOf(name, settings, context);
   if (settings.has('sso_role_name') || settings.has('sso_account_id')) return ssoOf(name, settings, context);
-  return (
-    keysIn(context.credentials.get(name), name) ??
-    programOf(settings, name) ??
-    keysIn(context.config.get(name), name) ??
-    sourceOf(settings, name, context.env)
-  );
+  const found =
+    keysIn(context.credentials.get(name), name) ?? programOf(settings, name) ?? keysIn(context.config.get(name), name);
+  if (found !== undefined) return found;
+  // A secret without an ID is no key, but probably a mistake.
+  if (settings.has('aws_secret_access_key')) required(settings, 'aws_access_key_id', name);
+  return sourceOf(settings, name, context.env);
 }
 
 const required = (settings: Options, setting: string, profile: string): string => {
@@ -162,7 +162,7 @@ const required = (settings: Options, setting: string, profile: string): string =
 };
 
 function keysIn(settings: Options | undefined, profile: string): KeyOrigin | undefined {
-  if (!settings?.has('aws_access_key_id') && !settings?.has('aws_secret_access_key')) return undefined;
+  if (!settings?.has('aws_access_key_id')) return undefined;
   const credentials = wholeCredentials({
     accessKeyId: required(settings, 'aws_access_key_id', profile),
     secretAccessKey: required(settings, 'aws_secret_access_key', profile),

@@ -13,6 +13,8 @@ type IniFile =
 /** A line that is indented more than its option's line continues the value. */
 export function parseIni(text: string): IniFile {
   const sections = new Map<string, Map<string, string[]>>();
+  /** Holds the values that every section has if it does not set them. */
+  const defaults = new Map<string, string[]>();
   let section: Map<string, string[]> | undefined;
   let value: string[] | undefined;
   let indentation = 0;
@@ -21,8 +23,8 @@ export function parseIni(text: string): IniFile {
     const header = /^\[(.+)\]/.exec(line)?.[1];
     if (header !== undefined) {
       if (sections.has(header)) return say`begins the section ${header} a second time`;
-      section = new Map();
-      sections.set(header, section);
+      section = header === 'DEFAULT' ? defaults : new Map();
+      if (section !== defaults) sections.set(header, section);
       value = undefined;
       return undefined;
     }
@@ -37,7 +39,7 @@ export function parseIni(text: string): IniFile {
 
   for (const [index, line] of text
     .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
+    .split(/\r\n?|\n/)
     .entries()) {
     const depth = line.search(/\S/);
     const isComment = /^\s*[#;]/.test(line);
@@ -50,11 +52,17 @@ export function parseIni(text: string): IniFile {
     const problem = begin(line.trim());
     if (problem !== undefined) return { kind: 'unreadable', problem: say`line ${index + 1} ${problem}` };
   }
-  return { kind: 'sections', sections: new Map([...sections].map(([name, options]) => [name, flatten(options)])) };
+  const flat = new Map<string, Options>();
+  for (const [name, options] of sections) {
+    const flatOptions = flatten(new Map([...defaults, ...options]));
+    if ('problem' in flatOptions) return { kind: 'unreadable', ...flatOptions };
+    flat.set(name, flatOptions);
+  }
+  return { kind: 'sections', sections: flat };
 }
 
 /** A value that begins on a second line holds options of its own, such as `endpoint_url` in `s3`. */
-function flatten(options: ReadonlyMap<string, readonly string[]>): Options {
+function flatten(options: ReadonlyMap<string, readonly string[]>): Options | { readonly problem: SafeText } {
   const flat = new Map<string, string>();
   for (const [name, lines] of options) {
     const text = lines.join('\n').trimEnd();
@@ -62,9 +70,10 @@ function flatten(options: ReadonlyMap<string, readonly string[]>): Options {
       flat.set(name, text);
       continue;
     }
-    for (const line of lines) {
+    for (const line of lines.filter((each) => each !== '')) {
       const [, inner, value] = /^(.*?)\s*=\s*(.*)$/.exec(line) ?? [];
-      if (inner !== undefined && value !== undefined) flat.set(`${name}.${inner}`, value);
+      if (inner === undefined || value === undefined) return { problem: say`a line below ${name} has no "="` };
+      flat.set(`${name}.${inner}`, value);
     }
   }
   return flat;

@@ -64,6 +64,19 @@ test.each<readonly [string, string, string, object]>([
     'p',
     { sessionToken: 'old' },
   ],
+  [
+    'settings of all sections',
+    '[DEFAULT]\naws_secret_access_key = s\n[profile p]\naws_access_key_id = AK\n[DEFAULT]\nregion = r\n',
+    'p',
+    {},
+  ],
+  [
+    'settings of all sections, which its own replace',
+    '[DEFAULT]\naws_access_key_id = OTHER\n[profile p]\naws_access_key_id = AK\naws_secret_access_key = s\n',
+    'p',
+    {},
+  ],
+  ['lines of old Macs', '[profile p]\raws_access_key_id = AK\raws_secret_access_key = s\r', 'p', {}],
   ['an empty token', '[profile p]\naws_access_key_id=AK\naws_secret_access_key=s\naws_session_token=\n', 'p', {}],
 ])('its keys are read with %s', async (_what, text, name, more) => {
   const { keys } = open(name, text);
@@ -74,6 +87,7 @@ test.each([
   ['a section twice', '[profile p]\n[profile q]\n[profile p]\n', 'line 3 begins the section "profile p" a second time'],
   ['a setting twice', '[profile p]\nregion = a\nRegion = b\n', 'line 3 sets "region" a second time'],
   ['a line without a value', '[profile p]\nMARKER\n', 'line 2 is neither a section nor a setting with its value'],
+  ['a nested line without a value', '[profile p]\ns3 =\n  a = 1\n  MARKER\n', 'a line below "s3" has no "="'],
   ['a setting first', 'region = MARKER\n[profile p]\n', 'line 1 stands before the first section'],
 ])('a file with %s is refused whole, with the line', async (_what, text, problem) => {
   await expect(open('p', text).keys.current()).rejects.toThrow(`cannot be used: ${problem}`);
@@ -83,6 +97,7 @@ test.each([
 /** Each origin of keys wins over those behind it. The last is the only one that is not there. */
 test.each<readonly [string, string, string]>([
   ['keys of `credentials` over a program', '[p]\naws_access_key_id=AK\naws_secret_access_key=s\n', 'AK'],
+  ['a program over half a key', '[p]\naws_secret_access_key=s\n', 'credential_process of "p" cannot be started'],
   ['a program over keys of `config`', '', 'credential_process of "p" cannot be started'],
 ])('%s', async (_what, inCredentials, outcome) => {
   const text = `[profile p]\ncredential_process = /nowhere/keys\n${keyLines}`;
