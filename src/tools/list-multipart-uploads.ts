@@ -16,6 +16,7 @@ const upload = () =>
     object: z.string(),
     uploadId: z.string(),
     initiated: z.string().optional(),
+    size: z.int().optional(),
     initiator: z.object({ id: z.string().optional(), displayName: z.string().optional() }).optional(),
   });
 
@@ -39,7 +40,7 @@ export const listMultipartUploads = defineOperation({
   description:
     'Finds multipart uploads that were started in a bucket and neither completed nor aborted, with the object and uploadId ' +
     'that list_parts needs: how many, the oldest, and the first ones by object key with their age. It reads the whole list. ' +
-    'It tells no sizes: list_parts does. Have ready: bucket.',
+    'Most stores give no sizes here: list_parts does. Have ready: bucket.',
   effect: 'read',
   service: 'storage',
   method: 'GET',
@@ -89,7 +90,7 @@ export const listMultipartUploads = defineOperation({
   extract(body) {
     const record = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
       lists: { Upload: 'uploads' },
-      values: ['IsTruncated'],
+      values: ['IsTruncated', 'Size'],
       structures: ['Initiator', 'Owner', 'Upload'],
       names: { Key: 'object', 'Encoding-Type': 'encodingType' },
     });

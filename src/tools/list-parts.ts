@@ -11,7 +11,7 @@ import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions }
 import { unlisted } from './schema/outputs.js';
 import { storeTime } from './upload/clocks.js';
 import { firstThatFit } from './upload/first-that-fit.js';
-import { doubtAbout, isLastPage, type PageFacts } from './upload/list-end.js';
+import { doubtAbout, isLastPage, leftOutWarning, type PageFacts } from './upload/list-end.js';
 import { nextOfUpload } from './upload/next-of-upload.js';
 import type { UploadPart } from './upload/part.js';
 import { beginningSentences, pageSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
@@ -205,11 +205,13 @@ export const listParts = defineOperation({
     add(state: PagesSoFar, { record, number: pageNumber, answeredAt, receivedAt }, input) {
       const listed = listedAfter(record, input.partNumberMarker ?? 0);
       const known = state.parts.size;
+      const unusable = listed.filter(({ partNumber }) => partNumber === undefined).length;
       for (const part of partsOf(listed)) if (!state.parts.has(part.partNumber)) state.parts.set(part.partNumber, part);
       if (pageNumber === 1) state.firstPage = { ...record, parts: listed };
       state.answeredAt = answeredAt;
       state.receivedAt = receivedAt;
 
+      const warning = leftOutWarning(unusable, words('part number'));
       const isPage = viewOf(input) === 'parts';
       const facts: PageFacts = {
         isTruncated: record.isTruncated,
@@ -222,12 +224,12 @@ export const listParts = defineOperation({
       if (next !== undefined) {
         state.saidMore = record.isTruncated === true;
         state.start = next;
-        return { kind: 'next', state, after: { 'part-number-marker': String(next) } };
+        return { kind: 'next', state, after: { 'part-number-marker': String(next) }, warning };
       }
       // A single page may well say that more follow.
       const doubt = isPage && record.isTruncated !== undefined ? undefined : doubtAbout(facts);
       state.hasDoubt = doubt !== undefined;
-      return { kind: 'end', state, doubt };
+      return { kind: 'end', state, doubt, warning };
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : [...parts.values()]),
@@ -311,7 +313,9 @@ type ListedParts = NonNullable<PageRecord['parts']>;
 
 const partsOf = (listed: ListedParts): UploadPart[] =>
   listed.flatMap(({ partNumber, size = Number.NaN, lastModified, etag }) =>
-    partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: storeTime(lastModified) ?? Number.NaN, etag }],
+    partNumber === undefined
+      ? []
+      : [{ partNumber, size: size < 0 ? Number.NaN : size, uploadedAt: storeTime(lastModified) ?? Number.NaN, etag }],
   );
 
 /** Drops the parts up to the marker of the call, which some services ignore. */

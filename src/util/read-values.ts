@@ -34,6 +34,9 @@ const rewrites: readonly (readonly [form: RegExp, replacement: string])[] = [
   [/([+-]\d{4}) [a-z]{2,5}$/i, '$1'],
 ];
 
+/** `Date.parse` would read the year 1 as 2001. */
+const ancient = /^0\d{3}-/;
+
 const epochSeconds = /^\d{10}(?:\.\d+)?$/;
 const epochMilliseconds = /^\d{13}$/;
 
@@ -45,7 +48,7 @@ export function readTime(text: string, { needsZone = false } = {}): number | und
 
   const time = rewrites.reduce((written, [form, replacement]) => written.replace(form, replacement), given);
   const hasZone = zoneAtEnd.test(time);
-  if (!timeOrDate.test(time) || (needsZone && !hasZone)) return undefined;
+  if (!timeOrDate.test(time) || ancient.test(time) || (needsZone && !hasZone)) return undefined;
   const ms = Date.parse(hasZone || !time.includes(':') ? time : `${time} UTC`);
   return Number.isNaN(ms) ? undefined : ms;
 }

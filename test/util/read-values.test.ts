@@ -74,7 +74,7 @@ describe('a time', () => {
     expect(readTime(text)).toBe(noon);
   });
 
-  test.each(['', 'soon', '12', 'part 7', '2027', '99:99'])('is not read from %j', (text) => {
+  test.each(['', 'soon', '12', 'part 7', '2027', '99:99', '0001-01-01T00:00:00Z', '0001-01-01 00:00:00'])('is not read from %j', (text) => {
     expect(readTime(text)).toBeUndefined();
   });
 

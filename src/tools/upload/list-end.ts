@@ -1,4 +1,4 @@
-import { type SafeText, say } from '../../util/safe-text.js';
+import { counted, type SafeText, say } from '../../util/safe-text.js';
 
 /** This file decides when a list in pages has ended, because stores differ in what they say about it. */
 
@@ -27,3 +27,7 @@ export function doubtAbout({ isTruncated, entries, hasNew, number, saidMore }: P
     return say`the answer does not say whether more follow`;
   return saidMore && !hasNew ? say`page ${number - 1} says that more follow, but no more came` : undefined;
 }
+
+/** Warns about entries without the name by which they could be used. */
+export const leftOutWarning = (count: number, name: SafeText): SafeText | undefined =>
+  count === 0 ? undefined : say`Left out: ${counted(count, 'element')} without a readable ${name}.`;

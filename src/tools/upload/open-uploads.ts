@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { sentences } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
-import { counted, duration, join, type SafeText, say, words } from '../../util/safe-text.js';
+import { bytes, counted, duration, join, type SafeText, say, words } from '../../util/safe-text.js';
 import type { Lenient } from '../define-operation.js';
 import { shownAs, unlisted } from '../schema/outputs.js';
 import { type AnswerTimes, nowOf, storeTime } from './clocks.js';
@@ -15,6 +15,8 @@ export interface OpenUpload {
   readonly uploadId: string;
   /** It should be ISO 8601, but may be any text. */
   readonly initiated?: string | undefined;
+  /** In bytes. Few stores give it. */
+  readonly size?: number | undefined;
 }
 
 const shownUpload = () =>
@@ -24,6 +26,7 @@ const shownUpload = () =>
       uploadId: z.string(),
       initiated: z.string().optional(),
       ageHours: z.int().optional(),
+      size: z.int().optional(),
     }),
     'object, uploadId, initiated, ageHours',
   );
@@ -31,6 +34,7 @@ const shownUpload = () =>
 /** Schema fields of the summary of open uploads. */
 export const openUploadsFields = () => ({
   uploadCount: z.int(),
+  totalBytes: unlisted(z.int().optional()),
   olderThanHours: z.int().optional(),
   countOfAnyAge: z.int().optional(),
   oldest: shownUpload().optional(),
@@ -90,12 +94,15 @@ export function summariseOpen(state: OpenUploadsSoFar, olderThanHours: number | 
   const old = nowMs === undefined ? [] : state.old;
   const undated = nowMs === undefined ? all : state.undated;
   const shown = isFiltered ? old : all;
+  // NaN if the size of an upload is unknown.
+  const totalBytes = shown.reduce((sum, { size = Number.NaN }) => sum + (size < 0 ? Number.NaN : size), 0);
   const shownOf = (uploads: readonly OpenUpload[]) => {
     const described = uploads.map((upload) => shownUploadOf(upload, nowMs));
     return isWhole ? described : firstThatFit(described, maximumCharacters);
   };
   return withoutUndefined({
     uploadCount: shown.length,
+    totalBytes: shown.length > 0 && totalBytes >= 0 ? totalBytes : undefined,
     olderThanHours,
     countOfAnyAge: isFiltered ? all.length : undefined,
     oldest: oldest && nowMs !== undefined && shown.length > 0 ? shownUploadOf(oldest, nowMs) : undefined,
@@ -115,12 +122,13 @@ function shownUploadOf(upload: OpenUpload, nowMs: number | undefined) {
 
 /** Describes the summary. `where` names bucket and prefix. */
 export function openUploadsSentences(summary: Summary, where: SafeText): SafeText {
-  const { uploadCount = 0, uploads = [], isTruncated, mayHaveMore, timesContradict } = summary;
+  const { uploadCount = 0, totalBytes, uploads = [], isTruncated, mayHaveMore, timesContradict } = summary;
   // The counts of an incomplete list are only of the uploads that were read.
   const whichAll = words(isTruncated || mayHaveMore ? 'all that were read' : 'all');
   return join(
     sentences(
       countSentence(summary, where),
+      totalBytes !== undefined && say`${words(uploadCount === 1 ? 'It has' : 'Together they have')} ${bytes(totalBytes)}.`,
       timesContradict === true &&
         say`The times of the uploads, of the answer and of this machine differ by more than 15 minutes, so no age is given.`,
       unknownAgeSentence(summary),

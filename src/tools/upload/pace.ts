@@ -31,7 +31,7 @@ interface Pace {
   readonly secondsLeft?: Range | undefined;
 }
 
-/** Estimates the pace of parts with known sizes. */
+/** Estimates the pace of an upload. */
 export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: number | undefined): Pace | undefined {
   const arrivals = parts
     .filter(({ uploadedAt }) => !Number.isNaN(uploadedAt))
@@ -68,7 +68,8 @@ function rateOf(arrivals: readonly UploadPart[]): number | undefined {
   const [first, ...later] = arrivals;
   const ms = (later.at(-1)?.uploadedAt ?? 0) - (first?.uploadedAt ?? 0);
   const bytes = later.reduce((sum, { size }) => sum + size, 0);
-  return ms < shortestMs || bytes === 0 ? undefined : bytes / ms;
+  // NaN if a size is unknown.
+  return ms >= shortestMs && bytes > 0 ? bytes / ms : undefined;
 }
 
 function recentRates(arrivals: readonly UploadPart[]): number[] {

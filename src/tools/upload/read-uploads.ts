@@ -1,7 +1,7 @@
 import { sentences } from '../../util/human.js';
 import { join, listed, say, words } from '../../util/safe-text.js';
 import type { Lenient, Page, PageStart, PageStep } from '../define-operation.js';
-import { doubtAbout, isLastPage, type PageFacts } from './list-end.js';
+import { doubtAbout, isLastPage, leftOutWarning, type PageFacts } from './list-end.js';
 import { addUpload, noUploads, type OpenUpload, type OpenUploadsSoFar } from './open-uploads.js';
 import { hasReplacement, isUrlEncoding } from './xml-record.js';
 
@@ -63,7 +63,12 @@ export function addPage(state: UploadListing, page: Page<PageRecord>, filter: Up
   const { matching, warning } = filterAgain(unread, onPage, state, filter);
   for (const upload of matching) addUpload(state, upload, times, filter.olderThanHours);
   state.times = times;
-  return { ...stepAfter(state, record, { onPage, hasNew: unread.length > 0, number }, filter), warning };
+  const leftOut = leftOutWarning((record.uploads ?? []).length - onPage.length, words('object key or upload ID'));
+  const warnings = sentences(warning ?? false, leftOut ?? false);
+  return {
+    ...stepAfter(state, record, { onPage, hasNew: unread.length > 0, number }, filter),
+    warning: warnings.length === 0 ? undefined : join(warnings, ' '),
+  };
 }
 
 const identityOf = ({ object, uploadId }: OpenUpload) => JSON.stringify([object, uploadId]);
@@ -71,8 +76,8 @@ const identityOf = ({ object, uploadId }: OpenUpload) => JSON.stringify([object,
 const keysOf = ({ uploads = [], nextKeyMarker }: PageRecord) => [nextKeyMarker, ...uploads.map(({ object }) => object)];
 
 const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
-  uploads.flatMap(({ object, uploadId, initiated }) =>
-    object === undefined || uploadId === undefined ? [] : [{ object, uploadId, initiated }],
+  uploads.flatMap(({ object, uploadId, initiated, size }) =>
+    object === undefined || uploadId === undefined ? [] : [{ object, uploadId, initiated, size }],
   );
 
 const next = (state: UploadListing, after: PageStart) => {

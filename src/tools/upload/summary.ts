@@ -130,12 +130,11 @@ function timeFields(parts: readonly UploadPart[], times: AnswerTimes, bytesLeft:
   if (now.kind !== 'known') return ofParts;
 
   const secondsSince = (time: number) => Math.max(0, Math.round((now.ms - time) / 1000));
-  // A complete upload has no rate, and without sizes there is none.
-  const pace = bytesLeft === 0 || !(bytesOf(parts) >= 0) ? undefined : paceOf(parts, now.ms, bytesLeft);
   return {
     ...ofParts,
     sinceFirstSeconds: secondsSince(first),
     idleSeconds: secondsSince(last),
-    ...pace,
+    // A complete upload has no rate.
+    ...(bytesLeft !== 0 && paceOf(parts, now.ms, bytesLeft)),
   };
 }
