@@ -16,9 +16,20 @@ export function decompress(body: Buffer, headers: Readonly<Record<string, string
     .map((coding) => coding.trim());
   const isText = textTypes.test(headers['content-type'] ?? '');
   let bytes = body;
-  for (const coding of [...codings, ...(isText ? ['gzip'] : [])].reverse()) bytes = undo(coding, bytes, maximumBytes);
+  for (const coding of [...codings, ...(isText ? ['gzip'] : [])].reverse()) {
+    try {
+      bytes = undo(coding, bytes, maximumBytes);
+    } catch (error) {
+      // Some services name a coding that they did not apply.
+      if (!looksPlain.test(bytes.toString('latin1', 0, plainLength))) throw error;
+    }
+  }
   return bytes;
 }
+
+/** The beginning of XML, HTML or JSON. */
+const looksPlain = /^\s*[<{[][\t\n\r -~]*$/;
+const plainLength = 32;
 
 function undo(coding: string, body: Buffer, maxOutputLength: number): Buffer {
   if (body.length === 0) return body;

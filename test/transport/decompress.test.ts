@@ -52,3 +52,13 @@ test.each([
 test('an empty body stays empty', () => {
   expect(read(Buffer.alloc(0), { 'content-encoding': 'gzip' })).toBe('');
 });
+
+describe.each(['gzip', 'deflate', 'br'])('a service that says %s and does not compress', (coding) => {
+  test.each(['<?xml version="1.0"?><a/>', '{"a":1}', '\n <html></html>'])('is read: %j', (plain) => {
+    expect(read(Buffer.from(plain), { ...xml, 'content-encoding': coding })).toBe(plain);
+  });
+});
+
+test('compressed bytes that are damaged are no answer', () => {
+  expect(() => read(gzipSync(text).subarray(0, 20), { ...xml, 'content-encoding': 'gzip' })).toThrow();
+});
