@@ -44,9 +44,9 @@ const isThrottled = ({ response: { status, headers }, body }: AnsweredReply): bo
 const passingStatuses: readonly number[] = [408, 420, 425, 429, 444, 449, 460, 499];
 const lastingStatuses: readonly number[] = [501, 505, 506, 507, 508, 510, 511];
 const passingCodes =
-  /^SlowDown|^OperationAborted$|Throttled?|Throttling|Unavailable|(Server|Service|System)Busy|Timed?Out|Internal(Server|Service)?(Error|Failure|Exception)|NotReady|NotInitialized/i;
+  /^SlowDown|^OperationAborted$|Throttled?|Throttling|RateLimit|Unavailable|(Server|Service|System)Busy|Timed?Out|Internal(Server|Service)?(Error|Failure|Exception)|NotReady|NotInitialized/i;
 const passingMessages =
-  /\b(re)?try (\w+ ){0,3}(again|later)\b|temporarily (unavailable|overloaded|unable)|reduce your request rate/i;
+  /\b(re)?try (\w+ ){0,3}(again|later)\b|\bplease (re)?try\b|rate limit exceeded|temporarily (unavailable|overloaded|unable)|reduce your request rate/i;
 
 /** The body may have an error although the status is a success. */
 function saysItPasses({ response: { status, headers }, body }: AnsweredReply): boolean {
@@ -61,7 +61,7 @@ export const isPassingStatus = (status: number): boolean =>
   passingStatuses.includes(status) || (status >= 500 && !lastingStatuses.includes(status));
 
 export const isPassing = (error: ServiceError): boolean =>
-  passingCodes.test(commonCode(error) ?? '') || passingMessages.test(error.message ?? '');
+  passingCodes.test((commonCode(error) ?? '').replaceAll('_', '')) || passingMessages.test(error.message ?? '');
 
 function isErrorBody(body: Body, { code }: ServiceError): boolean {
   if (body.kind === 'xml')

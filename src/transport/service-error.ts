@@ -60,10 +60,10 @@ function errorInBody(body: Body): ServiceError {
   }
 }
 
-/** Reads `error`, the list `errors`, or else the whole value. If the whole value has the message, the text of `error` is the code. */
+/** Reads `error`, `errors`, or else the whole value. If the whole value has the message, the text of `error` is the code. */
 function errorInJson(value: unknown): ServiceError {
-  const error = valueAt(value, 'error') ?? valueAt(value, 'Error');
   const list = valueAt(value, 'errors') ?? valueAt(value, 'Errors');
+  const error = valueAt(value, 'error') ?? valueAt(value, 'Error') ?? list;
   const whole = errorObject(value);
   if (typeof error === 'string')
     return { ...textField(whole.message === undefined ? 'message' : 'code', error), ...whole };

@@ -103,6 +103,7 @@ describe('a change is sent again only where it cannot have been acted on', () =>
     ['301 with Retry-After', answered(301, { 'retry-after': '1' }), false, false],
     ...[
       ...['RequestTimeout', 'RequestTimeoutException', 'OperationTimedOut', 'ServiceUnavailable', 'ServerBusy'],
+      ...['RateLimitExceeded', 'server_busy', 'internal_error', 'SERVICE_UNAVAILABLE', 'userRateLimitExceeded'],
       ...['InternalError', 'InternalFailure', 'Server.InternalServerError', 'OperationAborted', 'ServerNotInitialized'],
     ].flatMap((code) => [
       [`400 ${code}`, answered(400, {}, code), false, true] as const,
@@ -115,6 +116,13 @@ describe('a change is sent again only where it cannot have been acted on', () =>
       ],
     ),
     ['403 in words', withBody(403, 'Too busy. Please try your request again later.'), false, true],
+    ['400 in fewer words', withBody(400, '<Error><Message>Something broke, please retry.</Message></Error>'), false, true],
+    [
+      '403 for a rate',
+      withBody(403, '{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"reason":"rateLimitExceeded"}]}}'),
+      false,
+      true,
+    ],
     ['404 on a page', withBody(404, '<html><h1>Store is temporarily unavailable</h1></html>'), false, true],
     [
       '200 with the page of a proxy',
