@@ -162,12 +162,17 @@ const isKnownAs = (code: string, known: string): boolean =>
 /** The words of Go, nginx, Apache and Tomcat. */
 const plainHttpRefused = /HTTP request (was )?(sent )?to (an )?HTTPS|speaking plain HTTP|requires TLS/i;
 
+/** A page that asks for a sign-in may be on another host. */
+const isSameHost = (location: string, origin: string): boolean =>
+  URL.canParse(location) && new URL(location).hostname === new URL(origin).hostname;
+
 /** Advice for which the answer itself is the evidence, whatever its code says. */
 const byEvidence: readonly (readonly [isProved: (facts: RemedyFacts, status: number) => boolean, advice: Advice])[] = [
   [
     ({ endpoint, error: { host = '', message = '' } }, status) =>
       endpoint.origin.startsWith('http:') &&
-      ((status < 400 && host.startsWith('https:')) || plainHttpRefused.test(message)),
+      ((status < 400 && host.startsWith('https:') && isSameHost(host, endpoint.origin)) ||
+        plainHttpRefused.test(message)),
     operatorMust('begin the endpoint (CLOUDOPS_…_URL) with https://, because the cloud answers only to that'),
   ],
   [({ error: { message = '' } }) => /virtual[- ](host|style)/i.test(message), bucketInHost],
@@ -188,7 +193,11 @@ const byStatus: Readonly<Record<number, Advice>> = {
   405: notOffered,
   407: operatorChecks('HTTPS_PROXY and HTTP_PROXY: the proxy asks for a user name and a password'),
   409: inTheWay,
+  426: operatorChecks('whether the endpoint (CLOUDOPS_…_URL) has to begin with https://'),
   429: callLater,
+  507: askUser(
+    say`${forReader({ agent: 'Tell the user that the', person: 'The' })} store has no room left: calling again helps only when whoever runs it has made room.`,
+  ),
   501: notOffered,
   511: operatorChecks('whether the network asks for a sign-in'),
 };
@@ -230,6 +239,7 @@ export function httpFailureText({ code, detail: message }: HttpFailure, origin: 
     ConnectionRefused: 'the connection was refused',
     ConnectTimeout: 'no connection was made in time',
     TlsFailed: 'no secure connection could be made',
+    ProxyFailed: 'the proxy made no connection',
     ConnectFailed: 'no connection could be made',
     ConnectionLost: 'the connection was lost before the whole answer came',
     ResponseTimeout: 'no answer came in time',
@@ -261,6 +271,9 @@ export const httpFailureRemedies: Readonly<Record<FailureCode, Next>> = {
   ConnectTimeout: operatorChecks('the endpoint (CLOUDOPS_…_URL), the network and HTTPS_PROXY'),
   TlsFailed: operatorChecks(
     'that the endpoint speaks https and that its certificate is trusted (NODE_EXTRA_CA_CERTS adds a CA)',
+  ),
+  ProxyFailed: operatorChecks(
+    'HTTPS_PROXY and HTTP_PROXY: whether the proxy is up, asks for a user name and a password (407), and lets this server through',
   ),
   ConnectFailed: operatorChecks('the endpoint (CLOUDOPS_…_URL), the network and HTTPS_PROXY'),
   ConnectionLost: tryAgain,

@@ -45,6 +45,7 @@ export type FailureCode =
   | 'ConnectionRefused'
   | 'ConnectTimeout'
   | 'TlsFailed'
+  | 'ProxyFailed'
   | 'ConnectFailed'
   | 'ConnectionLost'
   | 'ResponseTimeout'
@@ -96,15 +97,14 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   return {
     send: async (request, signal) => {
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
-      if (signal.aborted) return failureOf(signal.reason, exchange, signal);
-
-      const { agent, sent } = routeOf(request, proxies, request.newConnection ? oneShot : keepAlive);
+      const { agent, sent, hasProxy } = routeOf(request, proxies, request.newConnection ? oneShot : keepAlive);
+      if (signal.aborted) return failureOf(signal.reason, exchange, signal, hasProxy);
       try {
         await dispatch(agent, sent, exchange, limits, signal);
         const decode = () => decodeResponse(exchange, limits, request.byteLimit);
         return await (exchange.size > quickBytes ? takeTurn(decode) : decode());
       } catch (error) {
-        return failureOf(error, exchange, signal);
+        return failureOf(error, exchange, signal, hasProxy);
       }
     },
     close: async () => {
@@ -155,14 +155,14 @@ function routeOf(
   request: HttpRequest,
   proxies: Proxies,
   { direct, tunnelThrough }: Agents,
-): { readonly agent: Dispatcher; readonly sent: HttpRequest } {
+): { readonly agent: Dispatcher; readonly sent: HttpRequest; readonly hasProxy: boolean } {
   const url = new URL(request.origin);
   const proxy = proxyFor(url, proxies);
-  if (proxy === undefined) return { agent: direct, sent: request };
+  if (proxy === undefined) return { agent: direct, sent: request, hasProxy: false };
   const isForwarded = url.protocol === 'http:' && proxy.protocol.startsWith('http');
   return isForwarded
-    ? { agent: direct, sent: inAbsoluteForm(request, proxy) }
-    : { agent: tunnelThrough(proxy), sent: request };
+    ? { agent: direct, sent: inAbsoluteForm(request, proxy), hasProxy: true }
+    : { agent: tunnelThrough(proxy), sent: request, hasProxy: true };
 }
 
 /**
@@ -241,12 +241,17 @@ function dispatch(
 /** Larger bodies wait for a turn, because decoding takes milliseconds. */
 const quickBytes = 64 * 1024;
 
-function failureOf(error: unknown, { controller, head }: Exchange, signal: AbortSignal): HttpResponse | HttpFailure {
+function failureOf(
+  error: unknown,
+  { controller, head }: Exchange,
+  signal: AbortSignal,
+  hasProxy: boolean,
+): HttpResponse | HttpFailure {
   const mayHaveArrived = controller !== undefined;
   const { code: errorCode, detail } = describeError(error);
   let code: FailureCode;
   if (signal.aborted) code = signal.reason?.name === 'TimeoutError' ? 'CallTimeout' : 'Cancelled';
-  else code = mayHaveArrived ? exchangeFailure(errorCode, error) : connectFailure(errorCode);
+  else code = mayHaveArrived ? exchangeFailure(errorCode, error) : connectFailure(errorCode, hasProxy);
   const failure: HttpFailure = { kind: 'failure', code, detail, mayHaveArrived };
   return head === undefined ? failure : { ...head, body: '', bodyFailure: failure };
 }
@@ -285,11 +290,13 @@ async function decodeResponse(
   return { ...head, body: text + decoder.end() };
 }
 
-function connectFailure(code: string): FailureCode {
-  if (code === 'ENOTFOUND' || code.startsWith('EAI_')) return 'NameNotResolved';
-  if (code === 'ECONNREFUSED') return 'ConnectionRefused';
+/** Behind a proxy, only the secure connection is one with the endpoint. */
+function connectFailure(code: string, hasProxy: boolean): FailureCode {
   if (['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT'].includes(code)) return 'ConnectTimeout';
   if (/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code)) return 'TlsFailed';
+  if (hasProxy) return 'ProxyFailed';
+  if (code === 'ENOTFOUND' || code.startsWith('EAI_')) return 'NameNotResolved';
+  if (code === 'ECONNREFUSED') return 'ConnectionRefused';
   return 'ConnectFailed';
 }
 
@@ -307,6 +314,9 @@ function exchangeFailure(code: string, error: unknown): FailureCode {
 function describeError(error: unknown): { code: string; detail: string } {
   if (error instanceof AggregateError) return describeError(error.errors[0]);
   if (!(error instanceof Error)) return { code: '', detail: String(error) };
+  // The words of undici.
+  const [, statusOfProxy] = /^Proxy response \((\d+)\)/.exec(error.message) ?? [];
+  if (statusOfProxy !== undefined) return { code: '', detail: `it answered with HTTP status ${statusOfProxy}` };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return { code, detail: code === '' ? error.message : `${code}: ${error.message}` };
 }

@@ -129,6 +129,12 @@ describe('the advice names a cause only if the answer proves it', () => {
       /redirects to "b\.eu\.example"/,
     ],
 
+    [
+      'a redirect to a sign-in on another host',
+      adviceOn(302, '', { location: 'https://login.example/?to=x' }, { endpoint: { origin: 'http://storage.example' } }),
+      /which redirects to "https:\/\/login\.example/,
+    ],
+    ['no room in the store', adviceOn(507, error('XMinioStorageFull')), /no room left/],
     ['no permission', adviceOn(403, error('AccessDenied')), /may not do ListParts here/],
     ['the same in another API', adviceOn(400, '{"__type":"AccessDeniedException"}'), /may not do ListParts here/],
     ['403 with an unknown code', adviceOn(403, error('FirewallSaysNo')), refusedForUnknownReason],
@@ -166,6 +172,7 @@ describe('what the cloud says in JSON is read', () => {
       { code: 'A', message: 'one; two' },
     ],
     ['texts', { errors: ['one', 'two'] }, { message: 'one; two' }],
+    ['an object', { errors: { detail: 'one' } }, { message: 'one' }],
     ['an empty list', { errors: [], message: 'whole' }, { message: 'whole' }],
     ['a list of nothing readable', { errors: [null, 3, {}], code: 'C' }, { code: 'C' }],
     [

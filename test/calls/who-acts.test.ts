@@ -51,6 +51,7 @@ const unanswered: Readonly<Record<keyof typeof httpFailureRemedies, Step>> = {
   ConnectionRefused: 'operator: configure',
   ConnectTimeout: 'operator: configure',
   TlsFailed: 'operator: configure',
+  ProxyFailed: 'operator: configure',
   ConnectFailed: 'operator: configure',
   ConnectionLost: 'agent: wait',
   ResponseTimeout: 'agent: wait',

@@ -117,7 +117,7 @@ describe('plain HTTP through a proxy', () => {
     await once(gone, 'close');
     const client = clientWith({ httpProxy: `http://127.0.0.1:${port}` });
     const result = await client.send({ ...request, newConnection: true }, never);
-    expect(result).toMatchObject({ code: 'ConnectionRefused', mayHaveArrived: false });
+    expect(result).toMatchObject({ code: 'ProxyFailed', mayHaveArrived: false });
   });
 });
 

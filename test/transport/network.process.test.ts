@@ -131,7 +131,7 @@ test('a proxy that refuses says so, and nothing was sent', async () => {
     ...trusting,
   };
   expect(await list(env)).toMatch(
-    /no connection could be made \(https:\/\/storage\.test\.invalid: .*407[\s\S]*next: .*HTTPS_PROXY/,
+    /the proxy made no connection \(https:\/\/storage\.test\.invalid: .*status 407[\s\S]*next: .*HTTPS_PROXY/,
   );
   refusing.close();
 });
