@@ -19,15 +19,14 @@ export function parseIni(text: string): IniFile {
   let value: string[] | undefined;
   let indentation = 0;
 
-  const begin = (line: string): SafeText | undefined => {
-    const header = /^\[(.+)\]/.exec(line)?.[1];
-    if (header !== undefined) {
-      if (sections.has(header)) return say`begins the section ${header} a second time`;
-      section = header === 'DEFAULT' ? defaults : new Map();
-      if (section !== defaults) sections.set(header, section);
-      value = undefined;
-      return undefined;
-    }
+  const beginSection = (header: string): SafeText | undefined => {
+    if (sections.has(header)) return say`begins the section ${header} a second time`;
+    section = header === 'DEFAULT' ? defaults : new Map();
+    if (section !== defaults) sections.set(header, section);
+    value = undefined;
+    return undefined;
+  };
+  const beginOption = (line: string): SafeText | undefined => {
     if (section === undefined) return words('stands before the first section');
     const [, name = '', first = ''] = /^(.*?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
     if (name === '') return words('is neither a section nor a setting with its value');
@@ -35,6 +34,10 @@ export function parseIni(text: string): IniFile {
     value = [first];
     section.set(name.toLowerCase(), value);
     return undefined;
+  };
+  const begin = (line: string) => {
+    const header = /^\[(.+)\]/.exec(line)?.[1];
+    return header === undefined ? beginOption(line) : beginSection(header);
   };
 
   for (const [index, line] of text
