@@ -8,8 +8,8 @@ import { pickArgument } from './schema/answer-paths.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { openUploadsFields, openUploadsSentences, summariseOpen } from './upload/open-uploads.js';
+import { decodedKey, longestKey, xmlRecord } from './upload/read-list.js';
 import { addPage, firstStart, startListing } from './upload/read-uploads.js';
-import { decodedKey, longestKey, xmlRecord } from './upload/xml-record.js';
 
 const upload = () =>
   z.object({

@@ -9,14 +9,28 @@ import { pickArgument } from './schema/answer-paths.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { unlisted } from './schema/outputs.js';
-import { storeTime } from './upload/clocks.js';
-import { firstThatFit } from './upload/first-that-fit.js';
-import { doubtAbout, isLastPage, leftOutWarning, type PageFacts } from './upload/list-end.js';
-import { nextOfUpload } from './upload/next-of-upload.js';
 import type { UploadPart } from './upload/part.js';
-import { beginningSentences, pageSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
+import {
+  decodedKey,
+  doubtAbout,
+  firstThatFit,
+  hasReplacement,
+  isLastPage,
+  leftOutWarning,
+  longestKey,
+  type PageFacts,
+  storeTime,
+  withPlainEtag,
+  xmlRecord,
+} from './upload/read-list.js';
+import {
+  beginningSentences,
+  nextOfUpload,
+  pageSentences,
+  summarySentences,
+  uploadIdsElsewhere,
+} from './upload/sentences.js';
 import { summarise, summariseBeginning, summaryFields } from './upload/summary.js';
-import { decodedKey, hasReplacement, longestKey, withPlainEtag, xmlRecord } from './upload/xml-record.js';
 
 /** One page of parts (docs/API.md: Part list). */
 const page = () =>

@@ -4,8 +4,7 @@ import { withoutUndefined } from '../../util/objects.js';
 import { bytes, counted, duration, join, type SafeText, say, words } from '../../util/safe-text.js';
 import type { Lenient } from '../define-operation.js';
 import { shownAs, unlisted } from '../schema/outputs.js';
-import { type AnswerTimes, nowOf, storeTime } from './clocks.js';
-import { firstThatFit } from './first-that-fit.js';
+import { type AnswerTimes, firstThatFit, nowOf, storeTime } from './read-list.js';
 
 /** This file summarizes the open multipart uploads of a bucket, in a limited size. */
 
@@ -128,7 +127,8 @@ export function openUploadsSentences(summary: Summary, where: SafeText): SafeTex
   return join(
     sentences(
       countSentence(summary, where),
-      totalBytes !== undefined && say`${words(uploadCount === 1 ? 'It has' : 'Together they have')} ${bytes(totalBytes)}.`,
+      totalBytes !== undefined &&
+        say`${words(uploadCount === 1 ? 'It has' : 'Together they have')} ${bytes(totalBytes)}.`,
       timesContradict === true &&
         say`The times of the uploads, of the answer and of this machine differ by more than 15 minutes, so no age is given.`,
       unknownAgeSentence(summary),

@@ -1,9 +1,8 @@
 import { sentences } from '../../util/human.js';
 import { join, listed, say, words } from '../../util/safe-text.js';
 import type { Lenient, Page, PageStart, PageStep } from '../define-operation.js';
-import { doubtAbout, isLastPage, leftOutWarning, type PageFacts } from './list-end.js';
 import { addUpload, noUploads, type OpenUpload, type OpenUploadsSoFar } from './open-uploads.js';
-import { hasReplacement, isUrlEncoding } from './xml-record.js';
+import { doubtAbout, hasReplacement, isLastPage, isUrlEncoding, leftOutWarning, type PageFacts } from './read-list.js';
 
 /** This file reads lists of uploads from stores that ignore filters and markers, or do not say where pages end. */
 

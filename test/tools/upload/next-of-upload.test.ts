@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextOfUpload } from '../../../src/tools/upload/next-of-upload.js';
+import { nextOfUpload } from '../../../src/tools/upload/sentences.js';
 
 const stopped = { partCount: 3, stopped: true };
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { paceOf } from '../../../src/tools/upload/pace.js';
 import type { UploadPart } from '../../../src/tools/upload/part.js';
+import { paceOf } from '../../../src/tools/upload/summary.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');

@@ -1,0 +1,155 @@
+import { isObject } from '../../util/objects.js';
+import { readBoolean, readTime, readWholeNumber } from '../../util/read-values.js';
+import { counted, type SafeText, say } from '../../util/safe-text.js';
+
+/** This file reads lists from stores, which differ in how they write values, times and the ends of pages. */
+
+/** Rules by which the elements of an XML answer become the fields of a record. */
+interface XmlShape {
+  /** Elements that may be repeated, with the name of their list. */
+  readonly lists: Readonly<Record<string, string>>;
+  /** Elements whose text becomes a number, true or false. */
+  readonly values: readonly string[];
+  /** Elements with children. They become an object even if they are empty. */
+  readonly structures: readonly string[];
+  /** Names of fields that do not follow from their elements. */
+  readonly names: Readonly<Record<string, string>>;
+}
+
+/** Turns an XML element into a record: `LastModified` becomes `lastModified`, `ID` becomes `id`. */
+export function xmlRecord(
+  element: unknown,
+  { lists, values, structures, names }: XmlShape,
+): Record<string, unknown> | undefined {
+  // Also a cache, because a page has thousands of elements.
+  const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
+  const fieldName = (elementName: string): string => {
+    const name = fieldNames.get(elementName) ?? elementName.replace(leadingCapitals, (text) => text.toLowerCase());
+    fieldNames.set(elementName, name);
+    return name;
+  };
+
+  const convertContent = (elementName: string, content: unknown): unknown => {
+    if (Array.isArray(content)) return content.map((item) => convertContent(elementName, item));
+    if (isObject(content)) return convertElement(content);
+    if (typeof content !== 'string') return content;
+    // The XML parser makes an empty text of an empty element.
+    if (content === '' && structures.includes(elementName)) return {};
+    return values.includes(elementName) ? (readWholeNumber(content) ?? readBoolean(content) ?? content) : content;
+  };
+
+  const convertElement = (children: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+    const record: Record<string, unknown> = {};
+    for (const [elementName, content] of Object.entries(children)) {
+      const value = convertContent(elementName, content);
+      // The XML parser makes an array only of repeated elements.
+      record[fieldName(elementName)] = Object.hasOwn(lists, elementName) ? [value].flat() : value;
+    }
+    return record;
+  };
+
+  return isObject(element) ? convertElement(element) : undefined;
+}
+
+const leadingCapitals = /^[A-Z]+(?![a-z])|^[A-Z]/;
+
+/** Returns a part whose ETag has no quotation marks. */
+export function withPlainEtag(part: unknown): unknown {
+  if (!isObject(part) || typeof part.etag !== 'string') return part;
+  return { ...part, etag: part.etag.replace(/^"(.*)"$/s, '$1') };
+}
+
+/** S3's length limit of an object key (bytes of UTF-8). */
+export const longestKey = 1024;
+
+/** True for U+FFFD, which some stores write for characters that XML cannot hold. */
+export const hasReplacement = (text: unknown): boolean => typeof text === 'string' && text.includes('\uFFFD');
+
+/** Decodes an object key. In the `EncodingType` `url`, a space is `+`. */
+export function decodedKey(key: unknown, encodingType: unknown): unknown {
+  if (!isUrlEncoding(encodingType) || typeof key !== 'string') return key;
+  try {
+    return decodeURIComponent(key.replaceAll('+', ' '));
+  } catch {
+    // The service did not encode the key.
+    return key;
+  }
+}
+
+/** True for the `EncodingType` of an answer with encoded keys. */
+export const isUrlEncoding = (encodingType: unknown): boolean =>
+  typeof encodingType === 'string' && encodingType.trim().toLowerCase() === 'url';
+
+/** A page of a list, compared with the pages before. */
+export interface PageFacts {
+  /** Undefined if the page does not say it. */
+  readonly isTruncated: boolean | undefined;
+  readonly entries: number;
+  readonly hasNew: boolean;
+  /** From 1. */
+  readonly number: number;
+  /** The page before said that more follow. */
+  readonly saidMore: boolean;
+}
+
+/** True if the page says so, or only repeats what was read. */
+export const isLastPage = ({ isTruncated, entries, hasNew }: PageFacts): boolean =>
+  isTruncated === false || (entries > 0 && !hasNew);
+
+/** Says why entries may be missing after the last page. */
+export function doubtAbout({ isTruncated, entries, hasNew, number, saidMore }: PageFacts): SafeText | undefined {
+  if (isTruncated === true)
+    return say`page ${number} says that more follow, but brings nothing new and names no later place to go on`;
+  // An empty page after the last entry shows that none follow.
+  if (isTruncated === undefined && (number === 1 || entries > 0))
+    return say`the answer does not say whether more follow`;
+  return saidMore && !hasNew ? say`page ${number - 1} says that more follow, but no more came` : undefined;
+}
+
+/** Warns about entries without the name by which they could be used. */
+export const leftOutWarning = (count: number, name: SafeText): SafeText | undefined =>
+  count === 0 ? undefined : say`Left out: ${counted(count, 'element')} without a readable ${name}.`;
+
+/** Signatures have the same tolerance in S3-compatible stores. */
+const toleranceMs = 15 * 60_000;
+
+/** An earlier time, such as 1970, stands for no time. */
+const earliestTime = Date.UTC(2000, 0, 1);
+
+/** Reads a time of the store (milliseconds since 1970). Undefined if it is not usable. */
+export function storeTime(text: string | undefined): number | undefined {
+  const time = readTime(text ?? '');
+  return time === undefined || time < earliestTime ? undefined : time;
+}
+
+/** The times of an answer (ISO 8601). */
+export interface AnswerTimes {
+  readonly answeredAt?: string | undefined;
+  readonly receivedAt: string;
+}
+
+/** The time from which ages count (milliseconds since 1970). */
+export type Now =
+  | { readonly kind: 'known'; readonly ms: number }
+  /** The answer has no time, or the clocks contradict each other. */
+  | { readonly kind: 'missing' | 'contradicted' };
+
+/** Finds the time of an answer. `newest` is in milliseconds since 1970. */
+export function nowOf({ answeredAt, receivedAt }: AnswerTimes, newest: number | undefined): Now {
+  if (answeredAt === undefined) return { kind: 'missing' };
+  const ms = Date.parse(answeredAt);
+  const isAhead = newest !== undefined && newest - ms > toleranceMs;
+  const isElsewhere = Math.abs(Date.parse(receivedAt) - ms) > toleranceMs;
+  return isAhead || isElsewhere ? { kind: 'contradicted' } : { kind: 'known', ms };
+}
+
+/** Returns the first entries that fit into `maximumCharacters` of JSON, but at least one entry. */
+export function firstThatFit<Entry>(entries: readonly Entry[], maximumCharacters: number): Entry[] {
+  let length = 0;
+  const firstThatDoesNotFit = entries.findIndex((entry) => {
+    // The comma takes another character.
+    length += JSON.stringify(entry).length + 1;
+    return length > maximumCharacters;
+  });
+  return firstThatDoesNotFit < 0 ? [...entries] : entries.slice(0, Math.max(1, firstThatDoesNotFit));
+}
