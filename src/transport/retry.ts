@@ -1,10 +1,32 @@
 import { refusedKeyCodes } from '../signing/keys.js';
 import { valueAt } from '../util/objects.js';
 import { readTime } from '../util/read-values.js';
-import type { FailureCode } from './http-client.js';
-import type { Body } from './parse-body.js';
-import type { AttemptReply } from './reply.js';
+import type { FailureCode, HttpFailure, HttpResponse } from './http-client.js';
+import { type Body, parseBody } from './parse-body.js';
 import { commonCode, readServiceError, type ServiceError } from './service-error.js';
+
+export type AttemptReply =
+  | {
+      readonly kind: 'answered';
+      readonly response: Omit<HttpResponse, 'body'>;
+      readonly body: Body;
+      /** Passes the text of the body to `read`, and removes secrets from the result. */
+      readonly readText: (read: (text: string) => unknown) => Promise<unknown>;
+    }
+  | { readonly kind: 'failed'; readonly failure: HttpFailure };
+
+export function replyOf(result: HttpResponse | HttpFailure): AttemptReply {
+  if (result.kind === 'failure') return { kind: 'failed', failure: result };
+  const { body, ...response } = result;
+  return { kind: 'answered', response, body: parseBody(body), readText: async (read) => read(body) };
+}
+
+/** Describes a reply for the log and for people. */
+export function describeReply(reply: AttemptReply): string {
+  if (reply.kind === 'failed') return reply.failure.code;
+  const { status, bodyFailure } = reply.response;
+  return bodyFailure === undefined ? String(status) : `${status} then ${bodyFailure.code}`;
+}
 
 type AnsweredReply = Extract<AttemptReply, { kind: 'answered' }>;
 

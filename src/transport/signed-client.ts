@@ -4,9 +4,8 @@ import { timeLimit } from '../util/time-limit.js';
 import type { Attributes, Span } from '../util/trace.js';
 import type { ByteLimit, HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
-import { type AttemptReply, describeReply, replyOf } from './reply.js';
 import type { Endpoint, WireRequest } from './request.js';
-import { clockOffset, refusesKeys, retryDelay } from './retry.js';
+import { type AttemptReply, clockOffset, describeReply, refusesKeys, replyOf, retryDelay } from './retry.js';
 
 /** The outcome of one attempt, and the pause that followed. */
 export interface Attempt {

@@ -131,7 +131,12 @@ describe('the advice names a cause only if the answer proves it', () => {
 
     [
       'a redirect to a sign-in on another host',
-      adviceOn(302, '', { location: 'https://login.example/?to=x' }, { endpoint: { origin: 'http://storage.example' } }),
+      adviceOn(
+        302,
+        '',
+        { location: 'https://login.example/?to=x' },
+        { endpoint: { origin: 'http://storage.example' } },
+      ),
       /which redirects to "https:\/\/login\.example/,
     ],
     ['no room in the store', adviceOn(507, error('XMinioStorageFull')), /no room left/],

@@ -5,7 +5,7 @@ import { withoutSecrets } from '../../src/calls/hide-secrets.js';
 import { requestDigest, requestKey } from '../../src/changes/carry-out.js';
 import { makePlan } from '../../src/changes/plan.js';
 import { fixedKeys } from '../../src/signing/keys.js';
-import { apiProfile } from '../../src/signing/signature-variants.js';
+import { apiProfile } from '../../src/signing/sign.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { OperationFault } from '../../src/tools/operation-fault.js';

@@ -1,8 +1,7 @@
 import { AbortMultipartUploadCommand, CompleteMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { Client as HttpClient } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { sign } from '../../src/signing/sign.js';
-import { s3Profile } from '../../src/signing/signature-variants.js';
+import { s3Profile, sign } from '../../src/signing/sign.js';
 import { encodeSegment } from '../../src/util/uri.js';
 import { connect, type Result, s3, startUpload, store, useServer } from './store.js';
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { decompress } from '../../src/transport/decompress.js';
+import { decompress } from '../../src/transport/http-client.js';
 
 const text = '<ListPartsResult><IsTruncated>false</IsTruncated></ListPartsResult>';
 const limit = 10_000;

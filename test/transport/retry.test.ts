@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseBody } from '../../src/transport/parse-body.js';
-import type { AttemptReply } from '../../src/transport/reply.js';
-import { clockOffset, retryDelay } from '../../src/transport/retry.js';
+import { type AttemptReply, clockOffset, retryDelay } from '../../src/transport/retry.js';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const answered = (status: number, headers: Record<string, string> = {}, code = ''): AttemptReply => ({
@@ -116,7 +115,12 @@ describe('a change is sent again only where it cannot have been acted on', () =>
       ],
     ),
     ['403 in words', withBody(403, 'Too busy. Please try your request again later.'), false, true],
-    ['400 in fewer words', withBody(400, '<Error><Message>Something broke, please retry.</Message></Error>'), false, true],
+    [
+      '400 in fewer words',
+      withBody(400, '<Error><Message>Something broke, please retry.</Message></Error>'),
+      false,
+      true,
+    ],
     [
       '403 for a rate',
       withBody(403, '{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"reason":"rateLimitExceeded"}]}}'),

@@ -74,9 +74,12 @@ describe('a time', () => {
     expect(readTime(text)).toBe(noon);
   });
 
-  test.each(['', 'soon', '12', 'part 7', '2027', '99:99', '0001-01-01T00:00:00Z', '0001-01-01 00:00:00'])('is not read from %j', (text) => {
-    expect(readTime(text)).toBeUndefined();
-  });
+  test.each(['', 'soon', '12', 'part 7', '2027', '99:99', '0001-01-01T00:00:00Z', '0001-01-01 00:00:00'])(
+    'is not read from %j',
+    (text) => {
+      expect(readTime(text)).toBeUndefined();
+    },
+  );
 
   test.each(['2027-03-05T12:30:00', '2027-03-05', '1804249800'])('can be required to have a zone: %s', (text) => {
     expect(readTime(text, { needsZone: true })).toBeUndefined();
