@@ -118,7 +118,7 @@ export const listMultipartUploads = defineOperation({
       withoutUndefined({
         bucket: input.bucket,
         prefix: input.prefix,
-        ...summariseOpen(state, input.olderThanHours, isWhole),
+        ...summariseOpen(state.all, state.times, input.olderThanHours, isWhole),
         mayHaveMore: mayHaveMore ? true : undefined,
         ...(unread !== undefined && {
           isTruncated: true,

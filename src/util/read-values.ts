@@ -37,6 +37,9 @@ const rewrites: readonly (readonly [form: RegExp, replacement: string])[] = [
 /** `Date.parse` would read the year 1 as 2001. */
 const ancient = /^0\d{3}-/;
 
+/** The form of S3, which lists have thousands of times. */
+const usual = /^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+
 const epochSeconds = /^\d{10}(?:\.\d+)?$/;
 const epochMilliseconds = /^\d{13}$/;
 
@@ -46,7 +49,9 @@ export function readTime(text: string, { needsZone = false } = {}): number | und
   if (!needsZone && epochSeconds.test(given)) return Math.round(Number(given) * 1000);
   if (!needsZone && epochMilliseconds.test(given)) return Number(given);
 
-  const time = rewrites.reduce((written, [form, replacement]) => written.replace(form, replacement), given);
+  const time = usual.test(given)
+    ? given
+    : rewrites.reduce((written, [form, replacement]) => written.replace(form, replacement), given);
   const hasZone = zoneAtEnd.test(time);
   if (!timeOrDate.test(time) || ancient.test(time) || (needsZone && !hasZone)) return undefined;
   const ms = Date.parse(hasZone || !time.includes(':') ? time : `${time} UTC`);

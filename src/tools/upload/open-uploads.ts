@@ -52,71 +52,47 @@ type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof openUploadsFields>
 
 /** Length limit of each list in characters of JSON, about 700 tokens. */
 const maximumCharacters = 1600;
-/** The state while the pages are read. */
-export interface OpenUploadsSoFar {
-  readonly all: OpenUpload[];
-  readonly old: OpenUpload[];
-  readonly undated: OpenUpload[];
-  oldest?: OpenUpload;
-  /** Milliseconds since 1970. */
-  newest?: number;
-  times: AnswerTimes;
-}
 
-export const noUploads = (): OpenUploadsSoFar => ({
-  all: [],
-  old: [],
-  undated: [],
-  times: { receivedAt: '' },
-});
-
-/** Adds an upload. `times` are those of the answer that lists it. */
-export function addUpload(state: OpenUploadsSoFar, upload: OpenUpload, times: AnswerTimes, olderThanHours = 0): void {
-  const start = storeTime(upload.initiated);
-  state.all.push(upload);
-  if (start === undefined) {
-    state.undated.push(upload);
-    return;
-  }
-  if (start < (storeTime(state.oldest?.initiated) ?? Number.POSITIVE_INFINITY)) state.oldest = upload;
-  state.newest = Math.max(state.newest ?? start, start);
-  if (Date.parse(times.answeredAt ?? '') - start > olderThanHours * 3_600_000) state.old.push(upload);
-}
-
-/** Makes the summary from the state after the last page. */
-export function summariseOpen(state: OpenUploadsSoFar, olderThanHours: number | undefined, isWhole = false) {
-  const { all, oldest, times } = state;
-  const now = nowOf(times, state.newest);
-  const nowMs = now.kind === 'known' ? now.ms : undefined;
+/** Makes the summary of the uploads that were read. `times` are those of the last answer. */
+export function summariseOpen(
+  all: readonly OpenUpload[],
+  times: AnswerTimes,
+  olderThanHours: number | undefined,
+  isWhole = false,
+) {
+  const started = all.map((upload) => ({ upload, startMs: storeTime(upload.initiated) ?? Number.NaN }));
+  const dated = started.filter(({ startMs }) => !Number.isNaN(startMs)).sort((a, b) => a.startMs - b.startMs);
+  const now = nowOf(times, dated.at(-1)?.startMs);
+  // Without a time that can be trusted, no age is known.
+  const nowMs = now.kind === 'known' ? now.ms : Number.NaN;
+  const hoursOf = (startMs: number) => (nowMs - startMs) / 3_600_000;
+  const undated = started.filter(({ startMs }) => Number.isNaN(hoursOf(startMs)));
   const isFiltered = olderThanHours !== undefined;
-  // Without a time that can be trusted, no upload is certainly old.
-  const old = nowMs === undefined ? [] : state.old;
-  const undated = nowMs === undefined ? all : state.undated;
-  const shown = isFiltered ? old : all;
-  // NaN if the size of an upload is unknown.
-  const totalBytes = shown.reduce((sum, { size = Number.NaN }) => sum + (size < 0 ? Number.NaN : size), 0);
-  const shownOf = (uploads: readonly OpenUpload[]) => {
-    const described = uploads.map((upload) => shownUploadOf(upload, nowMs));
+  const shown = isFiltered ? started.filter(({ startMs }) => hoursOf(startMs) > olderThanHours) : started;
+
+  const describe = ({ upload, startMs }: (typeof started)[number]) => {
+    const hours = Math.max(0, Math.floor(hoursOf(startMs)));
+    return withoutUndefined({ ...upload, ageHours: Number.isNaN(hours) ? undefined : hours });
+  };
+  const listOf = (uploads: typeof started) => {
+    const described = uploads.map(describe);
     return isWhole ? described : firstThatFit(described, maximumCharacters);
   };
+  // NaN if the size of an upload is unknown.
+  const totalBytes = shown.reduce((sum, { upload: { size = -1 } }) => sum + (size < 0 ? Number.NaN : size), 0);
+  const oldest = Number.isNaN(nowMs) || shown.length === 0 ? undefined : dated[0];
   return withoutUndefined({
     uploadCount: shown.length,
     totalBytes: shown.length > 0 && totalBytes >= 0 ? totalBytes : undefined,
     olderThanHours,
     countOfAnyAge: isFiltered ? all.length : undefined,
-    oldest: oldest && nowMs !== undefined && shown.length > 0 ? shownUploadOf(oldest, nowMs) : undefined,
-    uploads: shownOf(shown),
+    oldest: oldest && describe(oldest),
+    uploads: listOf(shown),
     unknownAgeCount: undated.length === 0 ? undefined : undated.length,
-    unknownAge: isFiltered && undated.length > 0 ? shownOf(undated) : undefined,
+    unknownAge: isFiltered && undated.length > 0 ? listOf(undated) : undefined,
     checkedAt: times.answeredAt,
     timesContradict: now.kind === 'contradicted' ? true : undefined,
   });
-}
-
-function shownUploadOf(upload: OpenUpload, nowMs: number | undefined) {
-  const start = storeTime(upload.initiated);
-  const hours = start === undefined || nowMs === undefined ? undefined : Math.floor((nowMs - start) / 3_600_000);
-  return withoutUndefined({ ...upload, ageHours: hours === undefined ? undefined : Math.max(0, hours) });
 }
 
 /** Describes the summary. `where` names bucket and prefix. */

@@ -1,8 +1,16 @@
 import { sentences } from '../../util/human.js';
 import { join, listed, say, words } from '../../util/safe-text.js';
 import type { Lenient, Page, PageStart, PageStep } from '../define-operation.js';
-import { addUpload, noUploads, type OpenUpload, type OpenUploadsSoFar } from './open-uploads.js';
-import { doubtAbout, hasReplacement, isLastPage, isUrlEncoding, leftOutWarning, type PageFacts } from './read-list.js';
+import type { OpenUpload } from './open-uploads.js';
+import {
+  type AnswerTimes,
+  doubtAbout,
+  hasReplacement,
+  isLastPage,
+  isUrlEncoding,
+  leftOutWarning,
+  type PageFacts,
+} from './read-list.js';
 
 /** This file reads lists of uploads from stores that ignore filters and markers, or do not say where pages end. */
 
@@ -12,7 +20,6 @@ interface UploadFilter {
   readonly uploadId?: string | undefined;
   readonly keyMarker?: string | undefined;
   readonly uploadIdMarker?: string | undefined;
-  readonly olderThanHours?: number | undefined;
 }
 
 type PageRecord = Lenient<{
@@ -33,7 +40,10 @@ export const firstStart = ({
 });
 
 /** The state while the pages are read. */
-interface UploadListing extends OpenUploadsSoFar {
+interface UploadListing {
+  readonly all: OpenUpload[];
+  /** Of the last answer. */
+  times: AnswerTimes;
   /** Identities of the uploads that were read, because pages may overlap. */
   readonly seen: Set<string>;
   start: PageStart;
@@ -41,7 +51,8 @@ interface UploadListing extends OpenUploadsSoFar {
 }
 
 export const startListing = (filter: UploadFilter): UploadListing => ({
-  ...noUploads(),
+  all: [],
+  times: { receivedAt: '' },
   seen: new Set(),
   start: firstStart(filter),
   saidMore: false,
@@ -60,7 +71,7 @@ export function addPage(state: UploadListing, page: Page<PageRecord>, filter: Up
     return state.seen.add(identityOf(upload)).size > known;
   });
   const { matching, warning } = filterAgain(unread, onPage, state, filter);
-  for (const upload of matching) addUpload(state, upload, times, filter.olderThanHours);
+  state.all.push(...matching);
   state.times = times;
   const leftOut = leftOutWarning((record.uploads ?? []).length - onPage.length, words('object key or upload ID'));
   const warnings = sentences(warning ?? false, leftOut ?? false);
