@@ -104,6 +104,10 @@ const refused = ({ account }: RemedyFacts): Next =>
     say`${forReader({ agent: 'Tell the user what the cloud says.', person: 'See what the cloud says.' })} If that names no reason, these can be checked: the keys and the rights of account ${own(account)}, the endpoint (CLOUDOPS_…_URL), and whether a proxy or a firewall answered.`,
   );
 
+/** Some stores refuse access for unpaid bills or expired requests, too. */
+const saysOtherReason = ({ message }: ServiceError): boolean =>
+  message !== undefined && !/denied|permi|authori[sz]|allowed|forbid|policy|access to/i.test(message);
+
 /** Advice by the beginning of the error code, in the names of S3 because the API reference names no codes. The first match counts. */
 const byCode: Readonly<Record<string, Advice>> = {
   NoSuchBucket: ({ takesRegion }) =>
@@ -126,7 +130,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   InvalidToken: sessionToken,
   ExpiredToken: sessionToken,
   RequestTimeTooSkewed: operatorChecks(say`the clock of ${itsMachine}: it and the clock of the cloud differ too much`),
-  AccessDenied: noPermission,
+  AccessDenied: (facts) => (saysOtherReason(facts.error) ? refused(facts) : noPermission(facts)),
   AuthorizationHeaderMalformed: wrongScope,
   PermanentRedirect: redirectedToRegion,
   TemporaryRedirect: redirectedToRegion,

@@ -141,6 +141,12 @@ describe('the advice names a cause only if the answer proves it', () => {
     ],
     ['no room in the store', adviceOn(507, error('XMinioStorageFull')), /no room left/],
     ['no permission', adviceOn(403, error('AccessDenied')), /may not do ListParts here/],
+    ['the same in words', adviceOn(403, error('AccessDenied', 'Access Denied.')), /may not do ListParts here/],
+    [
+      'access that was taken away',
+      adviceOn(403, error('AccessDenied', 'Bucket access was disabled, because bills are unpaid')),
+      refusedForUnknownReason,
+    ],
     ['the same in another API', adviceOn(400, '{"__type":"AccessDeniedException"}'), /may not do ListParts here/],
     ['403 with an unknown code', adviceOn(403, error('FirewallSaysNo')), refusedForUnknownReason],
     ['403 with a page', adviceOn(403, '<html>Blocked</html>'), refusedForUnknownReason],

@@ -68,6 +68,11 @@ test('an upload without an ID is not silently dropped', async () => {
   expect(warnings).toContain('Left out: 1 element without a readable object key or upload ID.');
 });
 
+test('a key that the store cannot write exactly is said to be inexact', async () => {
+  const { warnings } = await uploadsOf([upload('a\uFFFDb', '<UploadId>1</UploadId>')]);
+  expect(warnings.join()).toContain('Some keys are not exact');
+});
+
 describe('the bytes of open uploads', () => {
   const sized = (key: string, size: string, at = '2026-11-20T09:00:00Z') =>
     upload(key, `<UploadId>1</UploadId><Initiated>${at}</Initiated><Size>${size}</Size>`);

@@ -74,7 +74,12 @@ export function addPage(state: UploadListing, page: Page<PageRecord>, filter: Up
   state.all.push(...matching);
   state.times = times;
   const leftOut = leftOutWarning((record.uploads ?? []).length - onPage.length, words('object key or upload ID'));
-  const warnings = sentences(warning ?? false, leftOut ?? false);
+  const warnings = sentences(
+    warning ?? false,
+    leftOut ?? false,
+    onPage.some(({ object }) => hasReplacement(object)) &&
+      say`Some keys are not exact: the store writes U+FFFD for characters that XML cannot hold.`,
+  );
   return {
     ...stepAfter(state, record, { onPage, hasNew: unread.length > 0, number }, filter),
     warning: warnings.length === 0 ? undefined : join(warnings, ' '),
