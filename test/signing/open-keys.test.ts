@@ -105,13 +105,17 @@ describe('keys in files', () => {
     expect(logged).toEqual([{ problem: 'a file of keys cannot be read (EISDIR: it is a folder)', files: [folder] }]);
   });
 
-  test('are others after they were refused only if the files hold others', async () => {
-    const { keys, files } = openFiles({ accessKeyId: 'AK', secretAccessKey: 'a secret' });
-    const refused = await keys.current();
-    expect(await keys.renewed(refused)).toBeUndefined();
-    writeFileSync(files.secretAccessKey ?? '', 'another secret');
-    expect(await keys.renewed(refused)).toEqual({ accessKeyId: 'AK', secretAccessKey: 'another secret' });
-  });
+  test.each(['accessKeyId', 'secretAccessKey', 'sessionToken'])(
+    'are others after they were refused only if the files hold others, such as another %s',
+    async (part) => {
+      const texts = { accessKeyId: 'AK', secretAccessKey: 'a-secret', sessionToken: 'token' };
+      const { keys, files } = openFiles(texts);
+      const refused = await keys.current();
+      expect(await keys.renewed(refused)).toBeUndefined();
+      writeFileSync(files[part] ?? '', 'another');
+      expect(await keys.renewed(refused)).toEqual({ ...texts, [part]: 'another' });
+    },
+  );
 });
 
 test('a program is named by its setting, and its source by its words', async () => {

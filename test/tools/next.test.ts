@@ -16,7 +16,7 @@ const facts = {
   account: 'AKIDEXAMPLE',
   error: {},
 };
-const statuses = [307, 400, 401, 403, 404, 405, 407, 408, 409, 418, 429, 500, 501, 511];
+const statuses = [307, 400, 401, 403, 404, 405, 407, 408, 409, 418, 426, 429, 500, 501, 507, 511];
 /** Errors whose advice depends on more than the code. */
 const withEvidence: readonly (readonly [status: number, more: Partial<RemedyFacts>])[] = [
   [307, { error: { host: 'https://storage.example/' } }],

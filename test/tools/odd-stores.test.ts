@@ -53,6 +53,7 @@ describe('sizes of parts', () => {
     expect(structured.answer).not.toHaveProperty('totalBytes');
     expect(text).toContain('2 parts, an unknown size');
     expect(text).toContain('It seems to have stopped 10 h ago.');
+    expect(text).toContain('if they want the upload gone, call abort_multipart_upload.');
   });
 });
 
