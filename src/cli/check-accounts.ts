@@ -8,7 +8,7 @@ import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';
 import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
 import type { HttpClient } from '../transport/http-client.js';
-import { type Proxies, proxyFor } from '../transport/proxies.js';
+import { type Proxies, proxyFor } from '../transport/connections.js';
 import type { Endpoint } from '../transport/request.js';
 import { shownReason } from '../util/log.js';
 import { exact, join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';

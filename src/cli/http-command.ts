@@ -16,7 +16,7 @@ import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import type { Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
-import type { Proxies } from '../transport/proxies.js';
+import type { Proxies } from '../transport/connections.js';
 import { sentences } from '../util/human.js';
 import { type Log, shownReason } from '../util/log.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';

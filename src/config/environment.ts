@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import type { Proxies } from '../transport/proxies.js';
+import type { Proxies } from '../transport/connections.js';
 import { own, type SafeText, say } from '../util/safe-text.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -2,7 +2,7 @@ import { endpointSetting } from '../calls/endpoint.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
-import type { Proxies } from '../transport/proxies.js';
+import type { Proxies } from '../transport/connections.js';
 import { distinct, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   type AccountsConfig,

@@ -1,13 +1,10 @@
-import { lookup } from 'node:dns';
-import type { LookupFunction } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
-import { Agent, buildConnector, type Dispatcher, errors, Pool, ProxyAgent } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import type { HttpMethod } from '../tools/define-operation.js';
 import { createTurns } from '../util/queue.js';
-import { loopbackName, type Proxies, proxyFor } from './proxies.js';
-import { skippingInterim } from './skip-interim.js';
+import { type ConnectionLimits, createAgents, type Proxies, routeOf } from './connections.js';
 
 export interface HttpRequest {
   readonly method: HttpMethod;
@@ -57,14 +54,8 @@ export type FailureCode =
   | 'BodyIncomplete';
 
 /** In milliseconds and bytes. */
-interface ExchangeLimits {
-  readonly connectMs: number;
-  /** From the last byte of the request to the headers of the response. */
-  readonly headersMs: number;
-  /** Between two pieces of the body. */
-  readonly bodyMs: number;
+interface ExchangeLimits extends ConnectionLimits {
   readonly bodyBytes: number;
-  readonly headerBytes: number;
 }
 
 export const defaultLimits: ExchangeLimits = {
@@ -97,10 +88,10 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   return {
     send: async (request, signal) => {
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
-      const { agent, sent, hasProxy } = routeOf(request, proxies, request.newConnection ? oneShot : keepAlive);
+      const { agent, hasProxy, ...address } = routeOf(request, proxies, request.newConnection ? oneShot : keepAlive);
       if (signal.aborted) return failureOf(signal.reason, exchange, signal, hasProxy);
       try {
-        await dispatch(agent, sent, exchange, limits, signal);
+        await dispatch(agent, { ...request, ...address }, exchange, limits, signal);
         const decode = () => decodeResponse(exchange, limits, request.byteLimit);
         return await (exchange.size > quickBytes ? takeTurn(decode) : decode());
       } catch (error) {
@@ -110,73 +101,6 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
     close: async () => {
       await Promise.all([keepAlive, oneShot].map(({ destroy }) => destroy()));
     },
-  };
-}
-
-/** Many resolvers do not know names that end with `.localhost`. */
-const lookupHost: LookupFunction = (host, options, callback) => lookup(loopbackName(host), options, callback);
-
-type Agents = ReturnType<typeof createAgents>;
-
-function createAgents(limits: ExchangeLimits, { pipelining }: { readonly pipelining: 0 | 1 }) {
-  const { connectMs, headersMs, bodyMs, headerBytes } = limits;
-  const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
-  const connect = skippingInterim(buildConnector({ timeout: connectMs, lookup: lookupHost }), headerBytes);
-  const direct = new Agent({ ...options, connect });
-  const tunnels = new Map<string, ProxyAgent>();
-
-  const createTunnelAgent = (proxy: URL) =>
-    new ProxyAgent({
-      ...options,
-      uri: proxy.href,
-      proxyTls: { timeout: connectMs },
-      requestTls: { timeout: connectMs },
-      // A tunnel is a part of connecting, so the proxy must answer within `connectMs`.
-      clientFactory: (origin, poolOptions) => new Pool(origin, { ...skipping(poolOptions), headersTimeout: connectMs }),
-      factory: (origin, poolOptions) => new Pool(origin, skipping(poolOptions)),
-    });
-  const skipping = (poolOptions: Pool.Options): Pool.Options =>
-    typeof poolOptions.connect === 'function'
-      ? { ...poolOptions, connect: skippingInterim(poolOptions.connect, headerBytes) }
-      : poolOptions;
-
-  return {
-    direct,
-    tunnelThrough: (proxy: URL): Dispatcher => {
-      const agent = tunnels.get(proxy.href) ?? createTunnelAgent(proxy);
-      tunnels.set(proxy.href, agent);
-      return agent;
-    },
-    destroy: () => Promise.all([direct, ...tunnels.values()].map((agent) => agent.destroy())),
-  };
-}
-
-function routeOf(
-  request: HttpRequest,
-  proxies: Proxies,
-  { direct, tunnelThrough }: Agents,
-): { readonly agent: Dispatcher; readonly sent: HttpRequest; readonly hasProxy: boolean } {
-  const url = new URL(request.origin);
-  const proxy = proxyFor(url, proxies);
-  if (proxy === undefined) return { agent: direct, sent: request, hasProxy: false };
-  const isForwarded = url.protocol === 'http:' && proxy.protocol.startsWith('http');
-  return isForwarded
-    ? { agent: direct, sent: inAbsoluteForm(request, proxy), hasProxy: true }
-    : { agent: tunnelThrough(proxy), sent: request, hasProxy: true };
-}
-
-/**
- * Plain HTTP through a proxy (RFC 9112, section 3.2.2), because many proxies open tunnels only to port 443.
- * undici's `proxyTunnel: false` would drop all limits.
- */
-function inAbsoluteForm(request: HttpRequest, proxy: URL): HttpRequest {
-  const { username, password, origin } = proxy;
-  const user = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
-  return {
-    ...request,
-    origin,
-    path: request.origin + request.path,
-    headers: { ...request.headers, ...(username !== '' && { 'proxy-authorization': `Basic ${user}` }) },
   };
 }
 

@@ -4,8 +4,8 @@ import { createServer as createSocketServer, type Server, type Socket } from 'no
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Proxies } from '../../src/transport/connections.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
-import type { Proxies } from '../../src/transport/proxies.js';
 import { never } from '../support/caller.js';
 import { createForwardProxy, portOf } from '../support/tunnel-proxy.js';
 

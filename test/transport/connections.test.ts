@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { proxyFor } from '../../src/transport/proxies.js';
+import { proxyFor } from '../../src/transport/connections.js';
 
 const proxies = { httpProxy: 'http://plain.proxy:3128', httpsProxy: 'http://secure.proxy:3129' };
 

@@ -1,0 +1,208 @@
+import { lookup } from 'node:dns';
+import { BlockList, isIP, type LookupFunction, type Socket } from 'node:net';
+import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { isLoopback } from '../util/uri.js';
+
+/** Connections to endpoints, directly or through a proxy. */
+
+export interface Proxies {
+  /** For `http:` and, without `httpsProxy`, for `https:`. */
+  readonly httpProxy?: string | undefined;
+  readonly httpsProxy?: string | undefined;
+  readonly noProxy?: string | undefined;
+}
+
+/** Names that end with `.localhost` are this machine's (RFC 6761, section 6.3). */
+const loopbackName = (host: string): string => (host.endsWith('.localhost') ? 'localhost' : host);
+
+export function proxyFor(url: URL, { httpProxy, httpsProxy, noProxy = '' }: Proxies): URL | undefined {
+  const proxy = url.protocol === 'https:' ? httpsProxy || httpProxy : httpProxy;
+  if (!proxy || isLoopback(loopbackName(url.hostname))) return undefined;
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const entries = noProxy.toLowerCase().split(/[,\s]+/);
+  return entries.some((entry) => isNamed(host, port, entry)) ? undefined : new URL(proxy);
+}
+
+/** An entry is a domain, a pattern such as `10.0.*`, an IP address or a block. A port may follow. */
+function isNamed(host: string, port: string, entry: string): boolean {
+  const [, beforePort = entry, entryPort = port] = /^(\[.+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
+  const pattern = beforePort.replace(/[[\]]/g, '');
+  if (pattern === '' || entryPort !== port) return false;
+
+  const [address = '', prefixLength] = pattern.split('/');
+  if (isIP(address) !== 0) return isInBlock(host, address, prefixLength);
+  if (pattern.includes('*', pattern.startsWith('*.') ? 2 : 0)) return matchesStars(host, pattern);
+  const domain = pattern.replace(/^\*?\./, '').replace(/\.$/, '');
+  // An IP address has no parent domain.
+  return host === domain || (isIP(host) === 0 && host.endsWith(`.${domain}`));
+}
+
+function isInBlock(host: string, address: string, prefixLength: string | undefined): boolean {
+  const hostVersion = isIP(host);
+  const bits = isIP(address) === 4 ? 32 : 128;
+  const length = Number(prefixLength ?? bits);
+  // A block that cannot be read names no host.
+  const isReadable = prefixLength === undefined || (/^\d{1,3}$/.test(prefixLength) && length <= bits);
+  if (hostVersion === 0 || !isReadable) return false;
+  const block = new BlockList();
+  block.addSubnet(address, length, bits === 32 ? 'ipv4' : 'ipv6');
+  return block.check(host, hostVersion === 4 ? 'ipv4' : 'ipv6');
+}
+
+function matchesStars(host: string, pattern: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replace(/[^a-z0-9]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`).test(host);
+}
+
+/** In milliseconds and bytes. */
+export interface ConnectionLimits {
+  readonly connectMs: number;
+  /** From the last byte of the request to the headers of the response. */
+  readonly headersMs: number;
+  /** Between two pieces of the body. */
+  readonly bodyMs: number;
+  readonly headerBytes: number;
+}
+
+/** Many resolvers do not know names that end with `.localhost`. */
+const lookupHost: LookupFunction = (host, options, callback) => lookup(loopbackName(host), options, callback);
+
+type Agents = ReturnType<typeof createAgents>;
+
+/** Connections to endpoints and through proxies. */
+export function createAgents(limits: ConnectionLimits, { pipelining }: { readonly pipelining: 0 | 1 }) {
+  const { connectMs, headersMs, bodyMs, headerBytes } = limits;
+  const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
+  const connect = skippingInterim(buildConnector({ timeout: connectMs, lookup: lookupHost }), headerBytes);
+  const direct = new Agent({ ...options, connect });
+  const tunnels = new Map<string, ProxyAgent>();
+
+  const createTunnelAgent = (proxy: URL) =>
+    new ProxyAgent({
+      ...options,
+      uri: proxy.href,
+      proxyTls: { timeout: connectMs },
+      requestTls: { timeout: connectMs },
+      // A tunnel is a part of connecting, so the proxy must answer within `connectMs`.
+      clientFactory: (origin, poolOptions) => new Pool(origin, { ...skipping(poolOptions), headersTimeout: connectMs }),
+      factory: (origin, poolOptions) => new Pool(origin, skipping(poolOptions)),
+    });
+  const skipping = (poolOptions: Pool.Options): Pool.Options =>
+    typeof poolOptions.connect === 'function'
+      ? { ...poolOptions, connect: skippingInterim(poolOptions.connect, headerBytes) }
+      : poolOptions;
+
+  return {
+    direct,
+    tunnelThrough: (proxy: URL): Dispatcher => {
+      const agent = tunnels.get(proxy.href) ?? createTunnelAgent(proxy);
+      tunnels.set(proxy.href, agent);
+      return agent;
+    },
+    destroy: () => Promise.all([direct, ...tunnels.values()].map((agent) => agent.destroy())),
+  };
+}
+
+/** The part of a request that depends on its way. */
+interface Addressed {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface Route extends Addressed {
+  readonly agent: Dispatcher;
+  readonly hasProxy: boolean;
+}
+
+/** Finds the connection for a request, and the form in which it is sent there. */
+export function routeOf(request: Addressed, proxies: Proxies, { direct, tunnelThrough }: Agents): Route {
+  const { origin, path, headers } = request;
+  const url = new URL(origin);
+  const proxy = proxyFor(url, proxies);
+  if (proxy === undefined) return { origin, path, headers, agent: direct, hasProxy: false };
+  const isForwarded = url.protocol === 'http:' && proxy.protocol.startsWith('http');
+  return isForwarded
+    ? { ...inAbsoluteForm(request, proxy), agent: direct, hasProxy: true }
+    : { origin, path, headers, agent: tunnelThrough(proxy), hasProxy: true };
+}
+
+/**
+ * Plain HTTP through a proxy (RFC 9112, section 3.2.2), because many proxies open tunnels only to port 443.
+ * undici's `proxyTunnel: false` would drop all limits.
+ */
+function inAbsoluteForm(request: Addressed, { username, password, origin }: URL): Addressed {
+  const user = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  return {
+    origin,
+    path: request.origin + request.path,
+    headers: { ...request.headers, ...(username !== '' && { 'proxy-authorization': `Basic ${user}` }) },
+  };
+}
+
+/**
+ * Skips interim responses (1xx) before undici reads them. Clients must accept them (RFC 9110, section 15.2), but undici closes the
+ * connection at `100 Continue`.
+ */
+const skippingInterim =
+  (connect: buildConnector.connector, headBytes: number): buildConnector.connector =>
+  (options, callback) =>
+    connect(options, (...result) => {
+      // After an error, undici's connector leaves the socket out.
+      const [, socket = null] = result;
+      if (socket !== null) skipOn(socket, createFilter(headBytes));
+      callback(...result);
+    });
+
+function skipOn(socket: Socket, { expectResponse, pass }: ReturnType<typeof createFilter>): void {
+  const { read, write } = socket;
+  const readFiltered = (...size: [number?]): Buffer | null => {
+    const chunk: Buffer | null = read.apply(socket, size);
+    const rest = chunk === null ? null : pass(chunk);
+    // undici waits after null, although more may have arrived.
+    return rest === null || rest.length > 0 ? rest : readFiltered(...size);
+  };
+  Object.assign(socket, {
+    read: readFiltered,
+    // A response can begin only after a request was written.
+    write: (...content: unknown[]) => {
+      expectResponse();
+      return Reflect.apply(write, socket, content);
+    },
+  });
+}
+
+const headEnd = '\r\n\r\n';
+
+function createFilter(headBytes: number) {
+  /** Undefined while no response is about to begin. */
+  let held: Buffer | undefined;
+  return {
+    expectResponse: () => {
+      held ??= Buffer.alloc(0);
+    },
+    /** Empty if all bytes are skipped, or held until more arrive. */
+    pass: (chunk: Buffer): Buffer => {
+      if (held === undefined) return chunk;
+      let bytes = Buffer.concat([held, chunk]);
+      let end = interimEnd(bytes, headBytes);
+      while (typeof end === 'number' && end > 0) {
+        bytes = bytes.subarray(end);
+        end = interimEnd(bytes, headBytes);
+      }
+      held = end === undefined ? bytes : undefined;
+      return end === undefined ? Buffer.alloc(0) : bytes;
+    },
+  };
+}
+
+/** Returns 0 if there is no interim response (101 is final), and undefined if more bytes are needed. */
+function interimEnd(bytes: Buffer, headBytes: number): number | undefined {
+  const start = bytes.toString('latin1', 0, 'HTTP/1.1 100'.length);
+  const mayBeInterim = 'HTTP/1.1 1'.startsWith(start.slice(0, 10).replace('/1.0', '/1.1'));
+  if (!mayBeInterim || start.endsWith(' 101')) return 0;
+  const end = bytes.indexOf(headEnd);
+  if (end >= 0) return end + headEnd.length;
+  return bytes.length > headBytes ? 0 : undefined;
+}
