@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../util/log.js';
-import { type SafeText, say, words } from '../util/safe-text.js';
+import { say, words } from '../util/safe-text.js';
 import { filesOfProfiles, type Profile, type ProfileFacts, readProfile } from './aws-profile.js';
 import { type KeyOrigin, type Platform, platformOrigin, program } from './key-origins.js';
 import {
@@ -103,24 +103,17 @@ const servicePauseMs = 5000;
 function openOrigin(id: string, origin: KeyOrigin, dependencies: KeyDependencies): KeySource {
   if (origin.use === 'keys') return { ...fixedKeys(origin.credentials), id };
   const { env, stop = new AbortController().signal } = dependencies;
-  const expired = (problem: SafeText) => new KeysUnavailable(say`${origin.name} ${problem}`, origin.remedy);
-  if (origin.use === 'program') {
-    const read = () => readProgramKeys(origin, (command) => runProgram(command, { env, stop }));
-    const reading = {
-      paths: [],
-      read,
-      pauseMs: programPauseMs,
-      expired: expired(words('printed keys that have expired')),
-    };
-    return openReading(id, reading, dependencies);
-  }
   const opened = origin.use === 'role' ? { ...origin, source: openOrigin(id, origin.source, dependencies) } : origin;
   const read = async () => {
+    if (opened.use === 'program') return readProgramKeys(opened, (command) => runProgram(command, { env, stop }));
     const { readAwsKeys } = await import('./aws-keys.js');
     return readAwsKeys(opened, stop);
   };
-  const reading = { paths: [], read, pauseMs: servicePauseMs, expired: expired(words('gave keys that have expired')) };
-  return openReading(id, reading, dependencies);
+  const isProgram = opened.use === 'program';
+  const problem = words(isProgram ? 'printed keys that have expired' : 'gave keys that have expired');
+  const expired = new KeysUnavailable(say`${origin.name} ${problem}`, origin.remedy);
+  const pauseMs = isProgram ? programPauseMs : servicePauseMs;
+  return openReading(id, { paths: [], read, pauseMs, expired }, dependencies);
 }
 
 function openProfile(name: string, dependencies: KeyDependencies): OpenKeys {
@@ -167,16 +160,9 @@ function openKeysOrKeyFiles({ credentials, files }: KeyOrFileSettings, dependenc
   };
   // A key ID that is not in a file cannot change.
   const id = files.accessKeyId === undefined ? `key ${initial.accessKeyId}` : `file ${files.accessKeyId}`;
-  return openReading(
-    id,
-    {
-      paths: entries.map(([, path]) => path),
-      initial: { credentials: initial, expiresAt: undefined },
-      read,
-      pauseMs: 0,
-    },
-    dependencies,
-  );
+  const paths = entries.map(([, path]) => path);
+  const reading = { paths, initial: { credentials: initial, expiresAt: undefined }, read, pauseMs: 0 };
+  return openReading(id, reading, dependencies);
 }
 
 const keyFileRemedy = words('Write the key, and nothing else, into the file.');

@@ -6,7 +6,7 @@ import { isLoopback } from '../util/uri.js';
 /** Connections to endpoints, directly or through a proxy. */
 
 export interface Proxies {
-  /** For `http:` and, without `httpsProxy`, for `https:`. */
+  /** Without `httpsProxy`, also for `https:`. */
   readonly httpProxy?: string | undefined;
   readonly httpsProxy?: string | undefined;
   readonly noProxy?: string | undefined;
@@ -55,7 +55,6 @@ function matchesStars(host: string, pattern: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(host);
 }
 
-/** In milliseconds and bytes. */
 export interface ConnectionLimits {
   readonly connectMs: number;
   /** From the last byte of the request to the headers of the response. */
@@ -70,7 +69,6 @@ const lookupHost: LookupFunction = (host, options, callback) => lookup(loopbackN
 
 type Agents = ReturnType<typeof createAgents>;
 
-/** Connections to endpoints and through proxies. */
 export function createAgents(limits: ConnectionLimits, { pipelining }: { readonly pipelining: 0 | 1 }) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
   const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
@@ -104,7 +102,6 @@ export function createAgents(limits: ConnectionLimits, { pipelining }: { readonl
   };
 }
 
-/** The part of a request that depends on its way. */
 interface Addressed {
   readonly origin: string;
   readonly path: string;

@@ -72,7 +72,7 @@ export interface ByteLimit {
   admit(bytes: number): boolean;
 }
 
-/** Sends each HTTP request once. Retries are up to the caller. */
+/** Sends each request once. */
 export interface HttpClient {
   /** Never rejects. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
@@ -109,7 +109,6 @@ interface Exchange {
   controller: Dispatcher.DispatchController | undefined;
   head: Pick<HttpResponse, 'kind' | 'status' | 'headers'> | undefined;
   readonly chunks: Buffer[];
-  /** Bytes in `chunks`. */
   size: number;
 }
 
@@ -190,7 +189,7 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
     ]),
   );
 
-/** Bytes that are decoded in one turn. */
+/** In one turn. */
 const pieceBytes = 512 * 1024;
 
 async function decodeResponse(
@@ -286,7 +285,6 @@ function exchangeFailure(code: string, error: unknown): FailureCode {
 function describeError(error: unknown): { code: string; detail: string } {
   if (error instanceof AggregateError) return describeError(error.errors[0]);
   if (!(error instanceof Error)) return { code: '', detail: String(error) };
-  // The words of undici.
   const [, statusOfProxy] = /^Proxy response \((\d+)\)/.exec(error.message) ?? [];
   if (statusOfProxy !== undefined) return { code: '', detail: `it answered with HTTP status ${statusOfProxy}` };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';

@@ -91,19 +91,13 @@ function chosenHeadersOf(
   return Object.fromEntries(chosen);
 }
 
-interface EncodedContent {
-  readonly text: string | undefined;
-  /** All are signed. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 const contentTypes = {
   json: 'application/json',
   text: 'text/plain; charset=utf-8',
 } as const;
 
 /** @throws TypeError for values that JSON cannot hold */
-export function encodeContent(content: RequestBody | undefined): EncodedContent {
+export function encodeContent(content: RequestBody | undefined) {
   if (content === undefined) return { text: undefined, headers: {} };
   const text = writeBody(content);
   const headers = { 'content-type': contentTypes[content.kind] };

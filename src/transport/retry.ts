@@ -21,7 +21,6 @@ export function replyOf(result: HttpResponse | HttpFailure): AttemptReply {
   return { kind: 'answered', response, body: parseBody(body), readText: async (read) => read(body) };
 }
 
-/** Describes a reply for the log and for people. */
 export function describeReply(reply: AttemptReply): string {
   if (reply.kind === 'failed') return reply.failure.code;
   const { status, bodyFailure } = reply.response;

@@ -62,51 +62,63 @@ export interface SignedClientDependencies {
   readonly maximumAttempts: number;
 }
 
-interface SignedAttempt {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly credentials: Credentials;
-}
-
 const secretsOf = ({ secretAccessKey, sessionToken }: Credentials) => [secretAccessKey, sessionToken];
 
 /** The client of a call must be disposed of. */
 export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
+  /** Made once for each key, because most calls have no other secrets. */
   const redactors = new WeakMap<Credentials, Redactor>();
-  const redactorOfCredentials = (credentials: Credentials): Redactor => {
+  const redactorOfKeys = (credentials: Credentials): Redactor => {
     const redactor = redactors.get(credentials) ?? createRedactor(secretsOf(credentials));
     redactors.set(credentials, redactor);
     return redactor;
   };
-  return (endpoint, options) => createCallClient(endpoint, options, dependencies, redactorOfCredentials);
+  return (endpoint, options) => {
+    const { secretArguments } = options;
+    /** A service may repeat a secret of an earlier attempt. */
+    const used = new Set<Credentials>();
+    let redactor: Redactor | undefined;
+    const redactorWith = (credentials: Credentials): Redactor => {
+      if (redactor !== undefined && used.has(credentials)) return redactor;
+      used.add(credentials);
+      const isOnlySecret = secretArguments.length === 0 && used.size === 1;
+      redactor = isOnlySecret
+        ? redactorOfKeys(credentials)
+        : createRedactor([...secretArguments, ...[...used].flatMap(secretsOf)]);
+      return redactor;
+    };
+    return createCallClient(endpoint, options, dependencies, redactorWith);
+  };
 }
 
 function createCallClient(
   endpoint: Endpoint,
-  { repeatable, secretArguments, isPrivate = false, signal, span, onRetry, byteLimit }: SignedClientOptions,
+  { repeatable, isPrivate = false, signal, span, onRetry, byteLimit }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
-  redactorOfCredentials: (credentials: Credentials) => Redactor,
+  redactorWith: (credentials: Credentials) => Redactor,
 ): SignedClient {
   const { origin, keys } = endpoint;
   const limit = timeLimit(timeoutMs, signal);
   const deadline = now().getTime() + timeoutMs;
-  const redactorWith = createCallRedactors(secretArguments, redactorOfCredentials);
 
   /** The service's time minus this machine's time. */
   let offsetMs = 0;
-  const signAttempt = async (request: WireRequest): Promise<SignedAttempt> => {
+  const signed = async (request: WireRequest) => {
     const credentials = await keys.current();
-    const { clean } = redactorWith(credentials);
-    const { host } = new URL(origin);
     const date = new Date(now().getTime() + offsetMs);
-    const signed = await sign({ ...request, host }, { ...endpoint, credentials, date });
-    const { headers, canonicalRequest, stringToSign } = signed;
-    const { sessionToken } = credentials;
-    // The redactor would remove the whole line of the token.
-    const withoutToken =
-      sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
-    // Single lines, so that the log lacks only lines with a secret.
-    if (!isPrivate)
-      log('debug', 'signed', { canonicalRequest: clean(withoutToken.split('\n')).join('\n'), stringToSign });
+    const { host } = new URL(origin);
+    const { headers, canonicalRequest, stringToSign } = await sign(
+      { ...request, host },
+      { ...endpoint, credentials, date },
+    );
+    if (!isPrivate) {
+      const { sessionToken = '' } = credentials;
+      // The redactor would remove the whole line of the token.
+      const withoutToken = sessionToken === '' ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
+      // Single lines, so that the log lacks only lines with a secret.
+      const shown = redactorWith(credentials).clean(withoutToken.split('\n')).join('\n');
+      log('debug', 'signed', { canonicalRequest: shown, stringToSign });
+    }
     return { headers, credentials };
   };
 
@@ -116,22 +128,6 @@ function createCallClient(
     const newOffset = clockOffset(reply, now());
     offsetMs = newOffset ?? 0;
     return newOffset !== undefined;
-  };
-
-  const sendOnce = async (
-    request: WireRequest,
-    { headers, credentials }: SignedAttempt,
-    attemptsBefore: number,
-  ): Promise<AttemptReply> => {
-    const { method, target, body } = request;
-    const newConnection = !repeatable;
-    const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
-    const attemptSpan = span?.child(method, requestAttributes(endpoint, request, attemptsBefore));
-    const result = await httpClient.send(signed, limit.signal);
-    // After parsing, because an XML comment may split a secret.
-    const reply = withoutSecrets(replyOf(result), redactorWith(credentials));
-    if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
-    return reply;
   };
 
   let hasRenewed = false;
@@ -151,18 +147,27 @@ function createCallClient(
   };
 
   const attemptOnce = async (request: WireRequest, attempts: Attempt[]) => {
-    const signed = await signAttempt(request).catch((cause: unknown) => {
+    const { method, target, body } = request;
+    const { headers, credentials } = await signed(request).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
-    const { credentials } = signed;
-    const attemptReply = await sendOnce(request, signed, attempts.length);
+    const attemptSpan = span?.child(method, requestAttributes(endpoint, request, attempts.length));
+    const result = await httpClient.send(
+      { method, origin, path: target, headers, newConnection: !repeatable, byteLimit, ...(body && { body }) },
+      limit.signal,
+    );
+    // After parsing, because an XML comment may split a secret.
+    const attemptReply = withoutSecrets(replyOf(result), redactorWith(credentials));
+    if (attemptSpan !== undefined) endSpan(attemptSpan, attemptReply);
     const hasNewKeys = await renewKeys(attemptReply, credentials);
     const pauseMs = hasNewKeys ? 0 : pauseAfter(attemptReply, attempts.length);
 
-    const result = describeReply(attemptReply);
-    const attempt: Attempt = pauseMs === undefined ? { result } : { result, waitedMs: pauseMs };
+    const attempt: Attempt = {
+      result: describeReply(attemptReply),
+      ...(pauseMs !== undefined && { waitedMs: pauseMs }),
+    };
     attempts.push(attempt);
-    log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...attempt });
+    log('info', 'attempt', { origin, method, attempt: attempts.length, ...attempt });
     const reply: FinalReply = { ...attemptReply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
     return { reply, pauseMs };
   };
@@ -187,26 +192,6 @@ function createCallClient(
   };
 
   return { send, [Symbol.dispose]: limit[Symbol.dispose] };
-}
-
-type RedactorWith = (credentials: Credentials) => Redactor;
-
-function createCallRedactors(
-  secretArguments: SignedClientOptions['secretArguments'],
-  redactorOfCredentials: (credentials: Credentials) => Redactor,
-): RedactorWith {
-  /** A service may repeat a secret of an earlier attempt. */
-  const usedCredentials = new Set<Credentials>();
-  let redactor: Redactor | undefined;
-  return (credentials) => {
-    if (redactor !== undefined && usedCredentials.has(credentials)) return redactor;
-    usedCredentials.add(credentials);
-    const hasOtherSecrets = secretArguments.length > 0 || usedCredentials.size > 1;
-    redactor = hasOtherSecrets
-      ? createRedactor([...secretArguments, ...[...usedCredentials].flatMap(secretsOf)])
-      : redactorOfCredentials(credentials);
-    return redactor;
-  };
 }
 
 function withoutSecrets(reply: AttemptReply, { clean }: Redactor): AttemptReply {
