@@ -255,6 +255,7 @@ export const listParts = defineOperation({
       const page = withReadableKey(withoutOwnNames(firstPage), input.object);
       if (viewOf(input) === 'parts') return { view: 'parts', ...(isWhole ? page : withFirstParts(page)) };
 
+      const { expectedBytes, expectedParts } = input;
       const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
       const parts = [...partsByNumber.values()];
       const summary = { view: 'summary', ...upload };
@@ -265,7 +266,7 @@ export const listParts = defineOperation({
       if (mayHaveMore) return { ...summary, ...summariseBeginning(parts), mayHaveMore };
       return {
         ...summary,
-        ...summarise(parts, expectationOf(input), { answeredAt, receivedAt }),
+        ...summarise(parts, { expectedBytes, expectedParts }, { answeredAt, receivedAt }),
         ...(parts.length === 0 && listedIn(followUp)),
       };
     },
@@ -306,8 +307,6 @@ const withoutOwnNames = (record: PageRecord): PageRecord =>
   Object.fromEntries(
     Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
   );
-
-const expectationOf = ({ expectedBytes, expectedParts }: Input) => ({ expectedBytes, expectedParts });
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 

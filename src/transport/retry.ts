@@ -73,8 +73,9 @@ const passingMessages =
 function saysItPasses({ response: { status, headers }, body }: AnsweredReply): boolean {
   if (isPassingStatus(status)) return true;
   if (status >= 400 && headers['retry-after'] !== undefined) return true;
+  if (status < 400 && (status >= 300 || !mayBeError(body))) return false;
   const error = readServiceError(body, headers);
-  const isError = status >= 400 || (status < 300 && isErrorBody(body, error));
+  const isError = status >= 400 || body.kind !== 'json' || error.code !== undefined;
   return isError && isPassing(error);
 }
 
@@ -84,11 +85,10 @@ export const isPassingStatus = (status: number): boolean =>
 export const isPassing = (error: ServiceError): boolean =>
   passingCodes.test((commonCode(error) ?? '').replaceAll('_', '')) || passingMessages.test(error.message ?? '');
 
-function isErrorBody(body: Body, { code }: ServiceError): boolean {
-  if (body.kind === 'xml')
-    return ['Error', 'ErrorResponse', 'Response.Errors'].some((path) => valueAt(body.value, path) !== undefined);
-  return body.kind === 'html' || (body.kind === 'json' && code !== undefined);
-}
+const mayBeError = (body: Body): boolean =>
+  body.kind === 'xml'
+    ? ['Error', 'ErrorResponse', 'Response.Errors'].some((path) => valueAt(body.value, path) !== undefined)
+    : body.kind === 'html' || body.kind === 'json';
 
 function retryAfter(headers: Readonly<Record<string, string>>, now: Date): number | undefined {
   const value = headers['retry-after'];
