@@ -24,8 +24,8 @@ import {
 } from './changes/decide.js';
 import { runChange, takeBrought } from './changes/run-change.js';
 import type { Operation } from './tools/define-operation.js';
-import { createHttpClient, defaultLimits } from './transport/http-client.js';
 import type { Proxies } from './transport/connections.js';
+import { createHttpClient, defaultLimits } from './transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from './transport/signed-client.js';
 
 /** This file puts together what only calls need. src/runtime.ts loads it at the first call. */

@@ -1,6 +1,5 @@
-import type { Operation } from '../tools/define-operation.js';
+import type { Operation, OperationFault } from '../tools/define-operation.js';
 import { callAgainFirst, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
-import type { OperationFault } from '../tools/operation-fault.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { readServiceError, type ServiceError, shortenServiceError } from '../transport/service-error.js';

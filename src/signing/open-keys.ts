@@ -12,9 +12,8 @@ import {
   type TemporaryKeys,
   wholeCredentials,
 } from './keys.js';
-import { readProgramKeys } from './program-keys.js';
+import { readProgramKeys, runProgram } from './program-keys.js';
 import { type Access, createRenewedValue, type RenewalOptions } from './renewed-value.js';
-import { runProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
 
 export type KeySettings =

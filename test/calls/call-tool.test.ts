@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { writeScope } from '../../src/calls/policy.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
-import type { Operation } from '../../src/tools/define-operation.js';
+import { type Operation, OperationFault } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
-import { OperationFault } from '../../src/tools/operation-fault.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { json } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

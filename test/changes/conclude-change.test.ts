@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import type { Operation } from '../../src/tools/define-operation.js';
-import { OperationFault } from '../../src/tools/operation-fault.js';
+import { type Operation, OperationFault } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
 import { parseBody } from '../../src/transport/parse-body.js';

@@ -82,7 +82,7 @@ const plansWaiting = constant('src/changes/change-table.ts', 'mostAsking');
 const announced = constant('src/changes/announcement.ts', 'mostOfCaller');
 const announcedWithin = inMinutes(constant('src/changes/announcement.ts', 'spanMs'));
 const refusals = numerals[constant('src/changes/decide.ts', 'mostDeclined')];
-const program = (name: string) => constant('src/signing/run-program.ts', name);
+const program = (name: string) => constant('src/signing/program-keys.ts', name);
 const unasked = constant('src/changes/change-table.ts', 'mostUnasked');
 const row = binary(constant('src/changes/change-table.ts', 'longestRow'));
 const rereadTokens = seconds(constant('src/http/tokens-file.ts', 'rereadAfterMs'));

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { runProgram } from '../../src/signing/run-program.js';
+import { runProgram } from '../../src/signing/program-keys.js';
 import { isAlive } from '../support/is-alive.js';
 
 /** A program that prints keys is run without a shell and within limits, and nothing of what it prints is told. */

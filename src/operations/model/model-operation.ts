@@ -4,11 +4,11 @@ import {
   type HttpMethod,
   isBuiltInService,
   type Operation,
+  OperationFault,
   type PageStart,
   type Signing,
 } from '../../tools/define-operation.js';
 import { callAgain, type Next, next } from '../../tools/next.js';
-import { OperationFault } from '../../tools/operation-fault.js';
 import { errorName } from '../../util/log.js';
 import { lazy, parseJson, textAt, valueAt } from '../../util/objects.js';
 import { shownOnce } from '../../util/quote.js';
