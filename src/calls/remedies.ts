@@ -106,7 +106,7 @@ const refused = ({ account }: RemedyFacts): Next =>
 
 /** Some stores refuse access for unpaid bills or expired requests, too. */
 const saysOtherReason = ({ message }: ServiceError): boolean =>
-  message !== undefined && !/denied|permi|authori[sz]|allowed|forbid|policy|access to/i.test(message);
+  message !== undefined && !/denied|permission|permitted|authori[sz]|allowed|forbid|policy|access to/i.test(message);
 
 /** Advice by the beginning of the error code, in the names of S3 because the API reference names no codes. The first match counts. */
 const byCode: Readonly<Record<string, Advice>> = {
