@@ -42,7 +42,6 @@ function isInBlock(host: string, address: string, prefixLength: string | undefin
   const hostVersion = isIP(host);
   const bits = isIP(address) === 4 ? 32 : 128;
   const length = Number(prefixLength ?? bits);
-  // A block that cannot be read names no host.
   const isReadable = prefixLength === undefined || (/^\d{1,3}$/.test(prefixLength) && length <= bits);
   if (hostVersion === 0 || !isReadable) return false;
   const block = new BlockList();
