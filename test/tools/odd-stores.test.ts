@@ -57,6 +57,13 @@ describe('sizes of parts', () => {
   });
 });
 
+test('an upload that goes on with parts of unknown size has a last activity and no rate', async () => {
+  const minutesAgo = Array.from({ length: 20 }, (_, index) => 20 - index);
+  const { structured, text } = await partsOf(...minutesAgo.map((at, index) => part(String(index + 1), '?', at)));
+  expect(text).toContain('The last part came 60 s ago, the first one 20 min ago.');
+  expect(structured.answer).not.toHaveProperty('bytesPerSecond');
+});
+
 test('a part without a readable number is not silently dropped', async () => {
   const { structured, warnings } = await partsOf(part('1', '8388608'), part('', '8388608'), part('x', '8388608'));
   expect(structured).toMatchObject({ answer: { partCount: 1 } });
