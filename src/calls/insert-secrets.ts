@@ -10,7 +10,10 @@ import { validate } from './validate.js';
 
 /** Secrets that an agent may name but never read: the files of one folder, except hidden files. A link counts if its target is in the folder. */
 export interface SecretFiles {
-  read(name: string): Promise<SecretFile>;
+  /** False if no folder is configured. */
+  readonly hasFolder: boolean;
+  /** With `base64`, a secret is not read as text. */
+  read(name: string, encoding?: 'utf8' | 'base64'): Promise<SecretFile>;
 }
 
 type SecretFile =
@@ -22,7 +25,8 @@ const maximumBytes = 64 * 1024;
 /** Reads secrets from the files of a folder. */
 export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
-    read: async (name) => {
+    hasFolder: folder !== undefined,
+    read: async (name, encoding = 'utf8') => {
       if (folder === undefined) return problem(words('no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)'));
 
       // The agent's name never becomes a path itself.
@@ -36,7 +40,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       const content = await readChecked(file).catch(() => undefined);
       if (content === undefined) return problem(say`${shownName} cannot be read`);
       if (content === 'too large') return problem(say`${shownName} is larger than 64 KiB`);
-      return { kind: 'secret', text: content.toString('utf8').trim() };
+      return { kind: 'secret', text: content.toString(encoding).trim() };
     },
   };
 }
@@ -93,28 +97,56 @@ function suggestionsFor(name: string, names: readonly string[]): SafeText {
   return say`there are ${joinTexts(nearestNames, ', ')}`;
 }
 
-/** Replaces arguments that name secret files with the secrets themselves, and validates the result. @throws Refusal */
+/**
+ * Replaces arguments that name secret files with the secrets themselves, and validates the result. In the returned operation, their paths are
+ * secrets.
+ * @throws Refusal
+ */
 export async function insertSecrets(
   operation: Operation,
   validArgs: Readonly<Record<string, unknown>>,
   files: SecretFiles,
   region: string,
-): Promise<{ readonly input: Record<string, unknown>; readonly nameBySecretPath: Readonly<Record<string, string>> }> {
-  const { secretNames: secretPathByNamePath = {} } = operation;
+): Promise<{
+  readonly operation: Operation;
+  readonly input: Record<string, unknown>;
+  readonly nameBySecretPath: Readonly<Record<string, string>>;
+}> {
+  const { secrets = [], secretNames: secretPathByNamePath = {}, blobSecrets = [] } = operation;
+  if (files.hasFolder) refuseValues(operation, validArgs);
   const nameBySecretPath: Record<string, string> = {};
   let input: unknown = validArgs;
   for (const [namePath, secretPath] of Object.entries(secretPathByNamePath)) {
     const name = textAt(input, namePath);
     if (name === undefined) continue;
-    const secret = await files.read(name);
+    const secret = await files.read(name, blobSecrets.includes(secretPath) ? 'base64' : 'utf8');
     if (secret.kind === 'problem') throw new Refusal('InvalidArguments', [say`${own(namePath)}: ${secret.problem}`]);
-    const withoutName = withValueAt(input, namePath, () => undefined);
-    input = withValueAt(withoutName, secretPath, () => secret.text);
+    input = withSecret(input, namePath, secretPath, secret.text);
     nameBySecretPath[secretPath] = name;
   }
 
-  const hasSecrets = Object.keys(nameBySecretPath).length > 0;
-  if (!hasSecrets) return { input: { ...validArgs }, nameBySecretPath };
+  const secretPaths = Object.keys(nameBySecretPath);
+  if (secretPaths.length === 0) return { operation, input: { ...validArgs }, nameBySecretPath };
+  const withSecrets = { ...operation, secrets: [...new Set([...secrets, ...secretPaths])] };
   // Validated again, so a new problem can only be about a secret.
-  return { input: validate(operation, input, region), nameBySecretPath };
+  return { operation: withSecrets, input: validate(withSecrets, input, region), nameBySecretPath };
+}
+
+/** Replaces the name of a secret by the secret. */
+export const withSecret = (input: unknown, namePath: string, secretPath: string, secret: string): unknown =>
+  withValueAt(
+    withValueAt(input, namePath, () => undefined),
+    secretPath,
+    () => secret,
+  );
+
+/** @throws Refusal for a secret that could be given by name */
+function refuseValues({ secrets = [], secretNames = {} }: Operation, args: Readonly<Record<string, unknown>>): void {
+  const problems = Object.entries(secretNames).flatMap(([namePath, path]) =>
+    secrets.includes(path) && textAt(args, path) !== undefined
+      ? [say`${own(namePath)}: give the name of a secret here, in place of ${own(path)}`]
+      : [],
+  );
+  if (problems.length > 0)
+    throw new Refusal('SecretByValue', problems, { reason: words('this server takes secrets by name') });
 }

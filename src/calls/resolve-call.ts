@@ -30,11 +30,11 @@ export async function resolveCall(
   checkPolicy(account.policy, requestedOperation, principal, accountName);
 
   const cloud = await account.cloud();
-  const operation = operationForCloud(requestedOperation, cloud);
+  const operationHere = operationForCloud(requestedOperation, cloud);
   // `input` has the contents of the secret files that `validArgs` names.
-  const validArgs = validate(operation, args, cloud.region, argumentName);
-  const withSecrets = await insertSecrets(operation, validArgs, secretFiles, cloud.region);
-  const { nameBySecretPath } = withSecrets;
+  const validArgs = validate(operationHere, args, cloud.region, argumentName);
+  const withSecrets = await insertSecrets(operationHere, validArgs, secretFiles, cloud.region);
+  const { operation, nameBySecretPath } = withSecrets;
   const { control, fields, input } = splitControlArguments(withSecrets.input, operation);
 
   const { endpoint, request, regionSource } = await resolveRequest(operation, input, cloud, account, accountName);

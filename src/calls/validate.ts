@@ -183,7 +183,7 @@ function isHidden({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): bo
 }
 
 type Issue = z.core.$ZodIssue;
-type Arguments = Pick<Operation, 'input' | 'secrets'>;
+type Arguments = Pick<Operation, 'input' | 'secrets' | 'secretNames'>;
 
 const listedValues = 8;
 
@@ -221,7 +221,9 @@ function describe(issue: Issue, path: string, operation: Arguments): SafeText {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
     return say`${own(path === '' ? 'arguments' : path)}: ${defined(rule)}`;
   }
-  const given = isSecret(toDotPath(issue.path), operation.secrets ?? []) ? notShown : show(issue.input);
+  // An agent may give a secret in place of its name.
+  const secrets = [...(operation.secrets ?? []), ...Object.keys(operation.secretNames ?? {})];
+  const given = isSecret(toDotPath(issue.path), secrets) ? notShown : show(issue.input);
   return say`${own(path === '' ? 'arguments' : path)}: ${given} ${defined(rule(issue))}`;
 }
 

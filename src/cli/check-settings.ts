@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
-import type { Changes } from '../changes/store.js';
-import { JournalFault } from '../changes/sql.js';
 import { openStore } from '../changes/open-store.js';
+import { JournalFault } from '../changes/sql.js';
+import type { Changes } from '../changes/store.js';
 import { storePlace } from '../changes/store-place.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { documentBytes, findIssuer } from '../http/find-issuer.js';

@@ -1,5 +1,4 @@
 import { relative } from 'node:path';
-import { toolListSchema } from '../mcp/tool-schemas.js';
 import { draftFile } from '../operations/model/draft.js';
 import { openModel } from '../operations/model/from-model.js';
 import type { Model } from '../operations/model/model.js';
@@ -7,6 +6,7 @@ import { UnusableFile } from '../operations/unusable-file.js';
 import { defined, own, say } from '../util/safe-text.js';
 import { notOneOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
+import { hostRules } from './load-operation-files.js';
 
 /** Prints a file of operations for a model, and on stderr what a person has to decide. `chosen` has names separated by commas. @throws UsageError */
 export async function draftOperations(path: string, chosen: string | undefined, { stdout, stderr }: Terminal) {
@@ -15,7 +15,7 @@ export async function draftOperations(path: string, chosen: string | undefined, 
   const operations = isAll ? model.names : chosen.split(',').map((name) => name.trim());
   for (const name of operations)
     if (!model.names.includes(name)) throw new UsageError(notOneOf('operation', name, model.names));
-  const { json, toDecide, leftOut } = draftFile({ model, path: pathFromFolder(path), operations }, toolListSchema);
+  const { json, toDecide, leftOut } = draftFile({ model, path: pathFromFolder(path), operations }, hostRules(false));
   stdout.write(json);
   for (const { operation, reason } of leftOut) printLine(stderr, say`left out: ${own(operation)}: ${defined(reason)}.`);
   for (const { operation, reason } of toDecide)

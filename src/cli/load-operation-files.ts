@@ -3,10 +3,15 @@ import { changeToolNames } from '../mcp/tools-of-changes.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import { type HostRules, loadOperations, type OwnOperations } from '../operations/load-operations.js';
 
-const hostRules: HostRules = {
+export const hostRules = (listsSecretNames: boolean): HostRules => ({
   inputSchema: toolListSchema,
   reservedNames: [decideTool, ...changeToolNames],
-};
+  listsSecretNames,
+});
 
-/** Loads the operations of a file or folder, as CLOUDOPS_OPERATIONS names it. */
-export const loadOperationFiles = (path: string): Promise<OwnOperations> => loadOperations(path, hostRules);
+/**
+ * Loads the operations of a file or folder, as CLOUDOPS_OPERATIONS names it.
+ * @param listsSecretNames true if this server has a folder of secrets
+ */
+export const loadOperationFiles = (path: string, listsSecretNames = false): Promise<OwnOperations> =>
+  loadOperations(path, hostRules(listsSecretNames));

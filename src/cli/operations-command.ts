@@ -1,4 +1,5 @@
 import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
+import { withSecret } from '../calls/insert-secrets.js';
 import { isAllowed } from '../calls/policy.js';
 import { requestLines } from '../calls/request-lines.js';
 import { withDefaults } from '../config/setting-values.js';
@@ -7,7 +8,8 @@ import { effectDoubt } from '../operations/model/guess-effect.js';
 import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
-import { parseJson } from '../util/objects.js';
+import { parseJson, textAt } from '../util/objects.js';
+import { secretNamed } from '../util/quote.js';
 import { counted, defined, own, quoted, type SafeText, say } from '../util/safe-text.js';
 import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
@@ -101,8 +103,12 @@ const noExample = 'No example could be made up that keeps to the rules of the ar
 
 async function exampleRequest(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
   // An operation never gets the control arguments.
-  const { planOnly: _, allowRepeat: __, replaces: ___, ...input } = operation.input().parse(example);
-  const apiRequest = await operation.request(input);
+  const { planOnly: _, allowRepeat: __, replaces: ___, ...given } = operation.input().parse(example);
+  const input = Object.entries(operation.secretNames ?? {}).reduce<unknown>((args, [namePath, path]) => {
+    const name = textAt(args, namePath);
+    return name === undefined ? args : withSecret(args, namePath, path, secretNamed(name));
+  }, given);
+  const apiRequest = await operation.request({ ...Object(input) });
   const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});
   const cloud: Cloud = {
     account: defaultAccount,

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { JournalFault } from '../changes/sql.js';
 import type { Environment } from '../config/environment.js';
 import { type ConfigResult, loadConfig } from '../config/load-config.js';
-import { allOperations, noOwnOperations, operationsPath } from '../config/own-operations.js';
+import { allOperations, hasSecretsFolder, noOwnOperations, operationsPath } from '../config/own-operations.js';
 import { variableName } from '../config/settings.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
@@ -122,7 +122,7 @@ async function loadOwnOperations(env: Environment): Promise<OwnOperations> {
   const path = operationsPath(env);
   if (path === undefined) return noOwnOperations;
   const { loadOperationFiles } = await import('./load-operation-files.js');
-  return loadOperationFiles(path);
+  return loadOperationFiles(path, hasSecretsFolder(env));
 }
 
 function noSuchCommand(name: string): SafeText {

@@ -22,6 +22,8 @@ export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 export const operationsPath = (env: Environment): string | undefined =>
   withHome(textOfVariable(env[`${prefix}OPERATIONS`] ?? ''), env) || undefined;
 
+export const hasSecretsFolder = (env: Environment): boolean => (env[`${prefix}SECRETS_DIR`] ?? '').trim() !== '';
+
 /** The services that operation files add, one for each API. */
 export const addedServices = (operations: readonly Operation[]): Service[] => [
   ...new Set(operations.map(({ service }) => service).filter((service) => !isBuiltInService(service))),

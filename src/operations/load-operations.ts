@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
-import { type Follow, type JsonSchema, type Operation, readOfFollow } from '../tools/define-operation.js';
+import { type Follow, type Operation, readOfFollow } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import { unknownName } from '../util/did-you-mean.js';
 import { fileFault } from '../util/log.js';
@@ -9,6 +9,7 @@ import { isObject, stepsOf } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import { jsonFault } from './json-fault.js';
+import type { ToolRules } from './model/from-model.js';
 import { effectDoubt } from './model/guess-effect.js';
 import { followSchema, onlyFields, problemOf } from './settings-schema.js';
 import { UnusableFile } from './unusable-file.js';
@@ -24,8 +25,7 @@ export interface OwnOperations {
 }
 
 /** The rules of MCP hosts and of this server for tools. */
-export interface HostRules {
-  readonly inputSchema: (schema: z.ZodObject) => JsonSchema;
+export interface HostRules extends ToolRules {
   /** Names of the server's other tools, such as `decide_change`. */
   readonly reservedNames: readonly string[];
 }
@@ -104,7 +104,7 @@ async function loadModel(
   try {
     // Loaded late, so that a server without models starts fast.
     const { operationsFromModel } = await import('./model/from-model.js');
-    const operations = await operationsFromModel(dirname(path), model, settings, hosts.inputSchema);
+    const operations = await operationsFromModel(dirname(path), model, settings, hosts);
     return operations.flatMap((operation) => addOperation(operation, path, loaded, hosts));
   } catch (error) {
     if (error instanceof UnusableFile) return error.problems;

@@ -155,6 +155,8 @@ export interface Operation<
   readonly withoutShown?: (record: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   /** For each argument that names a secret file, the argument that gets its content. */
   readonly secretNames?: Readonly<Record<string, string>>;
+  /** Paths of secrets that calls have in base64. */
+  readonly blobSecrets?: readonly string[];
   /** A missing field is logged and is not an error. */
   output(): Output;
   /** True if the schema of the answer is too long for clients. */

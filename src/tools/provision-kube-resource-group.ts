@@ -6,7 +6,16 @@ import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
 import { deploymentModels } from './schema/enumerations.js';
-import { characters, consentArguments, oneOf, pathName, text, withConditions } from './schema/fields.js';
+import {
+  characters,
+  consentArguments,
+  longestSecretName,
+  oneOf,
+  pathName,
+  secretNameDescription,
+  text,
+  withConditions,
+} from './schema/fields.js';
 import {
   adminCluster,
   adminWorkstation,
@@ -49,8 +58,7 @@ const input = () =>
             .max(64 * 1024, 'must have at most 65,536 characters')
             .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
             .describe('Its JSON text.'),
-          // Names a secret that this server can read, so that the model need not know the key.
-          serviceAccountKeyName: text(255).describe("Better: a secret's name here."),
+          serviceAccountKeyName: text(longestSecretName).describe(secretNameDescription),
           location: text(255).describe('As GetKubeServerConfig lists.'),
         })
         .partial()

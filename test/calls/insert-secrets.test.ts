@@ -146,6 +146,14 @@ describe('in a call', () => {
     ],
     [{ serviceAccountKeyName: 'not-json' }, 'must be the text of a JSON object'],
     [{ serviceAccountKeyName: 'nope' }, 'nope does not exist; there are'],
+    [
+      { serviceAccountKey: '{"private_key":"MARKER-6"}' },
+      'externalCloudConfig.serviceAccountKeyName: give the name of a secret here, in place of externalCloudConfig.serviceAccountKey',
+    ],
+    [
+      { serviceAccountKeyName: `MARKER-7${'x'.repeat(255)}` },
+      'the value given (not shown) must have at most 255 characters',
+    ],
   ])('%j is refused and nothing is sent', async (given, reason) => {
     const { text, bodies } = await provision(given);
     expect(text).toContain(reason);

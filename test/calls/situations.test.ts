@@ -110,7 +110,8 @@ const situations: Readonly<Record<string, Situation>> = {
       adminCluster: { version: 'v1.34', nodePools: [{ name: 'workers' }] },
       planOnly: true,
     },
-    options: { confirm: 'plan' },
+    // With a folder, a secret by value is refused.
+    options: { confirm: 'plan', secretsDir: undefined },
   },
   'plan-repeat': change({ planOnly: true }, { options: { confirm: 'plan' }, earlier: 'unknown' }),
   'uploads-listed': uploads({}, uploadsOf(60)),

@@ -48,7 +48,7 @@ export interface TestCallerOptions {
   readonly httpClient?: HttpClient;
   /** In place of the client that sends to the origin. */
   readonly openClient?: OpenClient;
-  readonly secretsDir?: string;
+  readonly secretsDir?: string | undefined;
   readonly stateKey?: string;
   readonly reports?: SafeText[];
   readonly page?: DecisionPage;

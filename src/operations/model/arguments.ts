@@ -49,7 +49,6 @@ export type ValueRules =
     }
   | {
       readonly kind: 'text';
-      readonly shape: string;
       readonly limits: ValueLimits;
       readonly pattern?: string | undefined;
     }
@@ -169,10 +168,10 @@ function rulesOf(model: Model, shape: Shape, traits: Traits): ValueRules {
 
 type SimpleShape = Extract<Shape, { kind: 'simple' }>;
 
-function simpleRules({ id, type }: SimpleShape, traits: Traits, limitsIn: ReadLimits): ValueRules {
+function simpleRules({ type }: SimpleShape, traits: Traits, limitsIn: ReadLimits): ValueRules {
   switch (type) {
     case 'string':
-      return { kind: 'text', shape: id, limits: limitsIn('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
+      return { kind: 'text', limits: limitsIn('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
     case 'blob': {
       // This server sends bodies as text.
       const isWholeBody = hasTrait(traits, 'smithy.api#httpPayload');

@@ -21,6 +21,8 @@ export interface ModelContext {
   readonly codec: Codec;
   readonly fileSettings: ParsedSettings;
   readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', ControlArguments>>;
+  /** True if this server has a folder of secrets. */
+  readonly listsSecretNames: boolean;
 }
 
 /** The arguments that this server adds to a tool, such as `planOnly`. */
@@ -40,6 +42,8 @@ export interface ChosenOperation {
   readonly fieldsArgument?: string;
   readonly isSecret: IsMember;
   readonly isPrivate: IsMember;
+  readonly mayBeSecret: IsMember;
+  readonly listsSecretNames: boolean;
   readonly pages: ModelPages | undefined;
 }
 
@@ -48,7 +52,7 @@ export interface ChosenOperation {
  * @throws ModelError if the operation is not supported, or the settings do not fit it
  */
 export function chooseOperation(
-  { model, fileSettings, controlArguments }: ModelContext,
+  { model, fileSettings, controlArguments, listsSecretNames }: ModelContext,
   name: string,
   settings: OperationSettings,
 ): ChosenOperation {
@@ -78,6 +82,7 @@ export function chooseOperation(
     controlArguments: picking ?? controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
     ...(picking !== undefined && { fieldsArgument: picking.name }),
     ...secrecyIn(settings),
+    listsSecretNames,
     pages,
   };
 }

@@ -1,7 +1,6 @@
-import type * as z from 'zod';
-import type { Follow, JsonSchema } from '../../tools/define-operation.js';
+import type { Follow } from '../../tools/define-operation.js';
 import { followFinder, waitersTrait } from './draft-follow.js';
-import { makeOperations } from './from-model.js';
+import { makeOperations, type ToolRules } from './from-model.js';
 import { draftedEffect } from './guess-effect.js';
 import { hasTrait, type Model, type ModelOperation, type Shape } from './model.js';
 import { modelSettings } from './model-settings.js';
@@ -28,10 +27,7 @@ interface Draft {
 }
 
 /** Drafts a file for the chosen operations, and for the reads that show the progress of changes. */
-export function draftFile(
-  { model, path, operations }: DraftSource,
-  toJsonSchema: (schema: z.ZodObject) => JsonSchema,
-): Draft {
+export function draftFile({ model, path, operations }: DraftSource, rules: ToolRules): Draft {
   const effectOf = (name: string) => effectIn(model, model.operation(name)).effect;
   const findFollow = followFinder(model);
   const follows = new Map<string, Follow>();
@@ -58,7 +54,7 @@ export function draftFile(
     prefix,
     operations: Object.fromEntries(operations),
   });
-  const problemsIn = (file: object) => makeOperations(model, modelSettings.parse(file), toJsonSchema).problems;
+  const problemsIn = (file: object) => makeOperations(model, modelSettings.parse(file), rules).problems;
 
   const problems = problemsIn(fileOf(drafts.map(({ name, settings }) => [name, settings])));
   const offered = drafts.filter(({ name }) => !problems.has(name));

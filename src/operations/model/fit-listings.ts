@@ -5,7 +5,7 @@ import type { ChosenOperation } from './chosen-operation.js';
 import { shortenText } from './documentation-text.js';
 import { type FoldedArguments, foldArguments } from './folded-arguments.js';
 import { ModelError } from './model.js';
-import { secretPaths } from './secret-members.js';
+import { type ArgumentsWithNames, secretPaths, withSecretNames } from './secret-members.js';
 
 /** Size limit of an input schema (characters of JSON). */
 const maximumSchema = 5000;
@@ -15,6 +15,8 @@ export interface Listing {
   readonly description: string;
   readonly depth: number;
   readonly folded: FoldedArguments | undefined;
+  /** The arguments that a call may have. */
+  readonly takes: ArgumentsWithNames;
   readonly input: JsonSchema;
   /** Size in the list of tools (characters). */
   readonly size: number;
@@ -62,17 +64,19 @@ export function listingFitter(chosen: ChosenOperation): FitListing {
 
 function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const { depth, toolDescriptionLimit, foldedNamesLimit, ...argumentLimits } = level;
-  const { toolArguments, controlArguments, settings, texts, isSecret } = chosen;
+  const { toolArguments, controlArguments, settings, texts, isSecret, mayBeSecret, listsSecretNames } = chosen;
   // A description in the file is never shortened.
   const description =
     settings.description ?? (shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`);
 
+  const takes = withSecretNames(toolArguments, { depth, around: [] }, mayBeSecret);
+  const fields = listsSecretNames ? takes.fields : toolArguments;
   const isFolding = foldedNamesLimit > 0;
   const folded = isFolding
-    ? foldArguments(toolArguments, (argument) => secretPaths([argument], depth, isSecret).length > 0)
+    ? foldArguments(fields, (argument) => secretPaths([argument], depth, isSecret).length > 0)
     : undefined;
   const foldedFields = folded?.fields ?? [];
-  const listedArguments = toolArguments.filter((argument) => !foldedFields.includes(argument));
+  const listedArguments = fields.filter((argument) => !foldedFields.includes(argument));
   const { properties, ...schema } = argumentListing(listedArguments, depth, argumentLimits);
   const foldedListing = folded && {
     [folded.name]: { type: 'string', description: namesHint(foldedFields, foldedNamesLimit) },
@@ -80,7 +84,7 @@ function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const input = { ...schema, properties: { ...properties, ...foldedListing, ...controlArguments.listing } };
 
   const size = JSON.stringify({ ...texts, description, input }).length;
-  return { description, depth, folded, input, size };
+  return { description, depth, folded, takes, input, size };
 }
 
 /** Returns the size limit of a single tool with which the list of tools keeps its budget. */

@@ -17,7 +17,12 @@ import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
 import { type ParsedSettings, readSettings } from './model-settings.js';
 
-type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
+/** The rules of hosts, and of this server, for the tools of a model. */
+export interface ToolRules {
+  readonly inputSchema: (schema: z.ZodObject) => JsonSchema;
+  /** True if the tools list arguments for names of secrets. Calls may have them even if they are not listed. */
+  readonly listsSecretNames: boolean;
+}
 
 /**
  * Makes operations from a model, whose path is relative to `folder`.
@@ -27,10 +32,10 @@ export async function operationsFromModel(
   folder: string,
   path: string,
   settings: unknown,
-  toJsonSchema: ToJsonSchema,
+  rules: ToolRules,
 ): Promise<readonly Operation[]> {
   const fileSettings = readSettings(settings);
-  const { operations, problems } = makeOperations(await openModel(folder, path), fileSettings, toJsonSchema);
+  const { operations, problems } = makeOperations(await openModel(folder, path), fileSettings, rules);
   if (problems.size > 0)
     throw new UnusableFile(...[...problems].map(([name, problem]) => `operations.${quoteName(name)}: ${problem}`));
   return operations;
@@ -40,7 +45,7 @@ export async function operationsFromModel(
 export function makeOperations(
   model: Model,
   fileSettings: ParsedSettings,
-  toJsonSchema: ToJsonSchema,
+  { inputSchema, listsSecretNames }: ToolRules,
 ): { readonly operations: readonly Operation[]; readonly problems: ReadonlyMap<string, string> } {
   const problems = new Map<string, string>();
   const madeOrProblem = <Made>(name: string, make: () => Made): readonly Made[] => {
@@ -54,10 +59,10 @@ export function makeOperations(
   };
   // `consentArguments` also has `allowRepeat`, which a repeatable change does not need.
   const controlArguments = {
-    repeatable: withListing(planArguments(), toJsonSchema),
-    notRepeatable: withListing(consentArguments(), toJsonSchema),
+    repeatable: withListing(planArguments(), inputSchema),
+    notRepeatable: withListing(consentArguments(), inputSchema),
   };
-  const context = { model, codec: createCodec(model), fileSettings, controlArguments };
+  const context = { model, codec: createCodec(model), fileSettings, controlArguments, listsSecretNames };
 
   const tools = Object.entries(fileSettings.operations).flatMap(([name, settings]) =>
     madeOrProblem(name, () => {
@@ -73,7 +78,7 @@ export function makeOperations(
   return { operations, problems };
 }
 
-function withListing(schemas: ControlArguments['schemas'], toJsonSchema: ToJsonSchema): ControlArguments {
+function withListing(schemas: ControlArguments['schemas'], toJsonSchema: ToolRules['inputSchema']): ControlArguments {
   // `Object`, because the type of a JSON Schema does not say what `properties` is.
   return { schemas, listing: Object(toJsonSchema(z.strictObject(schemas)).properties) };
 }

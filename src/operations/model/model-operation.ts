@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import {
+  type ExampleInput,
   type Follow,
   type HttpMethod,
   isBuiltInService,
@@ -9,8 +10,9 @@ import {
   type Signing,
 } from '../../tools/define-operation.js';
 import { callAgain, type Next, next } from '../../tools/next.js';
+import { withConditions } from '../../tools/schema/fields.js';
 import { errorName } from '../../util/log.js';
-import { lazy, parseJson, textAt, valueAt } from '../../util/objects.js';
+import { lazy, parseJson, textAt, valueAt, withValueAt } from '../../util/objects.js';
 import { shownOnce } from '../../util/quote.js';
 import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
@@ -23,7 +25,7 @@ import { hostPrefixOf } from './check-supported.js';
 import { type ChosenOperation, type ModelContext, toolNameOf } from './chosen-operation.js';
 import { exampleArguments, modelExamples } from './example-arguments.js';
 import type { Listing } from './fit-listings.js';
-import { type FoldedArguments, foldedSchema, unfolded } from './folded-arguments.js';
+import { foldedSchema, unfolded } from './folded-arguments.js';
 import { isChangeByName } from './guess-effect.js';
 import { memberValues } from './member-values.js';
 import {
@@ -40,7 +42,7 @@ import {
 import { failuresOf } from './model-failures.js';
 import type { ModelPages } from './model-pages.js';
 import type { ProtocolAnswer } from './protocol.js';
-import { holdPrivate, secretPaths } from './secret-members.js';
+import { holdPrivate, type NamedSecret, secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
@@ -50,10 +52,10 @@ import { uncheckedPatterns } from './unchecked-patterns.js';
 export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
   const { model, fileSettings } = context;
   const { operation, settings, texts, toolArguments } = chosen;
-  const { description, depth, folded } = listing;
+  const { description, depth, folded, takes } = listing;
 
   // Made at the first use, because most operations are never called.
-  const input = lazy(() => inputSchema(chosen, folded, depth));
+  const input = lazy(() => inputSchema(chosen, listing));
   const getAnswerFields = structureOf(model, operation.output).fields;
   const secrecy = secrecyOf(chosen, depth, getAnswerFields);
 
@@ -67,13 +69,14 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...signingOf(context),
     ...hostOf(context, operation),
     method: methodOf(operation),
-    rename: (args) => withListedNames(toolArguments, unfolded(args, folded)),
+    rename: (args) => withListedNames(takes.fields, unfolded(args, folded)),
     // `input` validates calls with all rules. Hosts see `schemas.input`, which is shorter.
     input,
     ...(chosen.fieldsArgument !== undefined && { fieldsArgument: chosen.fieldsArgument }),
     schemas: { input: listing.input },
-    example: exampleFor(chosen, input),
+    example: exampleFor(chosen, listing, input, secrecy.secretArguments),
     secrets: secrecy.secretArguments,
+    ...(takes.secrets.length > 0 && secretNamesOf(takes.secrets)),
     isPrivate: isPrivateIn(chosen, getAnswerFields),
     request: requestOf(context, chosen),
     ...fieldsAboutAnswer(context, chosen, getAnswerFields, secrecy),
@@ -270,16 +273,36 @@ function changeFields(
   };
 }
 
-const inputSchema = (
-  { toolArguments, controlArguments }: ChosenOperation,
-  folded: FoldedArguments | undefined,
-  depth: number,
-): z.ZodObject =>
-  z.strictObject({
-    ...argumentShape(toolArguments, depth),
+function inputSchema({ controlArguments }: ChosenOperation, { depth, folded, takes }: Listing): z.ZodObject {
+  const schema = z.strictObject({
+    ...argumentShape(takes.fields, depth),
     ...(folded !== undefined && foldedSchema(folded)),
     ...controlArguments.schemas,
   });
+  return takes.secrets.length === 0
+    ? schema
+    : withConditions(schema, (args, report) => {
+        for (const secret of takes.secrets) reportSecret(secret, args, report);
+      });
+}
+
+/** A secret is given by value or by name. */
+function reportSecret(
+  { path, namePath, isRequired }: NamedSecret,
+  args: unknown,
+  report: (path: string, message: string) => void,
+): void {
+  const hasName = valueAt(args, namePath) !== undefined;
+  const hasValue = valueAt(args, path) !== undefined;
+  const holder = path.includes('.') ? valueAt(args, path.slice(0, path.lastIndexOf('.'))) : args;
+  if (hasName && hasValue) report(namePath, `must be left out if ${path} is given`);
+  else if (isRequired && !hasName && !hasValue && holder !== undefined) report(path, `is required, or ${namePath}`);
+}
+
+const secretNamesOf = (secrets: readonly NamedSecret[]): Pick<Operation, 'secretNames' | 'blobSecrets'> => ({
+  secretNames: Object.fromEntries(secrets.map(({ path, namePath }) => [namePath, path])),
+  blobSecrets: secrets.flatMap(({ path, isBlob }) => (isBlob ? [path] : [])),
+});
 
 /**
  * Returns the example in the file, or a function that finds a valid example.
@@ -287,17 +310,30 @@ const inputSchema = (
  */
 function exampleFor(
   { toolArguments, settings, operation }: ChosenOperation,
+  { takes }: Listing,
   schema: () => z.ZodObject,
+  secretArguments: readonly string[],
 ): Operation['example'] {
   if (settings.example === undefined) {
     const isValid = (example: unknown) => schema().safeParse(example, withoutCompiling).success;
-    return () => [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)].find(isValid);
+    const secrets = takes.secrets.filter(({ path }) => secretArguments.includes(path));
+    return () => {
+      const examples = [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)];
+      const example = examples.find(isValid);
+      return example === undefined ? undefined : secrets.reduce(withSecretByName, example);
+    };
   }
 
-  const example = withListedNames(toolArguments, settings.example);
+  const example = withListedNames(takes.fields, settings.example);
   const [issue] = schema().safeParse(example).error?.issues ?? [];
   if (issue === undefined) return example;
   throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
+}
+
+function withSecretByName(example: ExampleInput, { path, namePath }: NamedSecret): ExampleInput {
+  if (valueAt(example, path) === undefined) return example;
+  const withoutSecret = withValueAt(example, path, () => undefined);
+  return { ...Object(withValueAt(withoutSecret, namePath, () => 'example-secret')) };
 }
 
 /** For a schema that is used once, compiling takes longer than using it. */

@@ -1,3 +1,4 @@
+import { longestSecretName, secretNameDescription } from '../../tools/schema/fields.js';
 import { nameInWords } from '../../util/field-names.js';
 import { isObject } from '../../util/objects.js';
 import { fieldsInside, isNamed } from './argument-names.js';
@@ -18,10 +19,17 @@ export type IsMember = (field: Argument) => boolean;
 export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 'secretNames' | 'notSecret'>): {
   readonly isSecret: IsMember;
   readonly isPrivate: IsMember;
+  /** Also true for a sensitive value of any kind, such as a parameter that holds a password. */
+  readonly mayBeSecret: IsMember;
 } {
   const isSecret = (field: Argument) =>
     isNamed(secretNames, field) || (isLikeSecret(field) && !isNamed(notSecret, field));
-  return { isSecret, isPrivate: (field) => field.isSensitive && !isSecret(field) };
+  const isAnyValue = ({ isSensitive, memberName }: Argument) => isSensitive && memberName.toLowerCase() === 'value';
+  return {
+    isSecret,
+    isPrivate: (field) => field.isSensitive && !isSecret(field),
+    mayBeSecret: (field) => isSecret(field) || (isAnyValue(field) && !isNamed(notSecret, field)),
+  };
 }
 
 const isLikeSecret = ({ memberName, requestName, isOfApiKey, isSensitive, location, rules }: Argument): boolean =>
@@ -53,6 +61,62 @@ function pathsInValue(rules: ValueRules, nesting: Nesting, path: string, isSecre
     const fieldPath = `${path}.${field.name}`;
     return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, insideOf(rules, nesting), fieldPath, isSecret);
   });
+}
+
+/** A secret argument that a call may also give by the name of a secret on this server. */
+export interface NamedSecret {
+  /** Path of the secret, such as `Login.Password`. */
+  readonly path: string;
+  /** Path of the argument with the name, such as `Login.PasswordSecretName`. */
+  readonly namePath: string;
+  readonly isRequired: boolean;
+  readonly isBlob: boolean;
+}
+
+/** Arguments of a tool, with an argument for the name of each secret. */
+export interface ArgumentsWithNames {
+  readonly fields: readonly Argument[];
+  readonly secrets: readonly NamedSecret[];
+}
+
+/** Adds an argument for the name of each secret, except for secrets in lists, maps and JSON text. */
+export function withSecretNames(
+  fields: readonly Argument[],
+  nesting: Nesting,
+  mayBeSecret: IsMember,
+  prefix = '',
+): ArgumentsWithNames {
+  const secrets: NamedSecret[] = [];
+  const withNames = fields.flatMap((field): readonly Argument[] => {
+    const { name, isRequired, rules } = field;
+    const path = prefix + name;
+    if (mayBeSecret(field)) {
+      const named = nameArgument(field);
+      const isTaken = fields.some((other) => isNamed([named.name], other));
+      if (isTaken || (rules.kind !== 'text' && rules.kind !== 'blob')) return [field];
+      secrets.push({ path, namePath: prefix + named.name, isRequired, isBlob: rules.kind === 'blob' });
+      return [{ ...field, isRequired: false }, named];
+    }
+    if (rules.kind !== 'structure' || isJsonText(rules, nesting)) return [field];
+    const inner = withSecretNames(rules.fields(), insideOf(rules, nesting), mayBeSecret, `${path}.`);
+    secrets.push(...inner.secrets);
+    return inner.secrets.length === 0 ? [field] : [{ ...field, rules: { ...rules, fields: () => inner.fields } }];
+  });
+  return { fields: withNames, secrets };
+}
+
+function nameArgument({ name }: Argument): Argument {
+  const nameOfName = `${name}SecretName`;
+  return {
+    name: nameOfName,
+    memberName: nameOfName,
+    requestName: nameOfName,
+    isRequired: false,
+    isSensitive: false,
+    isOfApiKey: false,
+    documentation: secretNameDescription,
+    rules: { kind: 'text', limits: { min: 1, max: longestSecretName } },
+  };
 }
 
 /** True if arguments hold a private value, at any depth. */

@@ -101,6 +101,10 @@ export const region = () =>
     .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name, such as jp-east-1')
     .max(32, 'must be a region name, such as jp-east-1');
 
+/** Length limit of the name of a secret that this server can read, so that the model need not know the secret (characters). */
+export const longestSecretName = 255;
+export const secretNameDescription = "Better: a secret's name here.";
+
 /** Arguments that every change has, and that are not sent to the cloud. */
 export const planArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toolListSchema } from '../../../src/mcp/tool-schemas.js';
+import { hostRules } from '../../../src/cli/load-operation-files.js';
 import { draftFile } from '../../../src/operations/model/draft.js';
 import { makeOperations } from '../../../src/operations/model/from-model.js';
 import { draftedEffect, effectDoubt } from '../../../src/operations/model/guess-effect.js';
@@ -85,7 +85,7 @@ const model = smallModel({
 
 /** Drafts all operations of a model. */
 const draftOf = (drafted: Model, operations = drafted.names) =>
-  draftFile({ model: drafted, path: './model.json', operations }, toolListSchema);
+  draftFile({ model: drafted, path: './model.json', operations }, hostRules(false));
 const operationsIn = ({ json }: { readonly json: string }) => JSON.parse(json).operations;
 
 test('a draft is a file that loads, and says what a person has to decide', () => {
@@ -103,7 +103,7 @@ test('a draft is a file that loads, and says what a person has to decide', () =>
       Invoke: { effect: 'alter' },
     },
   });
-  expect(makeOperations(model, readSettings(settings), toolListSchema).problems.size).toBe(0);
+  expect(makeOperations(model, readSettings(settings), hostRules(false)).problems.size).toBe(0);
   expect(draft.toDecide).toEqual([
     { operation: 'Invoke', reason: 'is drafted as alter, because neither its name nor the model tells what it does' },
   ]);
@@ -143,7 +143,7 @@ test('the name of each tool fits into 64 characters with the name of the server,
   const large = smallModel(Object.fromEntries(names.map((name) => [name, {}])), {}, 'awsJson1_0');
   const named = { ...large, service: { ...large.service, name: 'the-name-of-a-service-in-many-words' } };
   const { model: _, ...settings } = JSON.parse(draftOf(named).json);
-  const { operations } = makeOperations(named, readSettings(settings), toolListSchema);
+  const { operations } = makeOperations(named, readSettings(settings), hostRules(false));
   const toolNames = operations.map(({ name }) => name);
   expect(toolNames.at(-1)).toMatch(/^\w{1,16}_list_users$/);
   expect(new Set(toolNames).size).toBe(4);

@@ -6,7 +6,7 @@ import type { Elicitor } from '../../../src/changes/change-context.js';
 import { thingOf } from '../../../src/changes/change-state.js';
 import type { Changes } from '../../../src/changes/store.js';
 import { loadOperationFiles } from '../../../src/cli/load-operation-files.js';
-import type { Operation } from '../../../src/tools/define-operation.js';
+import { exampleOf, type Operation } from '../../../src/tools/define-operation.js';
 import { memoryStore, never, testCaller } from '../../support/caller.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../../support/http-server.js';
 import { http, member, smallModelJson } from './small-model.js';
@@ -416,4 +416,170 @@ test.each([
   await close();
   expect(changes).toHaveLength(1);
   expect(JSON.stringify(changes)).not.toContain('hunter2');
+});
+
+describe('a secret by name', () => {
+  const strings = { target: 'smithy.api#String' };
+  const required = { 'smithy.api#required': {} };
+  const model: SmallModel = [
+    {
+      CreateLogin: {
+        input: {
+          UserName: member('String', { required: {} }),
+          Password: member('small#Password', { required: {} }),
+          Vault: 'small#Vault',
+          PrivateKey: member('Blob', { sensitive: {} }),
+        },
+      },
+      PutParameter: {
+        input: { Name: member('String', { required: {} }), Value: member('String', { required: {}, sensitive: {} }) },
+      },
+      AddUsers: { input: { Users: 'small#Users' } },
+    },
+    {
+      'small#Password': { type: 'string', traits: { 'smithy.api#length': { min: 12, max: 40 } } },
+      'small#Vault': { type: 'structure', members: { Title: strings, Passphrase: { ...strings, traits: required } } },
+      'small#Users': { type: 'list', member: { target: 'small#Vault' } },
+    },
+    'awsJson1_1',
+  ];
+  const secretsDir = mkdtempSync(join(tmpdir(), 'cloudops-secrets-'));
+  const password = 'MARKER-login-1';
+  writeFileSync(join(secretsDir, 'login'), `${password}\n`);
+  writeFileSync(join(secretsDir, 'phrase'), 'MARKER-phrase-1');
+  writeFileSync(join(secretsDir, 'short'), 'MARKER');
+  writeFileSync(join(secretsDir, 'key.der'), Buffer.from([0xff, 0x00, 0x0a]));
+  afterAll(() => rmSync(secretsDir, { recursive: true }));
+
+  const operationOf = async (name: string) => {
+    const operation = (await changesOf(['CreateLogin', 'PutParameter', 'AddUsers'], ...model)).find(
+      ({ api }) => api === name,
+    );
+    if (operation === undefined) throw new Error('there is none');
+    return operation;
+  };
+  const bodies = () => cloud.requests.map(({ body }) => JSON.parse(body));
+  const args = {
+    UserName: 'u-1',
+    PasswordSecretName: 'login',
+    Vault: { Title: 't', PassphraseSecretName: 'phrase' },
+    PrivateKeySecretName: 'key.der',
+  };
+
+  test('waits for a decision, is sent, and is nowhere else', async () => {
+    const operation = await operationOf('CreateLogin');
+    const store = memoryStore();
+    const { call, confirm, logged, close } = caller({ confirm: 'plan', store, secretsDir });
+    const planned = await call(operation, args, { signal: never });
+    const [change] = await store.waiting({});
+    expect(change?.args).toMatchObject(args);
+    const result = await confirm(...(await waitingIn(store)));
+    const changes = await store.newest({ limit: 9 });
+    await close();
+    expect(result).toMatchObject({ ok: true });
+    expect(bodies()).toEqual([
+      {
+        UserName: 'u-1',
+        Password: password,
+        Vault: { Title: 't', Passphrase: 'MARKER-phrase-1' },
+        PrivateKey: Buffer.from([0xff, 0x00, 0x0a]).toString('base64'),
+      },
+    ]);
+    for (const kept of [planned, result, changes, logged]) expect(JSON.stringify(kept)).not.toContain('MARKER');
+    expect(planned.text).toContain('Password "the secret \\"login\\" of this server"');
+    expect(planned.text).not.toContain('came with the call');
+  });
+
+  test('may change before the decision, and then nothing is sent', async () => {
+    const operation = await operationOf('CreateLogin');
+    const { call, confirm, store, close } = caller({ confirm: 'plan', secretsDir });
+    await call(operation, { UserName: 'u-2', PasswordSecretName: 'login' }, { signal: never });
+    writeFileSync(join(secretsDir, 'login'), 'MARKER-login-2');
+    const result = await confirm(...(await waitingIn(store)));
+    writeFileSync(join(secretsDir, 'login'), password);
+    await close();
+    expect(result).toMatchObject({ ok: false, failure: { code: 'PlanRefused' } });
+    expect(cloud.requests).toEqual([]);
+  });
+
+  test.each([
+    [{}, 'InvalidArguments', 'Password: is required, or PasswordSecretName'],
+    [
+      { PasswordSecretName: 'login', Password: 'MARKER-by-value' },
+      'InvalidArguments',
+      'must be left out if Password is given',
+    ],
+    [
+      { PasswordSecretName: 'short' },
+      'InvalidArguments',
+      'Password: the value given (not shown) must have 12 to 40 characters',
+    ],
+    [{ PasswordSecretName: 'none' }, 'InvalidArguments', 'PasswordSecretName: none does not exist'],
+    [
+      { Password: 'MARKER-by-value' },
+      'SecretByValue',
+      'PasswordSecretName: give the name of a secret here, in place of Password',
+    ],
+    [
+      { PasswordSecretName: 'login', Vault: {} },
+      'InvalidArguments',
+      'Vault.Passphrase: is required, or Vault.PassphraseSecretName',
+    ],
+  ])('%j is refused', async (given, code, problem) => {
+    const operation = await operationOf('CreateLogin');
+    const { call, logged, close } = caller({ secretsDir });
+    const result = await call(operation, { UserName: 'u-3', ...given }, { signal: never });
+    await close();
+    expect(result).toMatchObject({ failure: { code } });
+    expect(result.text).toContain(problem);
+    expect(result.text + JSON.stringify(logged)).not.toContain('MARKER');
+    expect(cloud.requests).toEqual([]);
+  });
+
+  test('is taken for a value that may be no secret, which may be given too', async () => {
+    const operation = await operationOf('PutParameter');
+    const store = memoryStore();
+    const { call, close } = caller({ secretsDir, store });
+    const byName = await call(operation, { Name: '/db', ValueSecretName: 'login' }, { signal: never });
+    const byValue = await call(operation, { Name: '/level', Value: 'debug' }, { signal: never });
+    const changes = await store.newest({ limit: 9 });
+    await close();
+    expect([byName, byValue]).toMatchObject([{ ok: true }, { ok: true }]);
+    expect(bodies()).toEqual([
+      { Name: '/db', Value: password },
+      { Name: '/level', Value: 'debug' },
+    ]);
+    expect(JSON.stringify([byName, changes])).not.toContain('MARKER');
+  });
+
+  test('is not taken in a list, where a value is sent', async () => {
+    const operation = await operationOf('AddUsers');
+    const { call, close } = caller({ secretsDir });
+    const result = await call(operation, { Users: [{ Passphrase: 'by-value' }] }, { signal: never });
+    await close();
+    expect(result).toMatchObject({ ok: true });
+    expect(bodies()).toEqual([{ Users: [{ Passphrase: 'by-value' }] }]);
+    expect(operation.secretNames).toBeUndefined();
+  });
+
+  test('is in the example, and in the list of tools of a server with a folder of secrets', async () => {
+    const operation = await operationOf('CreateLogin');
+    expect(exampleOf(operation)).toEqual({ UserName: 'example', PasswordSecretName: 'example-secret' });
+    expect(operation.schemas?.input).toMatchObject({ required: ['UserName', 'Password'] });
+    expect(JSON.stringify(operation.schemas)).not.toContain('SecretName');
+    const path = join(folder, 'listed.json');
+    const change = { effect: 'create' };
+    writeFileSync(join(folder, 'model.json'), JSON.stringify(smallModelJson(...model)));
+    writeFileSync(path, JSON.stringify({ model: './model.json', api: 'keys', operations: { CreateLogin: change } }));
+    const { operations } = await loadOperationFiles(path, true);
+    const description = "Better: a secret's name here.";
+    expect(operations[0]?.schemas?.input).toMatchObject({
+      required: ['UserName'],
+      properties: {
+        PasswordSecretName: { type: 'string', description },
+        Vault: { properties: { PassphraseSecretName: { type: 'string', description } } },
+        PrivateKeySecretName: { type: 'string', description },
+      },
+    });
+  });
 });
