@@ -1,9 +1,8 @@
 import type { ResolvedChange } from '../calls/resolved-call.js';
-import type { Follow } from '../tools/define-operation.js';
+import { valueAtSource } from '../tools/define-operation.js';
 import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
 import { place } from '../tools/schema/zones.js';
 import { sentences } from '../util/human.js';
-import { textsAt, valueAt } from '../util/objects.js';
 import { defined, forReader, join, listed, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 
 /** The parts of a call that determine how its progress can be followed. */
@@ -101,16 +100,6 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
   }
   const withArguments = argumentTexts.length === 0 ? words('') : say` with ${join(argumentTexts, ', ')}`;
   return say`${own(followTool)}${withArguments}`;
-}
-
-function valueAtSource(sources: object, source: Follow['arguments'][string]): unknown {
-  if (typeof source !== 'string') {
-    const value = valueAt(sources, source[0]);
-    return value === undefined ? undefined : [value];
-  }
-  if (!source.includes('[]')) return valueAt(sources, source);
-  const values = textsAt(sources, source);
-  return values.length === 0 ? undefined : values;
 }
 
 function doneSentence({ operation: { follow, effect } }: FollowedCall): SafeText | false {

@@ -81,12 +81,13 @@ async function runPreflight(
   if (preflight === undefined) return call;
 
   const readArguments = preflight.input(input);
+  if (readArguments === undefined) return call;
   const args = account === undefined ? readArguments : { ...readArguments, account };
   const { onPage: _, hasView: __, ...contextOfRead } = run;
   const outcome = await run.callRead(preflight.operation, args, contextOfRead);
   if (outcome.kind === 'succeeded') {
     const { summary, answer = {} } = outcome.success;
-    const found = say`As of ${time(run.now().toISOString())}: ${summary}`;
+    const found = say`As of ${time(run.now().toISOString())}: ${preflight.found?.(answer) ?? summary}`;
     return { ...call, found, alert: preflight.alert?.(answer) };
   }
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { lazy } from '../util/objects.js';
+import { lazy, textsAt, valueAt } from '../util/objects.js';
 import type { SafeText } from '../util/safe-text.js';
 import type { Query } from '../util/uri.js';
 import type { Next } from './next.js';
@@ -199,9 +199,12 @@ interface Instruction {
 /** A read by another operation, made before a change. */
 interface Preflight<Input> {
   readonly operation: Operation;
-  input(input: Input): Readonly<Record<string, unknown>>;
+  /** Undefined if nothing is to be read. */
+  input(input: Input): Readonly<Record<string, unknown>> | undefined;
   /** Error codes of the read after which the change is not sent. */
   readonly decisiveErrors?: readonly string[];
+  /** Returns a sentence about what is there, in place of the read's summary. */
+  found?(answer: Readonly<Record<string, unknown>>): SafeText;
   /** Returns a warning for the plan. */
   alert?(answer: Readonly<Record<string, unknown>>): SafeText | undefined;
 }
@@ -347,6 +350,17 @@ export function readOfFollow(
   const namesakes = reads.filter(({ api }) => api === follow.read);
   const ofService = namesakes.find((read) => read.service === service);
   return reads.find(({ name }) => name === follow.read) ?? ofService ?? namesakes[0];
+}
+
+/** Returns the value of a path, or the list of values, that an argument of `Follow` names. */
+export function valueAtSource(sources: object, source: Follow['arguments'][string]): unknown {
+  if (typeof source !== 'string') {
+    const value = valueAt(sources, source[0]);
+    return value === undefined ? undefined : [value];
+  }
+  if (!source.includes('[]')) return valueAt(sources, source);
+  const values = textsAt(sources, source);
+  return values.length === 0 ? undefined : values;
 }
 
 /** Infers the types of an operation. Schemas are made at their first use. */

@@ -58,6 +58,64 @@ function firstSentence(
   return say`${beginning}. Its answer has ${nothing}.`;
 }
 
+const factsShown = 8;
+const listsShown = 4;
+const longestFact = 60;
+
+/** Returns a sentence about the one thing that a read was about, with its state, its sizes, its tags and what belongs to it. */
+export function thingSummary(operationName: string, record: Readonly<Record<string, unknown>>): SafeText {
+  const thing = thingIn(operationName, record);
+  const scalars = scalarsOf(thing)
+    .filter(([, value]) => value !== '' && value !== hiddenInAnswer)
+    .map(([path, value]) => [path, path.split('.').length, value] as const)
+    .sort(([a, levelOfA], [b, levelOfB]) => levelOfA - levelOfB || rankOfFact(a) - rankOfFact(b))
+    .slice(0, factsShown)
+    .map(([path, , value]) => say`${own(path)} ${factText(value)}`);
+  const lists = Object.entries(thing).flatMap(([path, value]) =>
+    Array.isArray(value) && value.length > 0 ? [{ path, entries: value }] : [],
+  );
+  const tagsFirst = lists.sort((a, b) => Number(isTags(b)) - Number(isTags(a))).slice(0, listsShown);
+  const facts = [...scalars, ...tagsFirst.map((list) => (isTags(list) ? tagsText(list) : listText(list)))];
+  if (facts.length === 0) return answerSummary(operationName, record, { isChange: false });
+  return say`${own(operationName)} shows ${join(facts, ', ')}.`;
+}
+
+/** Finds the list with one entry, or the structure, that is named like the thing, or else the only one. */
+function thingIn(operationName: string, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const inner = Object.entries(record).flatMap(([name, value]) => {
+    const [only, ...others] = [value].flat();
+    return isObject(only)
+      ? [{ isNamesake: operationName.toLowerCase().endsWith(name.toLowerCase()), only, isOne: others.length === 0 }]
+      : [];
+  });
+  const namesake = inner.find(({ isNamesake, isOne }) => isNamesake && isOne);
+  if (namesake !== undefined) return namesake.only;
+  const [first, ...others] = inner;
+  const scalars = Object.values(record).filter((value) => typeof value !== 'object');
+  const isHolder = first?.isOne === true && others.length === 0 && scalars.length <= 1;
+  return isHolder ? thingIn(operationName, first.only) : record;
+}
+
+const sizeOrKind = /size|capacity|count|type|class|engine|storage/i;
+const rankOfFact = (path: string): number => {
+  if (namesState(path)) return 0;
+  if (isNameOrId(path)) return 1;
+  return sizeOrKind.test(path) ? 2 : 3;
+};
+
+const isTags = ({ path }: ListInRecord): boolean => /^tag(?:s|list|set)?$/i.test(path);
+
+function tagsText({ path, entries }: ListInRecord): SafeText {
+  const tags = entries.slice(0, namesShown).map((entry) => {
+    const [name, value] = ['Key', 'Value'].map((field) => textAt(entry, field) ?? textAt(entry, field.toLowerCase()));
+    return name === undefined ? say`(unnamed)` : say`${quoted(name, longestFact)} ${quoted(value ?? '', longestFact)}`;
+  });
+  return say`${own(path)} ${join(tags, ', ')}${words(entries.length > namesShown ? ' and others' : '')}`;
+}
+
+const factText = (value: unknown): SafeText =>
+  typeof value === 'string' ? quoted(value, longestFact) : defined(String(value));
+
 /** True if the fields next to a list have the state or the name of one thing. */
 function isFieldOfOneThing({ path }: ListInRecord, record: Readonly<Record<string, unknown>>): boolean {
   const holder = path.slice(0, Math.max(0, path.lastIndexOf('.')));

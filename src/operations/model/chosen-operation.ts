@@ -10,19 +10,27 @@ import type { Codec } from './codec.js';
 import { documentationText, shortenText } from './documentation-text.js';
 import { fieldsArgument } from './fields-argument.js';
 import { type Model, ModelError, type ModelOperation, textTrait } from './model.js';
+import type { FindFollow } from './model-follow.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
 import type { OperationSettings, ParsedSettings } from './model-settings.js';
 import { type IsMember, secrecyIn } from './secret-members.js';
 import { wordsOf } from './short-tool-names.js';
 
-/** Everything that the operations of a model share. */
-export interface ModelContext {
+/** Everything that choosing the operations of a model needs. */
+export interface ModelChoice {
   readonly model: Model;
   readonly codec: Codec;
   readonly fileSettings: ParsedSettings;
   readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', ControlArguments>>;
   /** True if this server has a folder of secrets. */
   readonly listsSecretNames: boolean;
+}
+
+/** Everything that the operations of a model share. */
+export interface ModelContext extends ModelChoice {
+  readonly chosen: () => ReadonlyMap<string, ChosenOperation>;
+  /** Finds a chosen read. */
+  readonly findFollow: () => FindFollow;
 }
 
 /** The arguments that this server adds to a tool, such as `planOnly`. */
@@ -52,7 +60,7 @@ export interface ChosenOperation {
  * @throws ModelError if the operation is not supported, or the settings do not fit it
  */
 export function chooseOperation(
-  { model, fileSettings, controlArguments, listsSecretNames }: ModelContext,
+  { model, fileSettings, controlArguments, listsSecretNames }: ModelChoice,
   name: string,
   settings: OperationSettings,
 ): ChosenOperation {

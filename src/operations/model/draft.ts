@@ -1,8 +1,8 @@
 import type { Follow } from '../../tools/define-operation.js';
-import { followFinder, waitersTrait } from './draft-follow.js';
 import { makeOperations, type ToolRules } from './from-model.js';
 import { draftedEffect } from './guess-effect.js';
 import { hasTrait, type Model, type ModelOperation, type Shape } from './model.js';
+import { followFinder, waitersTrait } from './model-follow.js';
 import { modelSettings } from './model-settings.js';
 import { prefixOf, shortToolNames } from './short-tool-names.js';
 
@@ -29,7 +29,7 @@ interface Draft {
 /** Drafts a file for the chosen operations, and for the reads that show the progress of changes. */
 export function draftFile({ model, path, operations }: DraftSource, rules: ToolRules): Draft {
   const effectOf = (name: string) => effectIn(model, model.operation(name)).effect;
-  const findFollow = followFinder(model);
+  const findFollow = followFinder(model, model.names);
   const follows = new Map<string, Follow>();
   for (const name of operations) {
     const follow = effectOf(name) === 'read' ? undefined : findFollow(model.operation(name), operations);

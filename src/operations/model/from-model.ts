@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { consentArguments, planArguments } from '../../tools/schema/fields.js';
 import { fileFault } from '../../util/log.js';
-import { valueAt } from '../../util/objects.js';
+import { lazy, valueAt } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
 import { UnusableFile } from '../unusable-file.js';
 import { convertBotocore, isBotocore } from './botocore.js';
@@ -14,6 +14,7 @@ import { type ControlArguments, chooseOperation } from './chosen-operation.js';
 import { createCodec } from './codec.js';
 import { commonSizeLimit, listingFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
+import { followFinder, preflightOf } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
 import { type ParsedSettings, readSettings } from './model-settings.js';
 
@@ -62,19 +63,26 @@ export function makeOperations(
     repeatable: withListing(planArguments(), inputSchema),
     notRepeatable: withListing(consentArguments(), inputSchema),
   };
-  const context = { model, codec: createCodec(model), fileSettings, controlArguments, listsSecretNames };
+  const choice = { model, codec: createCodec(model), fileSettings, controlArguments, listsSecretNames };
 
   const tools = Object.entries(fileSettings.operations).flatMap(([name, settings]) =>
     madeOrProblem(name, () => {
-      const chosen = chooseOperation(context, name, settings);
+      const chosen = chooseOperation(choice, name, settings);
       return { name, chosen, fitListing: listingFitter(chosen) };
     }),
   );
   // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
   const sizeLimit = commonSizeLimit(tools.map(({ fitListing }) => fitListing));
-  const operations = tools.flatMap(({ name, chosen, fitListing }) =>
+  const reads = tools.flatMap(({ name, chosen }) => (chosen.settings.effect === 'read' ? [name] : []));
+  const context = {
+    ...choice,
+    chosen: lazy(() => new Map(tools.map(({ name, chosen }) => [name, chosen]))),
+    findFollow: lazy(() => followFinder(model, reads)),
+  };
+  const made = tools.flatMap(({ name, chosen, fitListing }) =>
     madeOrProblem(name, () => modelOperation(context, chosen, fitListing(sizeLimit))),
   );
+  const operations = made.map((operation) => ({ ...operation, ...preflightOf(context, operation, made) }));
   return { operations, problems };
 }
 

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import {
   type ExampleInput,
-  type Follow,
   type HttpMethod,
   isBuiltInService,
   type Operation,
@@ -17,12 +16,12 @@ import { shownOnce } from '../../util/quote.js';
 import { listed, own, say } from '../../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
-import { fieldsAtAnyDepth, isNamed, translateAnswerPath, translatePath, withListedNames } from './argument-names.js';
+import { fieldsAtAnyDepth, isNamed, translateAnswerPath, withListedNames } from './argument-names.js';
 import { argumentShape } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
 import { hostPrefixOf } from './check-supported.js';
-import { type ChosenOperation, type ModelContext, toolNameOf } from './chosen-operation.js';
+import type { ChosenOperation, ModelContext } from './chosen-operation.js';
 import { exampleArguments, modelExamples } from './example-arguments.js';
 import type { Listing } from './fit-listings.js';
 import { foldedSchema, unfolded } from './folded-arguments.js';
@@ -40,6 +39,7 @@ import {
   textTrait,
 } from './model.js';
 import { failuresOf } from './model-failures.js';
+import { followOf } from './model-follow.js';
 import type { ModelPages } from './model-pages.js';
 import type { ProtocolAnswer } from './protocol.js';
 import { holdPrivate, type NamedSecret, secretPaths } from './secret-members.js';
@@ -254,8 +254,8 @@ function changeFields(
   getAnswerFields: () => readonly Argument[],
 ): Partial<Operation> {
   const { prefix, api } = context.fileSettings;
-  const { operation, settings, toolArguments, isSecret } = chosen;
-  const { repeatable, failures, follow, show } = settings;
+  const { operation, settings, isSecret } = chosen;
+  const { repeatable, failures, show } = settings;
   const isShownSecret = (field: Argument) => isSecret(field) && isNamed(show, field);
   return {
     // People see the prefix, because several models may share an `api`.
@@ -269,7 +269,7 @@ function changeFields(
     ...(typeof failures === 'string' && {
       failures: translateAnswerPath({ path: failures, leadsTo: 'entries', setting: 'failures' }, getAnswerFields()),
     }),
-    ...(follow !== undefined && { follow: translateFollow(context, follow, toolArguments, getAnswerFields()) }),
+    ...followOf(context, chosen, getAnswerFields),
   };
 }
 
@@ -338,64 +338,6 @@ function withSecretByName(example: ExampleInput, { path, namePath }: NamedSecret
 
 /** For a schema that is used once, compiling takes longer than using it. */
 const withoutCompiling = { jitless: true };
-
-/** Translates the names in `follow`. Reads of several models may have the same name, so the result has the tool name. */
-function translateFollow(
-  { model, fileSettings }: ModelContext,
-  follow: Follow,
-  changeArguments: readonly Argument[],
-  changeAnswerFields: readonly Argument[],
-): Follow {
-  const sources = Object.entries(follow.arguments).map(
-    ([argument, source]) => [argument, translateSources(source, changeArguments, changeAnswerFields)] as const,
-  );
-  const nameInModel = Object.keys(fileSettings.operations).find(
-    (name) => follow.read === name || follow.read === toolNameOf(fileSettings, name),
-  );
-  // The check of all files together finds wrong names of a read in another file.
-  if (nameInModel === undefined) return { ...follow, arguments: Object.fromEntries(sources) };
-
-  const read = model.operation(nameInModel);
-  const translateArgument = (path: string) => {
-    const naming = { setting: 'follow.arguments', structure: `the arguments of ${follow.read}` };
-    return translatePath(path, argumentsOf(model, read.input), naming);
-  };
-  const translateField = (path: string) => {
-    const naming = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
-    return translatePath(path, structureOf(model, read.output).fields(), naming);
-  };
-  const translateFields = <Value>(values: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> =>
-    Object.fromEntries(Object.entries(values).map(([field, value]) => [translateField(field), value]));
-
-  const { done, failed, gone } = follow;
-  return {
-    read: toolNameOf(fileSettings, nameInModel),
-    arguments: Object.fromEntries(sources.map(([argument, source]) => [translateArgument(argument), source])),
-    ...(done !== undefined && { done: translateFields(done) }),
-    ...(failed !== undefined && { failed: translateFields(failed) }),
-    ...(gone !== undefined && { gone }),
-  };
-}
-
-function translateSources(
-  source: Follow['arguments'][string],
-  ...fields: readonly [changeArguments: readonly Argument[], changeAnswerFields: readonly Argument[]]
-): Follow['arguments'][string] {
-  return typeof source === 'string' ? translateSource(source, ...fields) : [translateSource(source[0], ...fields)];
-}
-
-function translateSource(
-  source: string,
-  changeArguments: readonly Argument[],
-  changeAnswerFields: readonly Argument[],
-): string {
-  const [start, ...names] = source.split('.');
-  const path = names.join('.');
-  const setting = 'follow.arguments';
-  return start === 'input'
-    ? `input.${translatePath(path, changeArguments, { setting, structure: 'the arguments' })}`
-    : `answer.${translatePath(path, changeAnswerFields, { setting, structure: 'the answer' })}`;
-}
 
 /** Returns the format of an answer, and the fields and the root that are expected in its body. */
 function answerFormat(

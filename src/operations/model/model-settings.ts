@@ -33,7 +33,8 @@ const operationSettings = onlyFields(
     errors: z.record(z.string(), errorAdvice).optional(),
     failures: z.union([limitedText(200), z.literal(false)], 'must be the path of a list, or false').optional(),
     errorField: limitedText(200).optional(),
-    follow: followSchema.optional(),
+    follow: z.union([followSchema, z.literal(false)]).optional(),
+    preflight: trueOrFalse.optional(),
     example: z.record(z.string(), z.unknown()).optional(),
   },
   'must be an object with effect',
@@ -80,6 +81,7 @@ const fieldsOfChanges = [
   'ifTooLarge',
   'failures',
   'follow',
+  'preflight',
 ] as const;
 
 /** Problems of fields that are valid alone, but not together. */

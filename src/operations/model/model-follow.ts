@@ -1,12 +1,17 @@
 import * as z from 'zod';
-import type { Follow } from '../../tools/define-operation.js';
-import { hasTrait, type Member, type Model, type ModelOperation, type Shape } from './model.js';
+import { type Follow, type Operation, valueAtSource } from '../../tools/define-operation.js';
+import { answerRecord } from './answer-record.js';
+import { thingSummary } from './answer-summary.js';
+import { translatePath } from './argument-names.js';
+import { type Argument, structureOf } from './arguments.js';
+import type { ChosenOperation, ModelContext } from './chosen-operation.js';
+import { hasTrait, type Member, type Model, ModelError, type ModelOperation, type Shape } from './model.js';
 import { wordsOf } from './short-tool-names.js';
 
 /** The trait of a read that describes how to wait until a change is finished. */
 export const waitersTrait = 'smithy.waiters#waitable';
 
-/** A trait of another form is no error, because only drafts use waiters. */
+/** A trait of another form is no error, because operations work without waiters. */
 const waiters = z
   .record(
     z.string(),
@@ -41,11 +46,11 @@ const statesAfter: readonly (readonly [verb: RegExp, state: RegExp])[] = [
   [/^detach$/, /^available$/],
 ];
 
-type FindFollow = (change: ModelOperation, chosen: readonly string[]) => Follow | undefined;
+export type FindFollow = (change: ModelOperation, chosen?: readonly string[]) => Follow | undefined;
 
-/** Returns the function that finds the read that shows the progress of a change. The function prefers reads in `chosen`. */
-export function followFinder(model: Model): FindFollow {
-  const operations = model.names.map((name) => model.operation(name));
+/** Returns the function that finds the read, one of `names`, that shows the progress of a change. The function prefers reads in `chosen`. */
+export function followFinder(model: Model, names: readonly string[]): FindFollow {
+  const operations = names.map((name) => model.operation(name));
   const waitersOfReads = operations.flatMap((read) =>
     Object.entries(waiters.parse(read.traits[waitersTrait])).map(([name, waiter]) => ({
       read,
@@ -58,7 +63,7 @@ export function followFinder(model: Model): FindFollow {
     return /^(?:get|describe|head)$/.test(verb) ? [{ read, thing }] : [];
   });
 
-  return (change, chosen) => {
+  return (change, chosen = []) => {
     const [verb = '', ...resource] = singularWordsOf(change.name);
     const follow = (read: ModelOperation, thing: readonly string[], ending: Ending): readonly Follow[] => {
       const readArguments = argumentsFrom(model, change, read, thing);
@@ -175,4 +180,109 @@ function sourceOf({ shape }: Model, { input, output }: ModelOperation, wanted: M
     return place.endsWith('[]') ? `${place}.${wantedName}` : [`${place}.${wantedName}`];
   }
   return undefined;
+}
+
+/** Returns the read that shows the progress of a change: the file's, or else the one that the model suggests. */
+export function followOf(
+  context: ModelContext,
+  { operation, settings: { follow }, toolArguments }: ChosenOperation,
+  getAnswerFields: () => readonly Argument[],
+): { readonly follow?: Follow } {
+  const found = follow ?? context.findFollow()(operation);
+  if (found === undefined || found === false) return {};
+  try {
+    return { follow: translateFollow(context, found, toolArguments, getAnswerFields()) };
+  } catch (error) {
+    // The file leaves out an argument that the suggested read needs.
+    if (follow === undefined && error instanceof ModelError) return {};
+    throw error;
+  }
+}
+
+/** Returns the read that shows what is there before a change, if the read takes only arguments of the change. */
+export function preflightOf(
+  { model, chosen, fileSettings }: ModelContext,
+  { follow, effect, api }: Operation,
+  operations: readonly Operation[],
+): Pick<Operation, 'preflight'> {
+  const isWanted = effect !== 'create' && fileSettings.operations[api]?.preflight !== false;
+  const read = operations.find((other) => other.effect === 'read' && other.name === follow?.read);
+  const chosenRead = chosen().get(read?.api ?? '');
+  if (!isWanted || follow === undefined || read === undefined || chosenRead === undefined) return {};
+  const sources = Object.entries(follow.arguments);
+  if (!sources.every(([, source]) => [source].flat()[0]?.startsWith('input.'))) return {};
+
+  const { operation, isSecret, isPrivate } = chosenRead;
+  const answerFields = structureOf(model, operation.output).fields;
+  // A plan is not private because of what its read finds, so it shows no private values.
+  const isHidden = (field: Argument) => isSecret(field) || isPrivate(field);
+  return {
+    preflight: {
+      operation: read,
+      input: (input) => {
+        const given = sources.map(([name, source]) => [name, valueAtSource({ input }, source)] as const);
+        // Without one of them, the read could be about all things. A read of a secret is not made unasked.
+        const isUnclear = given.some(([, value]) => value === undefined);
+        return isUnclear || answerFields().some(isSecret) ? undefined : Object.fromEntries(given);
+      },
+      found: (answer) => thingSummary(operation.name, answerRecord(answerFields(), answer, isHidden)),
+    },
+  };
+}
+
+/** Translates the names in `follow`. Reads of several models may have the same name, so the result has the tool name. */
+function translateFollow(
+  { model, chosen }: ModelContext,
+  follow: Follow,
+  changeArguments: readonly Argument[],
+  changeAnswerFields: readonly Argument[],
+): Follow {
+  const sources = Object.entries(follow.arguments).map(
+    ([argument, source]) => [argument, translateSources(source, changeArguments, changeAnswerFields)] as const,
+  );
+  const read = [...chosen().values()].find(
+    ({ operation, texts }) => follow.read === operation.name || follow.read === texts.name,
+  );
+  // The check of all files together finds wrong names of a read in another file.
+  if (read === undefined) return { ...follow, arguments: Object.fromEntries(sources) };
+
+  const translateArgument = (path: string) => {
+    const naming = { setting: 'follow.arguments', structure: `the arguments of ${follow.read}` };
+    return translatePath(path, read.toolArguments, naming);
+  };
+  const translateField = (path: string) => {
+    const naming = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
+    return translatePath(path, structureOf(model, read.operation.output).fields(), naming);
+  };
+  const translateFields = <Value>(values: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> =>
+    Object.fromEntries(Object.entries(values).map(([field, value]) => [translateField(field), value]));
+
+  const { done, failed, gone } = follow;
+  return {
+    read: read.texts.name,
+    arguments: Object.fromEntries(sources.map(([argument, source]) => [translateArgument(argument), source])),
+    ...(done !== undefined && { done: translateFields(done) }),
+    ...(failed !== undefined && { failed: translateFields(failed) }),
+    ...(gone !== undefined && { gone }),
+  };
+}
+
+function translateSources(
+  source: Follow['arguments'][string],
+  ...fields: readonly [changeArguments: readonly Argument[], changeAnswerFields: readonly Argument[]]
+): Follow['arguments'][string] {
+  return typeof source === 'string' ? translateSource(source, ...fields) : [translateSource(source[0], ...fields)];
+}
+
+function translateSource(
+  source: string,
+  changeArguments: readonly Argument[],
+  changeAnswerFields: readonly Argument[],
+): string {
+  const [start, ...names] = source.split('.');
+  const path = names.join('.');
+  const setting = 'follow.arguments';
+  return start === 'input'
+    ? `input.${translatePath(path, changeArguments, { setting, structure: 'the arguments' })}`
+    : `answer.${translatePath(path, changeAnswerFields, { setting, structure: 'the answer' })}`;
 }
