@@ -2,7 +2,13 @@ import type { Operation, OperationFault } from '../tools/define-operation.js';
 import { callAgainFirst, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
-import { readServiceError, type ServiceError, shortenServiceError } from '../transport/service-error.js';
+import {
+  detailText,
+  errorFieldsIn,
+  readServiceError,
+  type ServiceError,
+  shortenServiceError,
+} from '../transport/service-error.js';
 import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
 import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
@@ -90,7 +96,11 @@ function serviceFailure(
   const { requestId: idInError, serverTime, ...errorWithoutId } = error;
   // A lost body was read as empty, so `error` has no message.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
-  const serviceSays = { ...lostBody, ...errorWithoutId };
+  const details =
+    error.code === undefined ? undefined : operation.errorDetails?.(error.code, errorFieldsIn(reply.body));
+  const otherDetails = Object.entries(details ?? {}).filter(([name]) => !Object.hasOwn(errorWithoutId, name));
+  const detailTexts = otherDetails.slice(0, mostDetails).map(([name, value]) => [name, detailText(value)]);
+  const serviceSays = { ...lostBody, ...errorWithoutId, ...Object.fromEntries(detailTexts) };
 
   // Some services repeat a request ID in the error.
   const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
@@ -107,6 +117,8 @@ function serviceFailure(
     next: remedy.next,
   });
 }
+
+const mostDetails = 10;
 
 function clocksText({ response, endedAt }: AnsweredReply, serverTime = response.headers.date): SafeText {
   const theirs = serverTime === undefined ? words('not given') : quoted(serverTime, 60);

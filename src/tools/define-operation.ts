@@ -121,6 +121,8 @@ export interface Operation<
   extract(body: unknown, input: z.output<Input>, headers: Readonly<Record<string, string>>, status: number): unknown;
   /** Finds an error in an answer whose status means success. With this function, an answer that cannot be read leaves a change unknown. */
   errorOf?(answer: SuccessAnswer): AnsweredError | undefined | Promise<AnsweredError | undefined>;
+  /** Returns what an error of this code says besides its message. */
+  errorDetails?(code: string, error: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   readonly follow?: Follow;
   /** Path of the list of failed entries. */
   readonly failures?: string;

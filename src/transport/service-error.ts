@@ -60,6 +60,27 @@ function errorInBody(body: Body): ServiceError {
   }
 }
 
+/** Returns the fields of the error in a body. */
+export function errorFieldsIn(body: Body): Readonly<Record<string, unknown>> {
+  const found = body.kind === 'xml' ? xmlError(body.value) : body.kind === 'json' ? jsonError(body.value) : undefined;
+  return isObject(found) ? found : {};
+}
+
+const jsonError = (value: unknown) => [valueAt(value, 'error'), valueAt(value, 'Error')].find(isObject) ?? value;
+
+function xmlError(document: Readonly<Record<string, unknown>>): unknown {
+  const [root] = Object.values(document);
+  const inner = document.Error ?? valueAt(root, 'Error') ?? valueAt(root, 'Errors.Error');
+  return (Array.isArray(inner) ? inner[0] : inner) ?? root;
+}
+
+/** A detail of an error on one line. */
+export const detailText = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  const { message = '' } = textField('message', text);
+  return text.length > maximumLengths.message ? `${message}…` : message;
+};
+
 /** Reads `error`, `errors`, or else the whole value. If the whole value has the message, the text of `error` is the code. */
 function errorInJson(value: unknown): ServiceError {
   const list = valueAt(value, 'errors') ?? valueAt(value, 'Errors');
@@ -95,10 +116,8 @@ function errorObject(error: unknown): ServiceError {
 
 function errorInXml(document: Readonly<Record<string, unknown>>): ServiceError {
   const [root] = Object.values(document);
-  const inner = document.Error ?? valueAt(root, 'Error') ?? valueAt(root, 'Errors.Error');
-  const firstError = Array.isArray(inner) ? inner[0] : inner;
   const requestId = valueAt(root, 'RequestId') ?? valueAt(root, 'RequestID');
-  return { ...textField('requestId', requestId), ...errorFields(firstError ?? root) };
+  return { ...textField('requestId', requestId), ...errorFields(xmlError(document)) };
 }
 
 /** Takes the code out of AWS's form `namespace#Code:address`. */

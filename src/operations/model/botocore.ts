@@ -39,11 +39,13 @@ const shapeSchema = z.object({
   payload: text.optional(),
   union: flag,
   document: flag,
+  error: z.object({ code: text.optional() }).optional(),
 });
 const operationSchema = z.object({
   http: z.object({ method: text, requestUri: text, responseCode: z.int().optional() }),
   input: reference.optional(),
   output: reference.optional(),
+  errors: z.array(reference).default([]),
   documentation: text.optional(),
   readonly: flag,
   endpoint: z.object({ hostPrefix: text.optional() }).optional(),
@@ -224,7 +226,7 @@ function convertOperation(
   companionTraits: Traits,
   { shapes }: Context,
 ): unknown {
-  const { http, input, output, endpoint, auth, authtype } = operation;
+  const { http, input, output, errors, endpoint, auth, authtype } = operation;
   const inputShape = input === undefined ? undefined : shapes[input.shape];
   // A label has the `locationName` of a member in botocore's files, and the name of the member in Smithy.
   const uri = withMemberNames(http.requestUri, inputShape);
@@ -233,6 +235,7 @@ function convertOperation(
     // The input is a copy, because operations that share a shape may name the XML root differently.
     input: { target: inputId(name) },
     ...(output !== undefined && { output: targetOf(output) }),
+    errors: errors.map(targetOf),
     traits: withoutUndefined({
       ...companionTraits,
       'smithy.api#http': { method: http.method, uri, code: http.responseCode },
@@ -316,12 +319,13 @@ const enumMembers = (values: readonly string[]) =>
 /** Types whose bounds are bounds of a length. */
 const measuredTypes = ['string', 'list', 'map', 'blob', 'character'];
 
-function shapeTraits({ type, min, max, pattern }: BotocoreShape): Traits {
+function shapeTraits({ type, min, max, pattern, error }: BotocoreShape): Traits {
   const boundsTrait = measuredTypes.includes(type) ? 'smithy.api#length' : 'smithy.api#range';
   const hasBounds = min !== undefined || max !== undefined;
   return withoutUndefined({
     [boundsTrait]: hasBounds ? withoutUndefined({ min, max }) : undefined,
     'smithy.api#pattern': pattern,
+    'aws.protocols#awsQueryError': error,
   });
 }
 

@@ -123,12 +123,21 @@ const tokenValues = (tokenArguments: readonly Argument[], pageStart: PageStart):
 
 function fieldsAboutAnswer(
   { model, codec }: ModelContext,
-  { operation, settings, toolArguments, pages }: ChosenOperation,
+  { operation, settings, toolArguments, pages, isSecret, isPrivate }: ChosenOperation,
   getAnswerFields: () => readonly Argument[],
   { isMasked, areTokensShown }: Secrecy,
 ): Pick<
   Operation,
-  'answer' | 'answerBody' | 'extract' | 'errorOf' | 'output' | 'isAnswerOpen' | 'pages' | 'next' | 'summarize'
+  | 'answer'
+  | 'answerBody'
+  | 'extract'
+  | 'errorDetails'
+  | 'errorOf'
+  | 'output'
+  | 'isAnswerOpen'
+  | 'pages'
+  | 'next'
+  | 'summarize'
 > {
   const { effect, errorField } = settings;
   const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
@@ -139,6 +148,14 @@ function fieldsAboutAnswer(
   return {
     ...answerFormat(model, operation),
     extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
+    errorDetails: (code, error) => {
+      const shape = model.errorShape(operation, code);
+      const fields = shape === undefined ? [] : structureOf(model, shape).fields();
+      const details = fields.flatMap(({ memberName }) =>
+        isAboutError.test(memberName) || !Object.hasOwn(error, memberName) ? [] : [[memberName, error[memberName]]],
+      );
+      return answerRecord(fields, Object.fromEntries(details), (field) => isSecret(field) || isPrivate(field));
+    },
     ...(errorField !== undefined && { errorOf: errorIn(errorField, getAnswerFields(), decode) }),
     output,
     // Hosts get no output schema, because most are too long for the list of tools.
@@ -195,6 +212,9 @@ function secrecyOf(
     areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),
   };
 }
+
+/** Members that every failure shows. */
+const isAboutError = /^(?:code|message)$/i;
 
 type Decode = (answer: ProtocolAnswer) => Promise<Readonly<Record<string, unknown>> | undefined>;
 

@@ -57,6 +57,8 @@ export interface ModelOperation {
   readonly output: StructureShape;
   /** Protocols other than the REST protocols send POST to `/`. */
   readonly http: { readonly method: string; readonly uri: string; readonly code: number };
+  /** IDs of the shapes of errors. */
+  readonly errors: readonly string[];
   readonly traits: Traits;
 }
 
@@ -66,6 +68,8 @@ export interface Model {
   readonly names: readonly string[];
   operation(name: string): ModelOperation;
   shape(id: string): Shape;
+  /** Returns the shape of an error, by the code in an answer. Undefined if the model does not describe the error. */
+  errorShape(operation: ModelOperation, code: string): StructureShape | undefined;
   /** Returns the traits of a member and of its target. The member's traits take precedence. */
   traitsOf(member: Member): Traits;
 }
@@ -149,6 +153,7 @@ const rawOperation = z.object({
   type: z.literal('operation'),
   input: reference.default({ target: 'smithy.api#Unit' }),
   output: reference.default({ target: 'smithy.api#Unit' }),
+  errors: references,
   traits,
 });
 const rawService = z.object({
@@ -156,6 +161,7 @@ const rawService = z.object({
   version: z.string().max(200).default(''),
   operations: references,
   resources: references,
+  errors: references,
   traits,
 });
 const rawResource = z.object({
@@ -224,7 +230,20 @@ export function readAst(json: unknown): Model {
         throw new ModelError(
           `the model has no operation ${quoteName(name)}${nearestHint(name, [...idsByName.keys()])}`,
         );
-      return readOperation(id, jsonOf(id), shapeOf, selectTraits);
+      return readOperation(id, jsonOf(id), serviceJson.errors, shapeOf, selectTraits);
+    },
+    errorShape: ({ errors }, code) => {
+      try {
+        const shapes = errors.map(shapeOf);
+        const codeOf = ({ traits }: Shape) => Object(traits['aws.protocols#awsQueryError']).code;
+        const shape =
+          shapes.find((each) => shapeName(each.id) === code) ?? shapes.find((each) => codeOf(each) === code);
+        return shape && requireStructure(shape);
+      } catch (error) {
+        // The error of the cloud is shown without what the model says about it.
+        if (error instanceof ModelError) return undefined;
+        throw error;
+      }
     },
   };
 }
@@ -241,6 +260,7 @@ type SelectTraits = (traits: Traits) => Traits;
 function readOperation(
   id: string,
   json: unknown,
+  errorsOfService: readonly z.output<typeof reference>[],
   shapeOf: (id: string) => Shape,
   selectTraits: SelectTraits,
 ): ModelOperation {
@@ -252,6 +272,7 @@ function readOperation(
     name: shapeName(id),
     input: requireStructure(shapeOf(input.target)),
     output: requireStructure(shapeOf(output.target)),
+    errors: [...raw.errors, ...errorsOfService].map(({ target }) => target),
     http: readTrait(traits, 'smithy.api#http', httpTrait, id) ?? { method: 'POST', uri: '/', code: 200 },
     traits,
   };

@@ -182,6 +182,83 @@ describe('the answer to a change may say with status 200 that it failed', () => 
   });
 });
 
+describe('an error with further members', () => {
+  const strings = { target: 'smithy.api#String' };
+  const shapes = {
+    'small#Canceled': {
+      type: 'structure',
+      members: {
+        Message: strings,
+        CancellationReasons: { target: 'small#Reasons' },
+        Attempts: { target: 'smithy.api#Integer' },
+        Password: strings,
+        Email: { ...strings, traits: { 'smithy.api#sensitive': {} } },
+      },
+      traits: { 'smithy.api#error': 'client', 'aws.protocols#awsQueryError': { code: 'Small.Canceled' } },
+    },
+    'small#Reasons': { type: 'list', member: { target: 'small#Reason' } },
+    'small#Reason': { type: 'structure', members: { Code: strings, Message: strings } },
+  };
+  const input = { Passphrase: 'String' };
+
+  async function failureOf(protocol: string, body: string) {
+    const json = smallModelJson({ WriteAll: { input } }, shapes, protocol);
+    const operation = { ...Object(json.shapes['small#WriteAll']), errors: [{ target: 'small#Canceled' }] };
+    const path = join(folder, 'errors.operations.json');
+    const model = { ...json, shapes: { ...json.shapes, 'small#WriteAll': operation } };
+    writeFileSync(join(folder, 'model.json'), JSON.stringify(model));
+    const settings = { WriteAll: { effect: 'alter' } };
+    writeFileSync(path, JSON.stringify({ model: './model.json', api: 'keys', operations: settings }));
+    const [writeAll] = (await loadOperationFiles(path)).operations;
+    if (writeAll === undefined) throw new Error('there is none');
+    const store = memoryStore();
+    const { call, close } = caller({ store });
+    answers.push(() => ({ status: 400, body }));
+    const result = await call(writeAll, { Passphrase: 'MARKER-passphrase' }, { signal: never });
+    const [change] = await store.newest({ limit: 1 });
+    await close();
+    expect(JSON.stringify([result, change])).not.toContain('MARKER');
+    return result;
+  }
+
+  test('keeps them in JSON, without secrets', async () => {
+    const CancellationReasons = [{ Code: 'None' }, { Code: 'ConditionalCheckFailed', Message: 'MARKER-passphrase' }];
+    const error = { CancellationReasons, Password: 'MARKER-1', Email: 'MARKER-2', Attempts: 2, Unknown: 'MARKER-3' };
+    const body = JSON.stringify({ __type: 'x#Canceled', Message: 'Canceled.', ...error });
+    const result = await failureOf('awsJson1_0', body);
+    const reasons = [{ Code: 'None' }, { Code: 'ConditionalCheckFailed', Message: '[removed: it held a secret]' }];
+    const hidden = '(hidden, because it may be a secret)';
+    expect(result).toMatchObject({
+      failure: {
+        serviceSays: {
+          code: 'Canceled',
+          message: 'Canceled.',
+          CancellationReasons: JSON.stringify(reasons),
+          Attempts: '2',
+          Password: hidden,
+          Email: hidden,
+        },
+      },
+    });
+    expect(result.text).toContain('CancellationReasons "[{\\"Code\\":\\"None\\"},');
+  });
+
+  test('keeps them in XML, by the code of the query protocol', async () => {
+    const error = '<Code>Small.Canceled</Code><Message>Canceled.</Message><Attempts>2</Attempts>';
+    const body = `<ErrorResponse><Error>${error}</Error><RequestId>r</RequestId></ErrorResponse>`;
+    const { failure } = Object(await failureOf('awsQuery', body));
+    expect(failure.serviceSays).toEqual({ code: 'Small.Canceled', message: 'Canceled.', Attempts: '2' });
+  });
+
+  test('bounds them, and shows an error that the model does not describe', async () => {
+    const CancellationReasons = Array.from({ length: 999 }, () => ({ Code: 'None' }));
+    const long = await failureOf('awsJson1_0', JSON.stringify({ __type: 'Canceled', CancellationReasons }));
+    expect(Object(long).failure.serviceSays.CancellationReasons).toHaveLength(2001);
+    const other = await failureOf('awsJson1_0', JSON.stringify({ __type: 'Other', CancellationReasons }));
+    expect(Object(other).failure.serviceSays).toEqual({ code: 'Other' });
+  });
+});
+
 describe.each([
   ['a body of JSON', 'restJson1', {}, ({ body }: CapturedRequest) => JSON.parse(body).Token],
   [
