@@ -1,8 +1,8 @@
 import type { ChangeTexts } from '../../tools/define-operation.js';
 import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
-import { textsAt } from '../../util/objects.js';
-import { defined, detail, join, own, type SafeText, say } from '../../util/safe-text.js';
+import { isObject, textsAt, valueAt } from '../../util/objects.js';
+import { defined, detail, distinct, join, own, type SafeText, say } from '../../util/safe-text.js';
 import { identifyingField, nameEndings } from './answer-summary.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
 import type { Argument, ValueRules } from './arguments.js';
@@ -21,6 +21,8 @@ interface Identifier {
   /** Singular name without its ending: `instance`. */
   readonly kind: string;
   readonly isInPath: boolean;
+  /** False for a value that says what the change is about, but names nothing. */
+  readonly isName: boolean;
 }
 
 /** Returns the texts of a change for its plan and its question. Only words of the model and of the settings are shown without quotation marks. */
@@ -31,7 +33,8 @@ export function changeTexts(
   const title = defined(sentenceCase(nameInWords(operation.name)));
   // The texts of a change must not show secrets.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
-  const identifiers = [...identifyingTexts(visible, operation), ...identifyingLists(visible, isSecret)];
+  const found = [...identifyingTexts(visible, operation), ...identifyingLists(visible, isSecret)];
+  const identifiers = found.length > 0 ? found : probableIdentifiers(visible, isSecret);
   // If `clusterId` and `nodeId` identify a node, `nodeId` is the resource's own identifier.
   const isDeletion = settings.effect === 'delete';
   const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, { isDeletion });
@@ -42,7 +45,7 @@ export function changeTexts(
     continues,
     ...(irreversible !== undefined && { irreversible }),
     headline: (input) => {
-      const texts = identifierTexts(identifiers, input);
+      const texts = distinct(identifierTexts(identifiers, input));
       if (texts.length === 0) return say`${title} in ${own(apiName)}`;
       // `detail` marks the first text to leave out if the headline is too long.
       return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(texts, ', ')}`;
@@ -60,7 +63,11 @@ export function changeTexts(
     warnings: () => [],
     notChecked,
     // People type the last name to confirm a deletion.
-    identifies: pathsOf([...otherIdentifiers, ...(resourceIdentifier === undefined ? [] : [resourceIdentifier])]),
+    identifies: pathsOf(
+      [...otherIdentifiers, ...(resourceIdentifier === undefined ? [] : [resourceIdentifier])].filter(
+        ({ isName }) => isName,
+      ),
+    ),
     named: pathsOf(identifiers.filter(({ isList }) => !isList)),
     // The advice is "look in the console for" and this text.
     verificationHint: (input) => {
@@ -77,7 +84,10 @@ type Input = Readonly<Record<string, unknown>>;
 
 function namesIn({ path, isList }: Identifier, input: Input): readonly string[] {
   if (isList) return textsAt(input, path);
-  return input[path] === undefined ? [] : [String(input[path])];
+  const value = valueAt(input, path);
+  // The keys of a map are names, such as the tables of `BatchWriteItem`.
+  if (isObject(value)) return Object.keys(value);
+  return value === undefined ? [] : [String(value)];
 }
 
 const identifierTexts = (identifiers: readonly Identifier[], input: Input): readonly SafeText[] =>
@@ -118,8 +128,15 @@ function identifyingTexts(
     if (argument.rules.kind !== 'text') return false;
     return isNamedLikeId(argument) ? operationWords.endsWith(kind) : operationWords.includes(` ${kind}`);
   };
+  const isOwnName = (argument: Argument) => {
+    const { kind } = identifierOf(argument);
+    return isNamedLikeId(argument) && (kind === '' || operationWords.endsWith(` ${kind}`));
+  };
   const choices = [
-    inPath,
+    // The path of a creation may have only what holds the new thing.
+    inPath.length === 0
+      ? []
+      : [...inPath, ...requiredTexts.filter((each) => !inPath.includes(each) && isOwnName(each))],
     requiredTexts.filter(isNamedLikeId),
     requiredTexts.filter(isUrl),
     toolArguments.filter(isOfResource),
@@ -134,6 +151,67 @@ const isNamedLikeId = ({ memberName }: Argument): boolean =>
 
 const singular = (nameOfList: string): string => nameOfList.replace(/s$/, '');
 
+/** Values that hold a text, or a part of one, and name nothing. */
+const content =
+  /\b(?:body|content|data|definition|description|document|json|message|policy|query|script|statement|string|template|text|token|yaml)s?$/i;
+
+const levelsOfStructures = 2;
+
+const ofKinds = (fields: readonly Argument[], ...kinds: readonly ValueRules['kind'][]): readonly Argument[] =>
+  fields.filter(({ rules }) => kinds.includes(rules.kind));
+
+/** Returns the outermost texts in structures and lists that are named like an identifier. A list with a secret field is left out. */
+function namesInside(
+  fields: readonly Argument[],
+  isSecret: (field: Argument) => boolean,
+  prefix = '',
+  level = 1,
+): readonly Identifier[] {
+  return ofKinds(fields, 'structure', 'list').flatMap((field) => {
+    const isList = field.rules.kind === 'list';
+    const inner = field.rules.kind === 'list' ? field.rules.element() : field.rules;
+    if (inner.kind !== 'structure' || (isList && fieldsAtAnyDepth([field]).some(isSecret))) return [];
+    const path = `${prefix}${field.name}${isList ? '[]' : ''}.`;
+    const inside = inner.fields().filter((each) => !isSecret(each));
+    const names = ofKinds(inside, 'text').filter(isNamedLikeId);
+    if (names.length > 0)
+      return names.map((each) => ({ ...identifierOf(each), path: path + each.name, isList: path.includes('[]') }));
+    return level < levelsOfStructures ? namesInside(inside, isSecret, path, level + 1) : [];
+  });
+}
+
+const isListOfTexts = ({ rules }: Argument): boolean => rules.kind === 'list' && rules.element().kind === 'text';
+
+/** Returns the best arguments of a change that has no required name of a thing: names in its structures, other texts, optional names, values. */
+function probableIdentifiers(
+  visible: readonly Argument[],
+  isSecret: (field: Argument) => boolean,
+): readonly Identifier[] {
+  const required = visible.filter(({ isRequired }) => isRequired);
+  const texts = ofKinds(required, 'text');
+  const asName = (field: Argument) => identifierOf(field);
+  const asList = (field: Argument) => identifierOf(field, `${field.name}[]`);
+  const asValue = (field: Argument) => ({ ...identifierOf(field), isName: false });
+  const choices: readonly (() => readonly Identifier[])[] = [
+    () => namesInside(required, isSecret),
+    () => texts.filter(({ memberName }) => !content.test(nameInWords(memberName))).map(asName),
+    () => [
+      ...ofKinds(visible, 'text').filter(isNamedLikeId).map(asName),
+      ...visible.filter((field) => isListOfTexts(field) && isNamedLikeId(field)).map(asList),
+      ...namesInside(visible, isSecret),
+    ],
+    () => required.filter(isListOfTexts).map(asList),
+    () => ofKinds(required, 'map').map(asValue),
+    () => texts.map(asValue),
+    () => ofKinds(required, 'enum', 'integer', 'boolean').map(asValue),
+  ];
+  for (const choose of choices) {
+    const chosen = choose();
+    if (chosen.length > 0) return chosen;
+  }
+  return [];
+}
+
 function identifierOf({ name, memberName, location }: Argument, namesPath?: string): Identifier {
   const memberWords = singular(nameInWords(memberName).toLowerCase());
   return {
@@ -142,6 +220,7 @@ function identifierOf({ name, memberName, location }: Argument, namesPath?: stri
     words: nameInWords(name),
     kind: [...nameEndings, urlEnding].reduce((text, ending) => text.replace(ending, ''), memberWords).trim(),
     isInPath: location === 'path',
+    isName: true,
   };
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { thingOf } from '../../../src/changes/decide.js';
 import { nameToType } from '../../../src/changes/typed-name.js';
 import { loadOperationFiles } from '../../../src/cli/load-operation-files.js';
 import type { StructureRules } from '../../../src/operations/model/arguments.js';
@@ -77,7 +78,7 @@ async function named(name: string, given: object = settings): Promise<Operation>
   return found;
 }
 
-const caller = (confirm: 'off' | 'ask' = 'off') =>
+const caller = (confirm: 'off' | 'ask' | 'plan' = 'off') =>
   testCaller('', { cloud: { endpoints: { people: cloud.origin } }, confirm });
 
 describe('operations of a model', () => {
@@ -94,7 +95,7 @@ describe('operations of a model', () => {
         method: 'POST',
         takesToken: true,
         secrets: ['InitialPassword', 'Contacts[].ApiToken'],
-        change: { costsMoney: false, continues: true, named: ['TeamId'] },
+        change: { costsMoney: false, continues: true, named: ['TeamId', 'UserName'] },
       },
     ]);
     expect(operations.map(({ schemas }) => schemas?.output)).toEqual([undefined, undefined]);
@@ -114,7 +115,7 @@ describe('operations of a model', () => {
     const { text } = await call(await named('people_create_user'), args, { signal: never });
     await close();
     for (const shown of [
-      'Create user in people: team ID "blue/green".',
+      'Create user in people: team ID "blue/green", user name "ada".',
       'They can sign in at once.',
       '/teams/blue%2Fgreen/users',
       '"userName": "ada"',
@@ -657,7 +658,7 @@ describe('a change of a list or of a URL', () => {
     [{ TopicArn }, 'DeleteTopic', `topic "alerts", "${TopicArn}"`, 'Delete topic "alerts"', '3:alerts'],
     [{ Resources: ids(2) }, 'CreateTags', 'resources "i-0", "i-1"', 'Create tags: 2', 'delete 2'],
     [{ Users: [{ Name: 'ada', Password: 'MARKER' }] }, 'AddUsers', '', 'Add users', 'delete'],
-    [{ Colors: ['red'] }, 'PutColors', '', 'Put colors', 'delete'],
+    [{ Colors: ['red'] }, 'PutColors', 'colors "red"', 'Put colors "red"', 'red'],
   ])('%j of %s names what it changes', async (given, name, named, accept, typed) => {
     writeFileSync(join(folder, 'lists.json'), JSON.stringify(json));
     const deletion = { effect: 'delete', costsMoney: false, consequences: ['It is gone.'] };
@@ -678,6 +679,69 @@ describe('a change of a list or of a URL', () => {
     expect(nameToType({ operation, change, input, account: { confirm: 'human' } })).toBe(typed);
     // The question lists all others, because the headline may shorten them.
     expect(change.named).toEqual(Object.keys(input).filter((argument) => typeof input[argument] === 'string'));
+  });
+});
+
+describe('a change without a required name', () => {
+  const strings = { target: 'smithy.api#String' };
+  const structure = (members: object) => ({ type: 'structure', members });
+  const json = smallModelJson(
+    {
+      PutRule: { input: { Rule: member('small#Rule', { required: {} }), Note: 'String' } },
+      UpdateBus: { input: { Description: 'String', BusName: 'String', KeyIds: 'small#Texts' } },
+      WriteItems: { input: { RequestItems: member('small#Map', { required: {} }) } },
+      TransactItems: { input: { Entries: member('small#Entries', { required: {} }) } },
+      Detect: { input: { Text: member('String', { required: {} }), Mode: member('Boolean', { required: {} }) } },
+      SetMode: { input: { Mode: member('Boolean', { required: {} }), Password: 'String' } },
+      EnableDomain: {
+        input: { Domain: member('String', { required: {} }), Policy: member('String', { required: {} }) },
+      },
+      CreateStage: {
+        input: {
+          apiId: member('String', { required: {}, httpLabel: {} }),
+          stageName: member('String', { required: {} }),
+          roleName: member('String', { required: {} }),
+        },
+        traits: http('POST', '/apis/{apiId}/stages'),
+      },
+    },
+    {
+      'small#Rule': structure({ RuleName: strings, Password: strings, Size: { target: 'smithy.api#Integer' } }),
+      'small#Texts': { type: 'list', member: strings },
+      'small#Map': { type: 'map', key: strings, value: { target: 'small#Texts' } },
+      'small#Entries': { type: 'list', member: { target: 'small#Entry' } },
+      'small#Entry': structure({ Put: { target: 'small#Put' }, Delete: { target: 'small#Put' } }),
+      'small#Put': structure({ TableName: strings }),
+    },
+  );
+
+  test.each<[name: string, input: object, named: string, thing: string]>([
+    ['PutRule', { Rule: { RuleName: 'r-1', Password: 'MARKER', Size: 2 } }, ': rule name "r-1"', 'r-1'],
+    ['UpdateBus', { Description: 'd', BusName: 'main', KeyIds: ['k'] }, ': bus name "main", key IDs "k"', 'main'],
+    ['UpdateBus', { KeyIds: ['k'] }, ': key IDs "k"', 'people_update_bus'],
+    ['UpdateBus', { Description: 'd' }, '', 'people_update_bus'],
+    ['WriteItems', { RequestItems: { orders: ['a'] } }, ': request items "orders"', 'people_write_items'],
+    ['TransactItems', { Entries: [{ Put: { TableName: 't-1' } }] }, ': table name "t-1"', 'people_transact_items'],
+    ['Detect', { Text: 'a text', Mode: true }, ': text "a text"', 'people_detect'],
+    ['SetMode', { Mode: true, Password: 'MARKER' }, ': mode "true"', 'people_set_mode'],
+    ['EnableDomain', { Domain: 'example.com', Policy: '{}' }, ': domain "example.com"', 'example.com'],
+    ['CreateStage', { apiId: 'a', stageName: 's', roleName: 'r' }, ': api ID "a", stage name "s"', 's'],
+  ])('%s of %j names what it is about', async (name, input, named, thing) => {
+    writeFileSync(join(folder, 'unnamed.json'), JSON.stringify(json));
+    const operations = { [name]: { effect: 'alter', effectIsSure: true, costsMoney: false } };
+    const { operations: loaded } = await load({ ...settings, model: './unnamed.json', operations });
+    const [operation] = loaded;
+    if (operation === undefined) throw new Error('there is none');
+    const { call, store, close } = caller('plan');
+    const { text } = await call(operation, input, { signal: never });
+    const [change] = await store.waiting({});
+    await close();
+    expect(change?.plan.summary.text).toBe(`${operation.title}${named === '' ? ' in people' : ` in people${named}`}.`);
+    expect(change && thingOf(change)).toBe(thing);
+    expect(text).not.toContain('MARKER');
+    // What the headline does not name stands elsewhere in the plan.
+    for (const value of Object.values(input).flatMap((each) => (typeof each === 'string' ? [each] : [])))
+      expect(text).toContain(value === 'MARKER' ? 'hidden secret' : value);
   });
 });
 
