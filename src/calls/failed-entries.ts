@@ -1,8 +1,8 @@
 import type { Operation } from '../tools/define-operation.js';
+import { isServiceRefusal } from '../transport/service-error.js';
 import { isDeeperThan, isObject, leavesOf, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { isServiceRefusal } from './answered-error.js';
 
 /** The entries of a change that failed although the cloud accepted the change. */
 export interface FailedEntries {

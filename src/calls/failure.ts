@@ -5,6 +5,7 @@ import type { Endpoint } from '../transport/request.js';
 import {
   detailText,
   errorFieldsIn,
+  isServiceRefusal,
   readServiceError,
   type ServiceError,
   shortenServiceError,
@@ -12,7 +13,6 @@ import {
 import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
 import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
-import { isServiceRefusal } from './answered-error.js';
 import { type FailedEntries, failedSentence } from './failed-entries.js';
 import type { Failure, RequestIds } from './outcome.js';
 import { Refusal } from './refusal.js';

@@ -1,21 +1,15 @@
+import type * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
 import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
-import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
+import { readServiceError, requestIdsOf, type ServiceError, shortenServiceError } from '../transport/service-error.js';
 import type { AnsweredReply, FinalReply } from '../transport/signed-client.js';
-import { readTime } from '../util/read-values.js';
-import { defined, listed, own, type SafeText, say, words } from '../util/safe-text.js';
-import {
-  apparentError,
-  declaredError,
-  fieldsIfAllMissing,
-  hasExpectedField,
-  isOtherDocument,
-  isReadAsText,
-  readBody,
-} from './answered-error.js';
+import { sentences } from '../util/human.js';
+import { isObject, valueAt, withoutNulls } from '../util/objects.js';
+import { readBoolean, readTime, readWholeNumber } from '../util/read-values.js';
+import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Exchange, errorInSuccessFailure, errorStatusFailure, noAnswer, type SentToEndpoint } from './failure.js';
 import type { Failure } from './outcome.js';
-import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './resolved-call.js';
 
 /** The answer to a request: its record, the reason why it cannot be used, or the failure. */
@@ -153,3 +147,190 @@ const formatNames = {
   empty: 'empty',
   none: 'empty',
 } as const;
+
+/** This file finds errors in answers whose status is a success. */
+
+/** True if the operation parses the text of a body itself. */
+const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
+  format === 'text' ||
+  (format === 'jsonText' && !(body.kind === 'malformed' && body.isTooLarge)) ||
+  (format === 'xmlText' && body.kind !== 'malformed');
+
+/** Passes the body of an answer to `read`, parsed or as text. */
+async function readBody(
+  { answer }: Pick<Operation, 'answer'>,
+  { body, readText }: AnsweredReply,
+  read: (body: unknown) => unknown,
+): Promise<unknown> {
+  if (isReadAsText(answer, body)) return readText(read);
+  return read('value' in body && body.kind === answer ? body.value : undefined);
+}
+
+/** EC2's `<Response><Errors><Error>` may also be an answer with failed entries. */
+function isErrorDocument({ answerBody, failures }: Operation, document: Readonly<Record<string, unknown>>): boolean {
+  if (['Error', 'ErrorResponse'].some((root) => Object.hasOwn(document, root))) return true;
+  const isAnswer = answerBody === undefined ? failures !== undefined : answerBody.root === 'Response';
+  const hasOnlyErrors = Object.keys(Object(document.Response)).every((name) => /^(?:Errors|RequestId)$/i.test(name));
+  return !isAnswer && hasOnlyErrors && valueAt(document, 'Response.Errors.Error') !== undefined;
+}
+
+/** Returns the error in an error document, or the error that `errorOf` finds. */
+async function declaredError(operation: Operation, reply: AnsweredReply): Promise<ServiceError | undefined> {
+  const { body, response } = reply;
+  const { status, headers } = response;
+  if (body.kind === 'xml' && isErrorDocument(operation, body.value)) return readServiceError(body, headers);
+  const { errorOf } = operation;
+  if (errorOf === undefined) return undefined;
+  const error = await readBody(operation, reply, (content) => errorOf({ status, headers, body: content }));
+  return isObject(error) ? shortenServiceError(error) : undefined;
+}
+
+/** Some APIs put such a code into each successful answer. */
+const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i;
+
+/** Returns the error of a JSON answer without any expected field. */
+function apparentError(operation: Operation, { body, response }: AnsweredReply): ServiceError | undefined {
+  const { answer, answerBody } = operation;
+  if (body.kind !== 'json' || answer === 'text') return undefined;
+
+  // Without a model (`answerBody`), an empty list means unknown fields.
+  const namesNoFields = answer !== 'none' && answerBody === undefined && expectedFields(operation).length === 0;
+  if (namesNoFields) return undefined;
+  const error = readServiceError(body, response.headers);
+  return error.code === undefined || meansSuccess.test(error.code) ? undefined : error;
+}
+
+const expectedFields = ({ answer, answerBody, pages, output }: Operation): readonly string[] =>
+  answer === 'none' ? [] : (answerBody?.fields ?? Object.keys((pages?.page ?? output)().shape));
+
+const hasExpectedField = (operation: Operation, record: unknown): boolean =>
+  expectedFields(operation).some((path) => valueAt(record, path) !== undefined);
+
+/** Returns the expected fields if a record has none of them although it should. */
+function fieldsIfAllMissing(
+  operation: Operation,
+  body: Body,
+  record: unknown,
+  { lacksRequired }: { readonly lacksRequired: boolean },
+): readonly string[] {
+  const isEmptyJson =
+    body.kind === 'json' &&
+    isObject(body.value) &&
+    // Some APIs write null for an empty list.
+    Object.values(body.value).every((field) => field === null);
+  const isOptional = operation.answerBody === undefined || body.kind === 'xml' || isEmptyJson;
+  if (isOptional && !lacksRequired) return [];
+  return isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
+}
+
+/** True if an XML document has another root than the API's model. */
+function isOtherDocument({ answerBody }: Operation, body: Body): boolean {
+  if (answerBody?.root === undefined || body.kind !== 'xml') return false;
+  const [[root, content] = []] = Object.entries(body.value);
+  return root !== answerBody.root && content !== '';
+}
+
+/** The record of an answer after repairs. */
+interface Reading {
+  readonly record: Record<string, unknown>;
+  readonly warnings: readonly SafeText[];
+  readonly missingFields: readonly string[];
+}
+
+const maximumWarnings = 20;
+
+/**
+ * Reads the record of an answer by its schema, and never rejects it. A field of the wrong type is converted if that loses nothing, or else
+ * dropped, with a warning.
+ */
+export function readRecord(schema: z.ZodObject, value: unknown): Reading {
+  const answer = withoutNulls(value);
+  if (!isObject(answer)) {
+    const warning = say`The answer is ${show(value)}, not an object; it was left out.`;
+    return { record: {}, warnings: [warning], missingFields: [] };
+  }
+  const parsed = schema.safeParse(answer, { reportInput: true });
+  // Not `parsed.data`, because parsing drops unknown fields.
+  if (parsed.success) return { record: { ...answer }, warnings: [], missingFields: [] };
+
+  const { issues } = parsed.error;
+  const missing = issues.filter(({ input }) => input === undefined);
+  const wrong = issues.filter(({ input }) => input !== undefined);
+  // `repairField` changes this copy.
+  const repaired = structuredClone(answer);
+  const warnings: SafeText[] = [];
+  for (const issue of wrong) warnings.push(repairField(repaired, issue));
+  const unlisted = warnings.length - maximumWarnings;
+  return {
+    record: { ...compact(repaired) },
+    missingFields: missing.map(({ path }) => toDotPath(path)),
+    warnings: sentences(...warnings.slice(0, maximumWarnings), unlisted > 0 && say`${unlisted} more fields were odd.`),
+  };
+}
+
+/** Returns the warning about missing fields that matter to a person. */
+export function missingWarning(
+  missingFields: readonly string[],
+  descriptions: Readonly<Record<string, string>> = {},
+): SafeText[] {
+  const paths = missingFields.map((path) => path.replace(/\[\d+\]/g, '[]'));
+  // If a structure is missing, so is each field in it.
+  const isMissing = (path: string) => paths.some((absent) => path === absent || path.startsWith(`${absent}.`));
+  const missing = Object.entries(descriptions).filter(([path]) => isMissing(path));
+  if (missing.length === 0) return [];
+  const texts = missing.map(([, description]) => say`${defined(description)}`);
+  return [say`The answer does not say ${listed(texts, 'or')}.`];
+}
+
+/** Changes `record` in place. */
+function repairField(record: unknown, issue: z.core.$ZodIssue): SafeText {
+  const name = toDotPath(issue.path);
+  const expected = expectedBy(issue);
+  const converted = convert(issue.input, expected);
+  const parent = issue.path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], record);
+  const [last = ''] = issue.path.slice(-1);
+  if (typeof parent === 'object' && parent !== null) Reflect.set(parent, last, converted);
+  const fate = words(converted === undefined ? 'it was left out' : 'it was converted');
+  return say`${own(name)} in the answer is ${show(issue.input, expected)}, not ${defined(typeNames[expected] ?? 'what it should be')}; ${fate}.`;
+}
+
+function expectedBy(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return issue.expected;
+  return issue.code === 'invalid_format' ? issue.format : 'unknown';
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  datetime: 'a time',
+  base64: 'base64',
+};
+
+/** Returns undefined if the conversion would lose something. */
+function convert(value: unknown, expected: string): unknown {
+  if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return String(value);
+  if (expected === 'boolean') return readBoolean(String(value));
+  // The XML parser returns an empty text for an element without children.
+  if (expected === 'object' && value === '') return {};
+  const isNumber = expected === 'number' || expected === 'int';
+  return isNumber && typeof value === 'string' ? readWholeNumber(value) : undefined;
+}
+
+/** Names a structure, or a text in place of a structure, only by its kind, because a part may be a secret. */
+function show(value: unknown, expected = 'object'): SafeText {
+  if (Array.isArray(value)) return words('a list');
+  if (isObject(value)) return words('an object');
+  if (typeof value === 'string' && value !== '' && ['object', 'array'].includes(expected)) return words('a text');
+  return quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
+}
+
+function compact(value: unknown): object {
+  const keep = (inner: unknown) => (typeof inner === 'object' && inner !== null ? compact(inner) : inner);
+  if (Array.isArray(value)) return value.filter((element) => element !== undefined).map(keep);
+  const fields = Object.entries(Object(value)).filter(([, field]) => field !== undefined);
+  return Object.fromEntries(fields.map(([name, field]) => [name, keep(field)]));
+}

@@ -12,8 +12,7 @@ import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import { pickFields } from './pick-fields.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadCount } from './read-limits.js';
-import { missingWarning } from './read-record.js';
-import { type Answer, readAnswer } from './read-reply.js';
+import { type Answer, missingWarning, readAnswer } from './read-reply.js';
 import { clientOptions } from './resolve-call.js';
 import type { ResolvedRead } from './resolved-call.js';
 

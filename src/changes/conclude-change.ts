@@ -9,8 +9,7 @@ import {
 } from '../calls/failed-entries.js';
 import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from '../calls/failure.js';
 import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
-import { missingWarning } from '../calls/read-record.js';
-import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from '../calls/read-reply.js';
+import { type Answer, mayAnswerWithErrors, missingWarning, readAnswer, type SentCall } from '../calls/read-reply.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { forAgent, type Next, next } from '../tools/next.js';
 import type { FinalReply } from '../transport/signed-client.js';

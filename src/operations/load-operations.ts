@@ -11,8 +11,7 @@ import { defined, type SafeText, say } from '../util/safe-text.js';
 import { jsonFault } from './json-fault.js';
 import type { ToolRules } from './model/from-model.js';
 import { effectDoubt } from './model/guess-effect.js';
-import { followSchema, onlyFields, problemOf } from './settings-schema.js';
-import { UnusableFile } from './unusable-file.js';
+import { followSchema, onlyFields, problemOf, UnusableFile } from './settings-schema.js';
 
 /** The user's own operations, from the files that `CLOUDOPS_OPERATIONS` names. */
 export interface OwnOperations {

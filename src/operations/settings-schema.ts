@@ -40,3 +40,14 @@ export function problemOf(value: unknown, { path, code, message }: z.core.$ZodIs
   const problem = code === 'unrecognized_keys' || valueAt(value, name) !== undefined ? message : 'is missing';
   return name === '' ? problem : `${name}: ${problem}`;
 }
+
+/** The error for a file of operations, or a part of it, that cannot be used. Each problem is a sentence without a full stop. */
+export class UnusableFile extends Error {
+  override readonly name = 'UnusableFile';
+  readonly problems: readonly string[];
+
+  constructor(...problems: readonly string[]) {
+    super(problems.join('; '));
+    this.problems = problems;
+  }
+}

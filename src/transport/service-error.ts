@@ -33,6 +33,20 @@ export function commonCode({ code, message = '' }: ServiceError): string | undef
   return namesInS3.find(([pattern]) => texts.some((text) => pattern.test(text)))?.[1] ?? code;
 }
 
+/** Codes of refusals before anything is done. After every other code, the change may have been made. */
+const refusalCode = new RegExp(
+  '^(?:Client\\.|AccessDenied|AuthFailure|Authorization|Bad(?:Digest|Request)|Conditional|Conflict|Entity(?:TooLarge|TooSmall)' +
+    '|Expired|Forbidden|Illegal|Incomplete(?:Body|Signature)|InsufficientPermission|Invalid|KeyTooLong|Limit(?:Exceeded|Reached)' +
+    '|Malformed|Method(?:NotAllowed)|Missing|NoSuch|NotAuthorized|NotFound|NotImplemented|ObjectLock|OperationNotPermitted' +
+    '|OptInRequired|Precondition|Quota|Request(?:Expired|TimeTooSkewed)|Signature|Token(?:Refresh)|TooManyRequests|Unauthorized' +
+    '|Unrecognized|Unsupported|Validation)' +
+    '|(?:AlreadyExists|AlreadyOwnedByYou|Denied|Forbidden|InUse|LimitExceeded|NotAllowed|NotEmpty|NotFound|NotPermitted' +
+    '|NotSupported|QuotaExceeded|TooLarge|TooSmall|Unauthorized)(?:Exception|Error|Fault)?$',
+);
+
+/** True if this error code means that the service did nothing. */
+export const isServiceRefusal = (code: string | undefined): boolean => code !== undefined && refusalCode.test(code);
+
 /** Reads the forms of similar services, because the API reference documents no errors. */
 export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
   return {

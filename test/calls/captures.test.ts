@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readRecord } from '../../src/calls/read-record.js';
+import { readRecord } from '../../src/calls/read-reply.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { parseBody } from '../../src/transport/parse-body.js';
 import { readServiceError, requestIdsOf } from '../../src/transport/service-error.js';

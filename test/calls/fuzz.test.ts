@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readRecord } from '../../src/calls/read-record.js';
+import { readRecord } from '../../src/calls/read-reply.js';
 import { render } from '../../src/calls/result-text.js';
 import { operations } from '../../src/tools/index.js';
 import { parseBody } from '../../src/transport/parse-body.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { missingWarning, readRecord } from '../../src/calls/read-record.js';
+import { missingWarning, readRecord } from '../../src/calls/read-reply.js';
 
 const schema = z.object({
   name: z.string(),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { operations as sandboxOperations } from '../../sandbox/dispatch.js';
 import type { ServiceName } from '../../sandbox/http.js';
-import { readRecord } from '../../src/calls/read-record.js';
+import { readRecord } from '../../src/calls/read-reply.js';
 import { validate } from '../../src/calls/validate.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations as builtIn } from '../../src/tools/index.js';

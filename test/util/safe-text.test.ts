@@ -183,7 +183,6 @@ test.each([
       'calls/failure.ts',
       'calls/hints.ts',
       'calls/policy.ts',
-      'calls/read-record.ts',
       'calls/read-reply.ts',
       'calls/refusal.ts',
       'calls/remedies.ts',

@@ -1,23 +1,22 @@
 import type * as z from 'zod';
-import type { JsonSchema, Operation } from '../../tools/define-operation.js';
+import type { Follow, JsonSchema, Operation } from '../../tools/define-operation.js';
+import { fieldsDescription, pathsSchema } from '../../tools/schema/answer-paths.js';
 import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { startOfPage } from './answer-summary.js';
-import { fieldsAtAnyDepth, isNamed, type Naming, unknownMember } from './argument-names.js';
+import { fieldsAtAnyDepth, isNamed, type Naming, translatePath, unknownMember } from './argument-names.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
 import { documentationText, shortenText } from './documentation-text.js';
-import { fieldsArgument } from './fields-argument.js';
 import { type Model, ModelError, type ModelOperation, textTrait } from './model.js';
-import type { FindFollow } from './model-follow.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
 import type { OperationSettings, ParsedSettings } from './model-settings.js';
 import { type IsMember, secrecyIn } from './secret-members.js';
 import { wordsOf } from './short-tool-names.js';
 
 /** Everything that choosing the operations of a model needs. */
-export interface ModelChoice {
+interface ModelChoice {
   readonly model: Model;
   readonly codec: Codec;
   readonly fileSettings: ParsedSettings;
@@ -32,6 +31,9 @@ export interface ModelContext extends ModelChoice {
   /** Finds a chosen read. */
   readonly findFollow: () => FindFollow;
 }
+
+/** Finds the read that shows the progress of a change, preferably one of `chosen`. */
+export type FindFollow = (change: ModelOperation, chosen?: readonly string[]) => Follow | undefined;
 
 /** The arguments that this server adds to a tool, such as `planOnly`. */
 export interface ControlArguments {
@@ -101,7 +103,7 @@ const startsOfPage = ({ output }: ModelOperation): readonly string[] =>
 const longestDescription = 90;
 
 /** Returns the file's name for a tool, or else prefix and operation, such as `devops_list_backups`. */
-export function toolNameOf({ prefix, operations }: ParsedSettings, operationName: string): string {
+function toolNameOf({ prefix, operations }: ParsedSettings, operationName: string): string {
   const chosenName = operations[operationName]?.name;
   if (chosenName !== undefined) return chosenName;
   const words = wordsOf(operationName);
@@ -149,4 +151,39 @@ function refuseUnknownSecrets(
 function refuseUnknown(names: readonly string[], fields: readonly Argument[], naming: Naming): void {
   const unknown = names.filter((name) => !fields.some((field) => isNamed([name], field)));
   if (unknown.length > 0) throw new ModelError(unknown.map((name) => unknownMember(name, fields, naming)).join('; '));
+}
+
+/** The argument of a read that picks fields of the answer. */
+interface FieldsArgument {
+  readonly name: string;
+  readonly schemas: Readonly<Record<string, z.ZodType>>;
+  readonly listing: Readonly<Record<string, JsonSchema>>;
+}
+
+/**
+ * Makes the argument, named `outputFields` if the API has an argument `fields`.
+ * @param always paths that every pick has: the tokens of pages
+ */
+function fieldsArgument(
+  toolArguments: readonly Argument[],
+  getAnswerFields: () => readonly Argument[],
+  always: readonly string[],
+): FieldsArgument {
+  const name = toolArguments.some((argument) => isNamed(['fields'], argument)) ? 'outputFields' : 'fields';
+  const readPath = (given: string) => {
+    try {
+      const path = translatePath(given, getAnswerFields(), { structure: 'the answer' });
+      return { kind: 'path', path } as const;
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      return { kind: 'problem', problem: error.message } as const;
+    }
+  };
+  return {
+    name,
+    get schemas() {
+      return { [name]: pathsSchema(readPath, always).optional() };
+    },
+    listing: { [name]: { type: 'array', items: { type: 'string' }, description: fieldsDescription } },
+  };
 }

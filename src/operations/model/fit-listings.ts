@@ -1,9 +1,13 @@
+import * as z from 'zod';
 import type { JsonSchema } from '../../tools/define-operation.js';
-import { lazy } from '../../util/objects.js';
-import { argumentListing, type ListingLimits, namesHint } from './argument-listing.js';
+import { nameInWords } from '../../util/field-names.js';
+import { sentenceCase } from '../../util/human.js';
+import { isObject, lazy, withoutUndefined } from '../../util/objects.js';
+import { isNamed } from './argument-names.js';
+import { insideOf, isJsonText, jsonText, type Nesting, parseJsonArgument } from './argument-schema.js';
+import type { Argument, StructureRules, ValueRules } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
 import { shortenText } from './documentation-text.js';
-import { type FoldedArguments, foldArguments } from './folded-arguments.js';
 import { ModelError } from './model.js';
 import { type ArgumentsWithNames, secretPaths, withSecretNames } from './secret-members.js';
 
@@ -98,3 +102,149 @@ export function commonSizeLimit(tools: readonly FitListing[]): number {
 
 /** Every tool has more characters. */
 const smallestSizeLimit = 200;
+
+/** Limits for the listing of arguments in the list of tools. */
+interface ListingLimits {
+  /** Length limit of a description (characters). */
+  readonly descriptionLimit: number;
+  /** The values of longer enumerations are not shown. */
+  readonly valuesLimit: number;
+  /** Length limit of the list of names in the description of JSON text (characters). */
+  readonly namesLimit: number;
+}
+
+interface ListingContext extends Nesting {
+  readonly limits: ListingLimits;
+}
+
+interface ObjectListing extends JsonSchema {
+  readonly type: 'object';
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+}
+
+/** Returns the JSON Schema of arguments for the list of tools, with short descriptions and few rules. */
+export const argumentListing = (fields: readonly Argument[], depth: number, limits: ListingLimits): ObjectListing =>
+  objectListing(fields, requiredNames(fields), { depth, around: [], limits });
+
+const requiredNames = (fields: readonly Argument[]): readonly string[] =>
+  fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+
+function objectListing(
+  fields: readonly Argument[],
+  required: readonly string[],
+  context: ListingContext,
+): ObjectListing {
+  const properties = Object.fromEntries(fields.map((field) => [field.name, propertyListing(field, context)]));
+  return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
+}
+
+function propertyListing({ name, documentation, rules }: Argument, context: ListingContext): JsonSchema {
+  const text = shortenText(documentation, context.limits.descriptionLimit) || lastWordOf(name);
+  const hint = formatHint(rules, context);
+  return { ...valueListing(rules, context), description: hint === '' ? text : `${text} ${hint}` };
+}
+
+/** Hosts require a description, such as `Identifier.` for `DBClusterIdentifier`. */
+const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
+
+/** Most rules are left out, because they take room. The error of a call names the broken rule. */
+function valueListing(rules: ValueRules, context: ListingContext): JsonSchema {
+  if (isJsonText(rules, context)) return { type: 'string' };
+  switch (rules.kind) {
+    case 'structure':
+      return structureListing(rules, context);
+    case 'list':
+      return { type: 'array', items: valueListing(rules.element(), context) };
+    case 'enum':
+      return areValuesShown(rules.values, context) ? { type: 'string', enum: rules.values } : { type: 'string' };
+    case 'integer':
+      return withoutUndefined({ type: 'integer', minimum: rules.limits.min, maximum: rules.limits.max });
+    case 'number':
+    case 'boolean':
+      return { type: rules.kind };
+    default:
+      return { type: 'string' };
+  }
+}
+
+function structureListing(rules: StructureRules, context: ListingContext): JsonSchema {
+  const fields = rules.fields();
+  // A union needs exactly one field, but no particular field is required.
+  const required = rules.isUnion ? [] : requiredNames(fields);
+  return objectListing(fields, required, { ...context, ...insideOf(rules, context) });
+}
+
+const areValuesShown = (values: readonly string[], { limits }: ListingContext): boolean =>
+  values.length <= limits.valuesLimit;
+
+/** Empty if the schema already has the format. */
+function formatHint(rules: ValueRules, context: ListingContext): string {
+  switch (rules.kind) {
+    case 'list':
+      return formatHint(rules.element(), context);
+    case 'timestamp':
+      return 'ISO 8601.';
+    case 'blob':
+      return 'Base64.';
+    case 'enum':
+      return areValuesShown(rules.values, context) ? '' : `Such as ${rules.values.slice(0, 2).join(', ')}.`;
+    case 'structure':
+      return isJsonText(rules, context) ? namesHint(rules.fields(), context.limits.namesLimit) : '';
+    case 'map':
+    case 'document':
+      return 'JSON text.';
+    default:
+      return '';
+  }
+}
+
+/** Returns the format of JSON text with the names in it, such as `JSON text: {Key, Value?}`. */
+function namesHint(fields: readonly Argument[], limit: number): string {
+  const names = fields.map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
+  return shortenText(`JSON text: {${names.join(', ')}}`, limit + 'JSON text: {}'.length);
+}
+
+/** Optional arguments that the list of tools combines in one argument with JSON text. */
+interface FoldedArguments {
+  readonly name: string;
+  readonly fields: readonly Argument[];
+}
+
+/** Combines optional arguments. A secret must not be combined, because errors quote the JSON text. */
+function foldArguments(
+  fields: readonly Argument[],
+  isNeverFolded: (field: Argument) => boolean,
+): FoldedArguments | undefined {
+  const folded = fields.filter((field) => !field.isRequired && !isNeverFolded(field));
+  if (folded.length < fewest) return undefined;
+  const name = ['others', 'otherArguments'].find((candidate) => fields.every((field) => field.name !== candidate));
+  return name === undefined ? undefined : { name, fields: folded };
+}
+
+const fewest = 3;
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Returns the arguments of a call one by one. The combined argument keeps only what is invalid. */
+export function unfolded(args: Values, folded: FoldedArguments | undefined): Values {
+  if (folded === undefined) return args;
+  const { [folded.name]: combined, ...others } = args;
+  const values = typeof combined === 'string' ? parseJsonArgument(combined) : combined;
+  if (!isObject(values)) return args;
+  const isArgument = ([name]: readonly [string, unknown]) =>
+    !Object.hasOwn(others, name) && folded.fields.some((field) => isNamed([name], field));
+  const entries = Object.entries(values);
+  const rest = entries.filter((entry) => !isArgument(entry));
+  return {
+    ...others,
+    ...Object.fromEntries(entries.filter(isArgument)),
+    ...(rest.length > 0 && { [folded.name]: Object.fromEntries(rest) }),
+  };
+}
+
+/** Returns the schema of the combined argument that `unfolded` has left. */
+export function foldedSchema({ name, fields }: FoldedArguments): Readonly<Record<string, z.ZodType>> {
+  const givenTwice = z.never(`must not be given twice: it is beside ${name} too`).optional();
+  const rest = jsonText(() => z.strictObject(Object.fromEntries(fields.map((field) => [field.name, givenTwice]))));
+  return { [name]: rest.describe('Further arguments as JSON text.').optional() };
+}

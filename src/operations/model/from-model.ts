@@ -8,7 +8,7 @@ import { consentArguments, planArguments } from '../../tools/schema/fields.js';
 import { fileFault } from '../../util/log.js';
 import { lazy, valueAt } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
-import { UnusableFile } from '../unusable-file.js';
+import { UnusableFile } from '../settings-schema.js';
 import { convertBotocore, isBotocore } from './botocore.js';
 import { type ControlArguments, chooseOperation } from './chosen-operation.js';
 import { createCodec } from './codec.js';

@@ -4,7 +4,7 @@ import { answerRecord } from './answer-record.js';
 import { thingSummary } from './answer-summary.js';
 import { translatePath } from './argument-names.js';
 import { type Argument, structureOf } from './arguments.js';
-import type { ChosenOperation, ModelContext } from './chosen-operation.js';
+import type { ChosenOperation, FindFollow, ModelContext } from './chosen-operation.js';
 import { hasTrait, type Member, type Model, ModelError, type ModelOperation, type Shape } from './model.js';
 import { wordsOf } from './short-tool-names.js';
 
@@ -45,8 +45,6 @@ const statesAfter: readonly (readonly [verb: RegExp, state: RegExp])[] = [
   [/^attach$/, /^in use$/],
   [/^detach$/, /^available$/],
 ];
-
-export type FindFollow = (change: ModelOperation, chosen?: readonly string[]) => Follow | undefined;
 
 /** Returns the function that finds the read, one of `names`, that shows the progress of a change. The function prefers reads in `chosen`. */
 export function followFinder(model: Model, names: readonly string[]): FindFollow {

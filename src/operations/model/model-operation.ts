@@ -24,7 +24,7 @@ import { hostPrefixOf } from './check-supported.js';
 import type { ChosenOperation, ModelContext } from './chosen-operation.js';
 import { exampleArguments, modelExamples } from './example-arguments.js';
 import type { Listing } from './fit-listings.js';
-import { foldedSchema, unfolded } from './folded-arguments.js';
+import { foldedSchema, unfolded } from './fit-listings.js';
 import { isChangeByName } from './guess-effect.js';
 import { memberValues } from './member-values.js';
 import {
@@ -42,8 +42,8 @@ import { failuresOf } from './model-failures.js';
 import { followOf } from './model-follow.js';
 import type { ModelPages } from './model-pages.js';
 import type { ProtocolAnswer } from './protocol.js';
+import { uncheckedPatterns } from './read-pattern.js';
 import { holdPrivate, type NamedSecret, secretPaths } from './secret-members.js';
-import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
  * Makes an operation of this server from an operation of a model.

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { quoteName } from '../../util/quote.js';
-import { followSchema, limitedText, matching, onlyFields, problemOf } from '../settings-schema.js';
-import { UnusableFile } from '../unusable-file.js';
+import { followSchema, limitedText, matching, onlyFields, problemOf, UnusableFile } from '../settings-schema.js';
 
 const trueOrFalse = z.boolean('must be true or false');
 const errorAdvice = z.union(

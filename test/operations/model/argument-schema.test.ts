@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { inputJsonSchema } from '../../../src/mcp/tool-schemas.js';
-import { argumentListing } from '../../../src/operations/model/argument-listing.js';
 import { argumentShape } from '../../../src/operations/model/argument-schema.js';
 import { argumentsOf } from '../../../src/operations/model/arguments.js';
 import { exampleArguments } from '../../../src/operations/model/example-arguments.js';
+import { argumentListing } from '../../../src/operations/model/fit-listings.js';
 import { memberValues } from '../../../src/operations/model/member-values.js';
+import { uncheckedPatterns } from '../../../src/operations/model/read-pattern.js';
 import { secretPaths } from '../../../src/operations/model/secret-members.js';
-import { uncheckedPatterns } from '../../../src/operations/model/unchecked-patterns.js';
 import { schemaProblems } from '../../support/schema-problems.js';
 import { member, smallModel } from './small-model.js';
 
