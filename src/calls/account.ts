@@ -83,7 +83,7 @@ export type AccountResolution =
   /** The caller may use no account. */
   | { readonly kind: 'none' };
 
-/** Finds the account of a call. An account that the caller may not use is reported like an account that does not exist. */
+/** Finds the account of a call. An account that the caller may not use is reported as unknown. */
 export function resolveAccount(
   accounts: Accounts,
   operation: Operation,

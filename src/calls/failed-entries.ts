@@ -99,7 +99,7 @@ function requestedEntries(input: Readonly<Record<string, unknown>>): number | un
   return longest === 0 ? undefined : longest;
 }
 
-/** Returns the number of requested entries that the answer neither lists nor reports as failed, or 0 if that is unclear. */
+/** Returns the number of requested entries that the answer does not mention, or 0 if that is unclear. */
 export function unmentionedEntries(
   { effect, failures: path }: Operation,
   input: Readonly<Record<string, unknown>>,

@@ -5,7 +5,7 @@ import { argument, defined, distinct, join, listed, own, type SafeText, say, wor
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns what a call leaves open: the cloud's defaults for absent arguments, and warnings about values that are probably not meant. */
+/** Returns the cloud's defaults for absent arguments, and warnings about values that are probably not meant. */
 export function hintsOf(
   operation: Operation,
   change: ChangeTexts,

@@ -98,8 +98,7 @@ function suggestionsFor(name: string, names: readonly string[]): SafeText {
 }
 
 /**
- * Replaces arguments that name secret files with the secrets themselves, and validates the result. In the returned operation, their paths are
- * secrets.
+ * Replaces names of secrets with the secrets, and validates the result. In the returned operation, their paths are secrets.
  * @throws Refusal
  */
 export async function insertSecrets(

@@ -14,7 +14,7 @@ export const defaultReadLimits = {
   valuesOfAll: 1_000_000,
   /** Every call may read this, so that no other call stops a usual one. */
   bytesAlways: mebibyte / 4,
-  /** Larger calls take room in steps of this size, so that they do not stop each other in the middle of a page. */
+  /** Step in which larger calls take room, so that they do not stop each other within a page. */
   bytesOfStep: mebibyte,
 };
 

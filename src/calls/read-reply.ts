@@ -148,8 +148,6 @@ const formatNames = {
   none: 'empty',
 } as const;
 
-/** This file finds errors in answers whose status is a success. */
-
 /** True if the operation parses the text of a body itself. */
 const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
   format === 'text' ||
@@ -320,7 +318,7 @@ function convert(value: unknown, expected: string): unknown {
   return isNumber && typeof value === 'string' ? readWholeNumber(value) : undefined;
 }
 
-/** Names a structure, or a text in place of a structure, only by its kind, because a part may be a secret. */
+/** Names a structure, or a text in its place, only by its kind, because a part may be a secret. */
 function show(value: unknown, expected = 'object'): SafeText {
   if (Array.isArray(value)) return words('a list');
   if (isObject(value)) return words('an object');

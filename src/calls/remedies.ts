@@ -206,7 +206,7 @@ const byStatus: Readonly<Record<number, Advice>> = {
   511: operatorChecks('whether the network asks for a sign-in'),
 };
 
-/** Finds the advice on an error of the service: the operation's own, or else by evidence in the answer, by the code, or by the HTTP status. */
+/** Finds the advice on an error: the operation's own, or else by evidence in the answer, code, or HTTP status. */
 export function remedyFor(
   status: number,
   operationErrors: Operation['errors'],

@@ -131,7 +131,7 @@ async function requestToShow(
   try {
     return wireRequest(operation, await operation.request(shownInput, firstPage, token), endpoint);
   } catch {
-    // The operation may refuse the token, or the words in place of a secret, for example because it expects base64.
+    // The operation may refuse the token, or the words in place of a secret.
     if (!hasSecrets) return request;
     // Neither the body nor the query is shown, because both may hold the secret.
     const body = plainText('This request is not shown, because it holds a secret.');

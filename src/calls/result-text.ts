@@ -8,7 +8,7 @@ import { requestLines } from './request-lines.js';
 type AnyResult = Partial<Omit<Success, 'outcome'>> &
   Partial<Omit<Failure, 'outcome'>> & { readonly outcome?: Success['outcome'] | Failure['outcome'] };
 
-/** The structured content as text. The service's words are quoted and its answer is indented, so that models take both as data. */
+/** The structured content as text. The service's words are quoted and its answer is indented, because both are data. */
 export function resultText(result: Success | Failure): string {
   const fields: AnyResult = result;
   const { summary, problems = [], plan, show, answer } = fields;

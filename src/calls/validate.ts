@@ -48,7 +48,7 @@ export function validate(
 /** JSON text may itself contain JSON text. */
 const mostRounds = 4;
 
-/** Parses arguments. Takes a text that is JSON of the wanted type, because some clients send lists, objects and booleans as text. */
+/** Parses arguments. Takes JSON text of the wanted type, because some clients send lists, objects and booleans as text. */
 export function parseWithTexts<Schema extends z.ZodObject>(schema: Schema, args: unknown) {
   let parsed = schema.safeParse(args, { reportInput: true });
   let read = args;

@@ -119,9 +119,9 @@ export interface Operation<
    * @param headers with names in lower case
    */
   extract(body: unknown, input: z.output<Input>, headers: Readonly<Record<string, string>>, status: number): unknown;
-  /** Finds an error in an answer whose status means success. With this function, an answer that cannot be read leaves a change unknown. */
+  /** Finds an error in an answer with a successful status. With this function, an unreadable answer leaves a change unknown. */
   errorOf?(answer: SuccessAnswer): AnsweredError | undefined | Promise<AnsweredError | undefined>;
-  /** Returns what an error of this code says besides its message. */
+  /** Returns further members of an error. */
   errorDetails?(code: string, error: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   readonly follow?: Follow;
   /** Path of the list of failed entries. */
@@ -201,11 +201,10 @@ interface Instruction {
 /** A read by another operation, made before a change. */
 interface Preflight<Input> {
   readonly operation: Operation;
-  /** Undefined if nothing is to be read. */
   input(input: Input): Readonly<Record<string, unknown>> | undefined;
   /** Error codes of the read after which the change is not sent. */
   readonly decisiveErrors?: readonly string[];
-  /** Returns a sentence about what is there, in place of the read's summary. */
+  /** Replaces the read's summary. */
   found?(answer: Readonly<Record<string, unknown>>): SafeText;
   /** Returns a warning for the plan. */
   alert?(answer: Readonly<Record<string, unknown>>): SafeText | undefined;
@@ -354,7 +353,7 @@ export function readOfFollow(
   return reads.find(({ name }) => name === follow.read) ?? ofService ?? namesakes[0];
 }
 
-/** Returns the value of a path, or the list of values, that an argument of `Follow` names. */
+/** Returns the value at a source of `Follow`. */
 export function valueAtSource(sources: object, source: Follow['arguments'][string]): unknown {
   if (typeof source !== 'string') {
     const value = valueAt(sources, source[0]);

@@ -101,7 +101,7 @@ export const region = () =>
     .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name, such as jp-east-1')
     .max(32, 'must be a region name, such as jp-east-1');
 
-/** Length limit of the name of a secret that this server can read, so that the model need not know the secret (characters). */
+/** Length limit of the name of a secret (characters). */
 export const longestSecretName = 255;
 export const secretNameDescription = "Better: a secret's name here.";
 
