@@ -146,10 +146,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ],
   ['docs/DEPLOY.md', `known keys are good for ${lastGood}`],
   ['docs/DEPLOY.md', `A session lasts ${session}`],
-  [
-    'docs/DEPLOY.md',
-    `one message with at most ${grouped(constant('src/mcp/messages.ts', 'maximumValues'))} values`,
-  ],
+  ['docs/DEPLOY.md', `one message with at most ${grouped(constant('src/mcp/messages.ts', 'maximumValues'))} values`],
   ['docs/DEPLOY.md', `messages that are received at the same time | ${callsOfCaller} for each caller`],
   ['docs/DEPLOY.md', `${binary(defaultLimits.bodyBytes)}; ${grouped(mostJsonValues)} values of JSON`],
   [

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { thingOf } from '../../../src/changes/decide.js';
+import { thingOf } from '../../../src/changes/change-state.js';
 import { nameToType } from '../../../src/changes/typed-name.js';
 import { loadOperationFiles } from '../../../src/cli/load-operation-files.js';
 import type { StructureRules } from '../../../src/operations/model/arguments.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { thingOf } from '../../../src/changes/decide.js';
+import { thingOf } from '../../../src/changes/change-state.js';
 import { loadOperationFiles } from '../../../src/cli/load-operation-files.js';
 import { never, testCaller } from '../../support/caller.js';
 import { type CapturingServer, startServer } from '../../support/http-server.js';
