@@ -1,4 +1,3 @@
-import type { Follow } from '../../tools/define-operation.js';
 import { makeOperations, type ToolRules } from './from-model.js';
 import { draftedEffect } from './guess-effect.js';
 import { hasTrait, type Model, type ModelOperation, type Shape } from './model.js';
@@ -30,12 +29,12 @@ interface Draft {
 export function draftFile({ model, path, operations }: DraftSource, rules: ToolRules): Draft {
   const effectOf = (name: string) => effectIn(model, model.operation(name)).effect;
   const findFollow = followFinder(model, model.names);
-  const follows = new Map<string, Follow>();
-  for (const name of operations) {
+  // The file has no `follow`, because loading it finds the same read among its operations.
+  const reads = operations.flatMap((name) => {
     const follow = effectOf(name) === 'read' ? undefined : findFollow(model.operation(name), operations);
-    if (follow !== undefined && effectOf(follow.read) === 'read') follows.set(name, follow);
-  }
-  const names = [...new Set([...operations, ...[...follows.values()].map(({ read }) => read)])];
+    return follow !== undefined && effectOf(follow.read) === 'read' ? [follow.read] : [];
+  });
+  const names = [...new Set([...operations, ...reads])];
 
   const prefix = prefixOf(model.service.name);
   const shortNames = shortToolNames(prefix, names);
@@ -49,25 +48,15 @@ export function draftFile({ model, path, operations }: DraftSource, rules: ToolR
 
   // Tools for S3 use the endpoint of the built-in `storage` API.
   const api = model.service.name === 's3' ? 'storage' : model.service.name.slice(0, longestApi).replace(/-+$/, '');
-  const fileOf = (operations: readonly (readonly [name: string, settings: object])[]) => ({
+  const fileOf = (chosen: typeof drafts) => ({
     api,
     prefix,
-    operations: Object.fromEntries(operations),
+    operations: Object.fromEntries(chosen.map(({ name, settings }) => [name, settings])),
   });
-  const problemsIn = (file: object) => makeOperations(model, modelSettings.parse(file), rules).problems;
-
-  const problems = problemsIn(fileOf(drafts.map(({ name, settings }) => [name, settings])));
+  const { problems } = makeOperations(model, modelSettings.parse(fileOf(drafts)), rules);
   const offered = drafts.filter(({ name }) => !problems.has(name));
-  const followed = offered.flatMap(({ name, settings }) => {
-    const follow = follows.get(name);
-    return follow === undefined || problems.has(follow.read) ? [] : [[name, { ...settings, follow }] as const];
-  });
-  const followProblems = problemsIn(fileOf(followed));
-  const settingsWithFollow = new Map(followed.filter(([name]) => !followProblems.has(name)));
-
-  const file = fileOf(offered.map(({ name, settings }) => [name, settingsWithFollow.get(name) ?? settings]));
   return {
-    json: `${JSON.stringify({ model: path, ...file }, null, 2)}\n`,
+    json: `${JSON.stringify({ model: path, ...fileOf(offered) }, null, 2)}\n`,
     toDecide: offered.flatMap(({ name, settings: { effect }, unclear }) =>
       unclear === undefined ? [] : [{ operation: name, reason: `is drafted as ${effect}, because ${unclear}` }],
     ),
