@@ -168,7 +168,7 @@ test.each([
     stdin: `${initialize}${initialized}${message}\n${line({ id: 8, method: 'ping' })}`,
     until: /"id":8/,
   });
-  expect(run.stderr).toContain('"event":"connection"');
+  expect(run.stdout).toContain('"id":8');
   expect(run.stderr).not.toContain('MARKER');
 });
 
