@@ -109,7 +109,8 @@ export function lazy<Value extends object>(make: () => Value): () => Value {
   };
 }
 
-const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
+// The views import this file, and browsers have no `Buffer`.
+const [quote, backslash, comma, bracket, brace] = Array.from('"\\,[{', (character) => character.charCodeAt(0));
 
 /**
  * Counts the values of JSON, or the tags of XML.
