@@ -185,7 +185,9 @@ async function reading(peers) {
 
 /** Signatures per second. */
 async function signing(peers) {
-  const { sign, s3Profile } = await importSource("export { s3Profile, sign } from './src/signing/sign.js';");
+  const { sign, s3Profile } = await importSource(
+    "export { sign } from './src/signing/sign.js'; export { s3Profile } from './src/signing/signature-variants.js';",
+  );
   const aws4 = peers.load('aws4');
   const [host, path, region] = ['storage.example.com', '/bucket/key', 'jp-east-1'];
   const query = { uploadId: 'u', 'max-parts': '1000' };

@@ -1,5 +1,5 @@
 import { type KeySource, KeysUnavailable } from '../signing/keys.js';
-import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/sign.js';
+import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/signature-variants.js';
 import {
   type ApiRequest,
   isBuiltInService,

@@ -9,30 +9,7 @@ import {
 } from '@smithy/signature-v4';
 import type { HttpRequest } from '@smithy/types';
 import type { Query } from '../util/uri.js';
-
-/** An API's variant of Signature Version 4 (docs/API.md: Signing). */
-export interface SigningProfile {
-  readonly dateHeader: string;
-  /** The header with the body's SHA-256. Only storage has one. */
-  readonly contentHashHeader?: string;
-  readonly tokenHeader: string;
-  /** False for storage, which signs the path as it is sent. */
-  readonly encodesPathTwice: boolean;
-}
-
-const variant = (prefix: 'x-ext' | 'x-amz', isStorage: boolean): SigningProfile => ({
-  dateHeader: `${prefix}-date`,
-  ...(isStorage && { contentHashHeader: `${prefix}-content-sha256` }),
-  tokenHeader: `${prefix}-security-token`,
-  encodesPathTwice: !isStorage,
-});
-
-/** The object storage of the API reference. */
-export const storageProfile = variant('x-ext', true);
-/** Any S3-compatible store. */
-export const s3Profile = variant('x-amz', true);
-/** All other APIs. */
-export const apiProfile = variant('x-amz', false);
+import type { SigningProfile } from './signature-variants.js';
 
 export interface Credentials {
   readonly accessKeyId: string;

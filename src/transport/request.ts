@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { KeySource } from '../signing/keys.js';
-import type { SigningProfile } from '../signing/sign.js';
+import type { SigningProfile } from '../signing/signature-variants.js';
 import type { ApiRequest, HttpMethod } from '../tools/define-operation.js';
 import { type RequestBody, writeBody } from '../tools/request-body.js';
 import { encodeQuery, type Query } from '../util/uri.js';

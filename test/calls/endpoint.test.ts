@@ -10,7 +10,7 @@ import {
 } from '../../src/calls/endpoint.js';
 import { Refusal } from '../../src/calls/refusal.js';
 import { fixedKeys, KeysUnavailable } from '../../src/signing/keys.js';
-import { apiProfile, s3Profile, storageProfile } from '../../src/signing/sign.js';
+import { apiProfile, s3Profile, storageProfile } from '../../src/signing/signature-variants.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { json } from '../../src/tools/request-body.js';
 import { words } from '../../src/util/safe-text.js';

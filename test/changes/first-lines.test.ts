@@ -4,7 +4,7 @@ import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { acceptOf, makePlan, questionText } from '../../src/changes/plan.js';
 import { questionLimits } from '../../src/mcp/client-quirks.js';
 import { fixedKeys } from '../../src/signing/keys.js';
-import { apiProfile } from '../../src/signing/sign.js';
+import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { encodeRequest } from '../../src/transport/request.js';

@@ -5,7 +5,7 @@ import { withoutSecrets } from '../../src/calls/hide-secrets.js';
 import { requestDigest, requestKey } from '../../src/changes/carry-out.js';
 import { makePlan } from '../../src/changes/plan.js';
 import { fixedKeys } from '../../src/signing/keys.js';
-import { apiProfile } from '../../src/signing/sign.js';
+import { apiProfile } from '../../src/signing/signature-variants.js';
 import { type Operation, OperationFault } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { json } from '../../src/tools/request-body.js';

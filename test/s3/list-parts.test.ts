@@ -1,7 +1,8 @@
 import { AbortMultipartUploadCommand, CompleteMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { Client as HttpClient } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { s3Profile, sign } from '../../src/signing/sign.js';
+import { sign } from '../../src/signing/sign.js';
+import { s3Profile } from '../../src/signing/signature-variants.js';
 import { encodeSegment } from '../../src/util/uri.js';
 import { connect, type Result, s3, startUpload, store, useServer } from './store.js';
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
-import { apiProfile, sign, storageProfile } from '../../src/signing/sign.js';
+import { sign } from '../../src/signing/sign.js';
+import { apiProfile, storageProfile } from '../../src/signing/signature-variants.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { encodeQuery } from '../../src/util/uri.js';
 import { never, testCaller } from '../support/caller.js';

@@ -1,7 +1,8 @@
 import aws4 from 'aws4';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { apiProfile, s3Profile, sign, storageProfile } from '../../src/signing/sign.js';
+import { sign } from '../../src/signing/sign.js';
+import { apiProfile, s3Profile, storageProfile } from '../../src/signing/signature-variants.js';
 import { encodeQuery, encodeSegment, type Query } from '../../src/util/uri.js';
 import { runs } from '../support/runs.js';
 import vectors from './vectors/x-ext.json' with { type: 'json' };

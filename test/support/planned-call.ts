@@ -1,7 +1,7 @@
 import { withoutSecrets } from '../../src/calls/hide-secrets.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { fixedKeys } from '../../src/signing/keys.js';
-import { apiProfile } from '../../src/signing/sign.js';
+import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';

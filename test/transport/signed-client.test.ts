@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { fixedKeys } from '../../src/signing/keys.js';
-import { s3Profile } from '../../src/signing/sign.js';
+import { s3Profile } from '../../src/signing/signature-variants.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { createSignedClients, NotSent } from '../../src/transport/signed-client.js';
