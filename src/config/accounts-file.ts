@@ -84,8 +84,7 @@ export function parseAccountsFile(content: string, report: Report) {
     return undefined;
   }
 
-  // Some editors begin a file with a byte order mark.
-  const json = parseJson(content.replace(/^\uFEFF/, ''));
+  const json = parseJson(content);
   if (json === undefined) {
     reportFile(say`it is not JSON`);
     return undefined;

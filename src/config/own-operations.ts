@@ -22,7 +22,7 @@ export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 export const operationsPath = (env: Environment): string | undefined =>
   withHome(textOfVariable(env[`${prefix}OPERATIONS`] ?? ''), env) || undefined;
 
-export const hasSecretsFolder = (env: Environment): boolean => (env[`${prefix}SECRETS_DIR`] ?? '').trim() !== '';
+export const hasSecretsFolder = (env: Environment): boolean => textOfVariable(env[`${prefix}SECRETS_DIR`] ?? '') !== '';
 
 /** The services that operation files add, one for each API. */
 export const addedServices = (operations: readonly Operation[]): Service[] => [

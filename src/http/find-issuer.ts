@@ -100,7 +100,7 @@ async function fetchJson(url: string, httpClient: HttpClient): Promise<unknown> 
   if (response.bodyFailure !== undefined) throw noAnswer(response.bodyFailure, origin);
   const { status, body } = response;
   if (status !== 200) throw new IssuerProblem(say`${exact(url)} answers with HTTP status ${status}`);
-  const json = parseJson(body.replace(/^\uFEFF/, ''));
+  const json = parseJson(body);
   if (json === undefined) throw new IssuerProblem(say`${exact(url)} answers with something that is not JSON`);
   return json;
 }

@@ -5,12 +5,12 @@ import type { CallOutcome } from '../calls/outcome.js';
 import type { Principal } from '../calls/policy.js';
 import { refusedChange } from '../calls/refusal.js';
 import type { Client } from '../mcp/client.js';
-import { maximumValues, parseMessageText, readMessage } from '../mcp/messages.js';
+import { maximumValues, readMessage } from '../mcp/messages.js';
 import { createToolCatalog } from '../mcp/tool-catalog.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
-import { countValues, lazy } from '../util/objects.js';
+import { countValues, lazy, parseJson } from '../util/objects.js';
 import { createTurns } from '../util/queue.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
@@ -195,7 +195,7 @@ function parseMessage(body: Buffer): object {
   const text = body.toString('utf8');
   if (countValues(text, maximumValues) > maximumValues)
     throw new HttpError(413, 'values', `A message has ${maximumValues} values at most.`);
-  const value = parseMessageText(text);
+  const value = parseJson(text);
   if (value === undefined) throw new HttpError(400, 'json', 'The body is not JSON.');
   if (Array.isArray(value)) throw new HttpError(400, 'batch', 'Batches are not served: send one message.');
   const read = readMessage(value);

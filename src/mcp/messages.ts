@@ -52,9 +52,6 @@ export const notJson: ReadMessage = {
   isResponse: false,
 };
 
-/** Parses the JSON of a message, which may begin with a byte order mark. */
-export const parseMessageText = (text: string): unknown => parseJson(text.replace(/^\uFEFF/, ''));
-
 /** Reads one message. Nulls of fields count as absent, and fields that messages do not have are ignored. */
 export function readMessage(value: unknown): ReadMessage {
   if (!isObject(value)) return unreadable({ method: '', id: null }, invalidRequest, 'A message must be a JSON object.');
@@ -260,7 +257,7 @@ function messagesIn(read: ReadMessage): readonly object[] {
 
 function readLine(text: string): readonly ReadMessage[] {
   if (text.trim() === '') return [];
-  const value = parseMessageText(text);
+  const value = parseJson(text);
   if (value === undefined) return [notJson];
   // Protocol 2025-03-26 allows several messages as a list.
   const messages: readonly unknown[] = Array.isArray(value) && value.length > 0 ? value : [value];

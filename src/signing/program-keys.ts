@@ -49,7 +49,7 @@ export async function readProgramKeys(
 ): Promise<TemporaryKeys> {
   const result = await run(command);
   if (result.kind === 'failed') throw new KeysUnavailable(say`${name} ${result.problem}`, remedy);
-  const { data, error } = outputSchema().safeParse(parseJson(result.stdout.replace(/^\uFEFF/, '')));
+  const { data, error } = outputSchema().safeParse(parseJson(result.stdout));
   if (data === undefined) {
     const {
       path: [field],

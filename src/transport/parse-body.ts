@@ -18,7 +18,8 @@ export type Body =
 
 /** Parses a body. Never throws. */
 export function parseBody(body: string): Body {
-  const text = body.replace(/^\uFEFF/, '').trim();
+  // A byte order mark counts as white space.
+  const text = body.trim();
   if (text === '') return { kind: 'empty' };
   if (text.startsWith('{') || text.startsWith('[')) return parseJson(text);
   if (!text.startsWith('<')) return { kind: 'text', text: text.slice(0, maximumText) };

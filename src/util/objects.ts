@@ -2,10 +2,10 @@
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns undefined for text that is not JSON. */
+/** Parses JSON, which may begin with a byte order mark. Returns undefined for text that is not JSON. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     return undefined;
   }

@@ -188,7 +188,7 @@ const sigv4Trait = z.object({ name: z.string().regex(/^[\w.-]{1,100}$/, 'must be
 /** @throws ModelError if the text is no JSON object, is too long or is nested too deeply */
 export function parseModelJson(text: string): Readonly<Record<string, unknown>> {
   if (text.length > maximumCharacters) throw new ModelError(`it has more than ${maximumCharacters / 1e6} MB`);
-  const json = parseJson(text.replace(/^\uFEFF/, ''));
+  const json = parseJson(text);
   if (!isObject(json)) throw new ModelError('it is not a JSON object');
   if (isDeeperThan(maximumDepth, json)) throw new ModelError(`it is nested deeper than ${maximumDepth} levels`);
   return json;
