@@ -70,7 +70,9 @@ async function startRelay(to) {
 }
 
 async function listInstances({ CLOUDOPS_DEVOPS_URL, CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY }) {
-  const { sign, apiProfile } = await importSource("export { apiProfile, sign } from './src/signing/sign.ts';");
+  const { sign, apiProfile } = await importSource(
+    "export { sign } from './src/signing/sign.ts'; export { apiProfile } from './src/signing/signature-variants.ts';",
+  );
   const { origin, host, pathname } = new URL(CLOUDOPS_DEVOPS_URL);
   const path = `${pathname.replace(/\/$/, '')}/v1/instances`;
   const { headers } = await sign(
