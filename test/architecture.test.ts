@@ -18,7 +18,7 @@ const order = [
   'calls',
   'transport',
   'signing',
-  'operations',
+  'models',
   'tools',
   'util',
 ];

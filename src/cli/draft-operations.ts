@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
-import { draftFile } from '../operations/model/draft.js';
-import { openModel } from '../operations/model/from-model.js';
-import type { Model } from '../operations/model/model.js';
-import { UnusableFile } from '../operations/settings-schema.js';
+import { draftFile } from '../models/draft.js';
+import { openModel } from '../models/from-model.js';
+import type { Model } from '../models/model.js';
+import { UnusableFile } from '../models/settings-schema.js';
 import { defined, own, say } from '../util/safe-text.js';
 import { notOneOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';

@@ -1,7 +1,7 @@
 import { toolListSchema } from '../mcp/tool-schemas.js';
 import { changeToolNames } from '../mcp/tools-of-changes.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
-import { type HostRules, loadOperations, type OwnOperations } from '../operations/load-operations.js';
+import { type HostRules, loadOperations, type OwnOperations } from '../models/load-operations.js';
 
 export const hostRules = (listsSecretNames: boolean): HostRules => ({
   inputSchema: toolListSchema,

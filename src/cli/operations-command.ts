@@ -4,7 +4,7 @@ import { isAllowed } from '../calls/policy.js';
 import { requestLines } from '../calls/request-lines.js';
 import { withDefaults } from '../config/setting-values.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
-import { effectDoubt } from '../operations/model/guess-effect.js';
+import { effectDoubt } from '../models/guess-effect.js';
 import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';

@@ -4,7 +4,7 @@ import type { Environment } from '../config/environment.js';
 import { type ConfigResult, loadConfig } from '../config/load-config.js';
 import { allOperations, hasSecretsFolder, noOwnOperations, operationsPath } from '../config/own-operations.js';
 import { variableName } from '../config/settings.js';
-import type { OwnOperations } from '../operations/load-operations.js';
+import type { OwnOperations } from '../models/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { ShownError } from '../util/log.js';

@@ -1,5 +1,5 @@
 import { endpointSetting } from '../calls/endpoint.js';
-import type { OwnOperations } from '../operations/load-operations.js';
+import type { OwnOperations } from '../models/load-operations.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import type { Proxies } from '../transport/connections.js';

@@ -1,5 +1,5 @@
 import { endpointSetting } from '../calls/endpoint.js';
-import type { OwnOperations } from '../operations/load-operations.js';
+import type { OwnOperations } from '../models/load-operations.js';
 import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
 import { type Environment, textOfVariable, withHome } from './environment.js';
 import { prefix } from './settings.js';

@@ -1,5 +1,5 @@
 import { pathProblem, storePlace } from '../changes/store-place.js';
-import type { OwnOperations } from '../operations/load-operations.js';
+import type { OwnOperations } from '../models/load-operations.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { fileFault } from '../util/log.js';
 import { parseJson } from '../util/objects.js';

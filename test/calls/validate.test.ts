@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { fingerprint } from '../../src/calls/hide-secrets.js';
 import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
 import { validate } from '../../src/calls/validate.js';
-import { innerSchema, jsonText } from '../../src/operations/model/argument-schema.js';
+import { innerSchema, jsonText } from '../../src/models/argument-schema.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { Actor } from '../../src/tools/next.js';

@@ -9,7 +9,7 @@ import { fixedKeys, type KeySource } from '../../src/signing/keys.js';
 import type { ApiRequest, HttpMethod, Operation } from '../../src/tools/define-operation.js';
 import { json } from '../../src/tools/request-body.js';
 import { encodeRequest } from '../../src/transport/request.js';
-import { http, member, smallModelJson } from '../operations/model/small-model.js';
+import { http, member, smallModelJson } from '../models/small-model.js';
 import { callOf, endpoint, keysOf } from '../support/planned-call.js';
 
 /** The key by which the same change is recognised, and the digest of exactly what was shown. */

@@ -8,7 +8,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
-import { http, member, smallModelJson } from '../operations/model/small-model.js';
+import { http, member, smallModelJson } from '../models/small-model.js';
 import { startServer } from '../support/http-server.js';
 import { printedChanges } from '../support/journal.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';

@@ -225,7 +225,7 @@ const ofOthers: readonly (readonly [RegExp, string])[] = [
     'the number stands in the name of the fault',
   ],
   [/"Too late: bob agreed 12 s before you/, 'an example'],
-  [/texts of at most 100 and 1,000 characters/, 'test/operations tests the schema of definitions'],
+  [/texts of at most 100 and 1,000 characters/, 'test/models tests the schema of definitions'],
   [/more than one request a second has no good token/, 'deploy/prometheus/alerts.yaml; a test runs the rules'],
   [/idle connections (?:open for|after less than) a minute/, 'the default of CLOUDOPS_TIMEOUT_MS'],
   [/with a standby one second behind/, 'the bench made it so'],

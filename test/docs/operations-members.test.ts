@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { modelSettings } from '../../src/operations/model/model-settings.js';
+import { modelSettings } from '../../src/models/model-settings.js';
 
 /** docs/OPERATIONS.md names every setting of a model, from the schema. */
 

@@ -111,7 +111,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/transport/faults.test.ts', 'text of the service that would pass for ours'],
   ],
   'A name or a region reads like words of the server, in a question that a person agrees to': [
-    ['test/operations/marker.test.ts', 'shows texts from outside in quotation marks only'],
+    ['test/models/marker.test.ts', 'shows texts from outside in quotation marks only'],
     ['test/util/safe-text.test.ts', 'one file makes it, and no other'],
   ],
   'An answer is huge, slow, deep or broken': [
@@ -188,10 +188,10 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/observe/telemetry.test.ts', 'who cannot choose the trace or switch it off'],
   ],
   'A file of operations or a model has mistakes, or would run code, or choose a host or a header of the signature': [
-    ['test/operations/load-operations.test.ts', '%s is refused, and no code of it runs'],
-    ['test/operations/load-operations.test.ts', 'is refused with %s'],
-    ['test/operations/model/check-supported.test.ts', 'headers that sign'],
-    ['test/operations/model/check-supported.test.ts', '%s is no beginning of a host'],
+    ['test/models/load-operations.test.ts', '%s is refused, and no code of it runs'],
+    ['test/models/load-operations.test.ts', 'is refused with %s'],
+    ['test/models/check-supported.test.ts', 'headers that sign'],
+    ['test/models/check-supported.test.ts', '%s is no beginning of a host'],
   ],
   'A poisoned package': [
     ['test/package/install.test.ts', 'brings no other package'],

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { ownSituations } from '../../eval/own-situations.js';
-import { http, smallModelJson } from '../operations/model/small-model.js';
+import { http, smallModelJson } from '../models/small-model.js';
 import { thingsFile } from '../support/things.js';
 
 /** Situations of a user's own operations, before a model gets them. */

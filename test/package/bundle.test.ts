@@ -63,7 +63,7 @@ test.each([
 test('operations from outside bring little besides zod to the start', () => {
   const loader = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/cli/load-operation-files.ts']);
   const own = modulesIn(loader.filter((file) => !start.includes(file)));
-  expect(own).toContain('src/operations/load-operations.ts');
+  expect(own).toContain('src/models/load-operations.ts');
   const isExpected = (module: string) =>
     /^src\/(operations|cli)\/|^src\/(mcp|tools|util)\/|node_modules\/zod\//.test(module);
   expect(own.filter((module) => !isExpected(module))).toEqual([]);

@@ -1,5 +1,5 @@
 import { loadConfig } from '../../src/config/load-config.js';
-import type { OwnOperations } from '../../src/operations/load-operations.js';
+import type { OwnOperations } from '../../src/models/load-operations.js';
 
 /** The configuration of some variables and files. */
 export const load = (env: Record<string, string>, files: Record<string, string> = {}, own?: OwnOperations) =>

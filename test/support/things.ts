@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { http, member, smallModelJson } from '../operations/model/small-model.js';
+import { http, member, smallModelJson } from '../models/small-model.js';
 
 const id = { id: member('String', { required: {}, httpLabel: {} }) };
 

@@ -1,0 +1,262 @@
+import { isUtf8 } from 'node:buffer';
+import * as z from 'zod';
+import { flag, notUnicode, oneOf, wholeNumber } from '../tools/schema/fields.js';
+import { nameInWords } from '../util/field-names.js';
+import { sentenceCase } from '../util/human.js';
+import { isDeeperThan, isObject, lazy, leavesOf, parseJson } from '../util/objects.js';
+import type { Argument, StructureRules, ValueLimits, ValueRules } from './arguments.js';
+import { jsonFault } from './json-fault.js';
+import { readPattern } from './read-pattern.js';
+
+/** The place of a value in the structures around it, which decides whether the value is given as JSON text. */
+export interface Nesting {
+  /** Levels of structures whose fields are shown. */
+  readonly depth: number;
+  /** IDs of the structures around the value. */
+  readonly around: readonly string[];
+}
+
+/** Returns the nesting of the fields of a structure. */
+export const insideOf = ({ id }: StructureRules, { depth, around }: Nesting): Nesting => ({
+  depth,
+  around: [...around, id],
+});
+
+/** Returns the fields of a schema for arguments. */
+export const argumentShape = (fields: readonly Argument[], depth: number): Readonly<Record<string, z.ZodType>> =>
+  Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, { depth, around: [] })]));
+
+function argumentSchema(argument: Argument, nesting: Nesting): z.ZodType {
+  const { name, isRequired, location, documentation, rules } = argument;
+  const shown = shownSchema(rules, nesting);
+  const schema = location === undefined ? shown : rulesOfLocation[location](shown);
+  // The reference of the operation shows the whole documentation.
+  const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
+  return isRequired ? described : described.optional();
+}
+
+/** Length limits (bytes), because an API refuses a longer path or header only after a person has consented. */
+const longestInPath = 2048;
+const longestHeader = 4096;
+
+const rulesOfLocation: Readonly<Record<'path' | 'headers', (schema: z.ZodType) => z.ZodType>> = {
+  path: (schema) =>
+    schema
+      .refine(keepsPath, otherResource)
+      .refine((value) => byteLengthOf(value) <= longestInPath, `must have at most ${longestInPath} bytes`),
+  headers: (schema) =>
+    schema
+      .refine(hasHeaderNames, 'must have names of headers, each once')
+      .refine((value) => byteLengthOf(value) <= longestHeader, `must have at most ${longestHeader} bytes`),
+};
+
+function hasHeaderNames(value: unknown): boolean {
+  const names = isObject(value) ? Object.keys(value) : [];
+  const isDistinct = new Set(names.map((name) => name.toLowerCase())).size === names.length;
+  return isDistinct && names.every((name) => /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(name));
+}
+
+const byteLengthOf = (value: unknown): number =>
+  Buffer.byteLength([...leavesOf(value)].map(([, leaf]) => leaf).join(', '));
+
+/** False for an empty value or a segment "." or "..", because the request would address another resource. */
+const keepsPath = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/.test(String(value));
+const otherResource =
+  'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
+
+function shownSchema(rules: ValueRules, nesting: Nesting): z.ZodType {
+  if (isJsonText(rules, nesting)) return jsonText(() => innerSchema(rules));
+  if (rules.kind === 'structure')
+    return structureSchema(rules, (field) => argumentSchema(field, insideOf(rules, nesting)));
+  if (rules.kind === 'list') return listSchema(rules, shownSchema(rules.element(), nesting));
+  return innerSchema(rules);
+}
+
+/** True for a map, a document, or a structure that is nested too deeply or contains itself. */
+export const isJsonText = (rules: ValueRules, { depth, around }: Nesting): boolean =>
+  rules.kind === 'map' ||
+  rules.kind === 'document' ||
+  (rules.kind === 'structure' && (around.length >= depth || around.includes(rules.id)));
+
+/** Returns the schema that checks a value inside JSON text, on demand, because a structure may contain itself. */
+export function innerSchema(rules: ValueRules): z.ZodType {
+  switch (rules.kind) {
+    case 'structure':
+      return structureSchema(rules, (field) => {
+        const schema = z.lazy(() => innerSchema(field.rules));
+        return field.isRequired ? schema : schema.optional();
+      });
+    case 'list': {
+      const elementSchema = z.lazy(() => innerSchema(rules.element()));
+      return listSchema(rules, elementSchema);
+    }
+    case 'map': {
+      const entrySchema = z.lazy(() => innerSchema(rules.element()));
+      return mapSchema(rules, entrySchema);
+    }
+    case 'document':
+      return z.unknown();
+    default:
+      return simpleSchema(rules);
+  }
+}
+
+/** Length limit (characters), because a person cannot review more. */
+const longestJson = 40_000;
+const maximumDepth = 32;
+
+/** Returns the schema of an argument with JSON text. Some agents send the value itself, which is accepted as well. */
+export function jsonText(makeInner: () => z.ZodType): z.ZodType {
+  const inner = lazy(makeInner);
+  const check = (value: unknown, context: z.core.$RefinementCtx) => {
+    const problem = jsonProblem(value);
+    if (problem !== undefined) {
+      context.addIssue({ code: 'custom', message: problem, input: value });
+      return;
+    }
+    const { error } = inner().safeParse(value, { reportInput: true });
+    for (const issue of error?.issues ?? []) context.addIssue({ ...issue });
+  };
+  return z.preprocess(fromJson, z.unknown().superRefine(check)).meta({ type: 'string' });
+}
+
+/** Undefined for a text that is not JSON, is too long or is nested too deep. */
+export function parseJsonArgument(text: string): unknown {
+  const value = text.length > longestJson ? undefined : parseJson(text);
+  return jsonProblem(value) === undefined ? value : undefined;
+}
+
+function fromJson(argument: unknown, context: z.core.$RefinementCtx): unknown {
+  if (typeof argument !== 'string') return argument;
+  const isTooLong = argument.length > longestJson;
+  const value = isTooLong ? undefined : parseJson(argument);
+  if (value === undefined) {
+    const problem = isTooLong
+      ? `must be JSON text of at most ${longestJson} characters`
+      : `must be JSON text; ${jsonFault(argument)}`;
+    context.addIssue({ code: 'invalid_format', format: 'json_string', message: problem, input: argument });
+  }
+  return value;
+}
+
+function jsonProblem(value: unknown): string | undefined {
+  if (value === undefined) return 'is required';
+  return isDeeperThan(maximumDepth, value) ? `must not be nested deeper than ${maximumDepth} levels` : undefined;
+}
+
+function structureSchema({ fields, isUnion }: StructureRules, schemaOf: (field: Argument) => z.ZodType): z.ZodType {
+  const allFields = fields();
+  const schema = z.strictObject(Object.fromEntries(allFields.map((field) => [field.name, schemaOf(field)])));
+  if (!isUnion) return schema;
+  const names = allFields.map(({ name }) => name).join(', ');
+  return schema.partial().refine((value) => Object.keys(value).length === 1, `must have exactly one of: ${names}`);
+}
+
+function listSchema({ limits, isSet }: Extract<ValueRules, { kind: 'list' }>, element: z.ZodType): z.ZodType {
+  const rule = `must have ${limitsText(limits, 'entries')}`;
+  const { min = 0, max } = limits;
+  const list = z.array(element).min(min, rule);
+  const limited = max === undefined ? list : list.max(max, rule);
+  const areDistinct = (entries: readonly unknown[]) =>
+    new Set(entries.map((entry) => JSON.stringify(entry))).size === entries.length;
+  return isSet ? limited.refine(areDistinct, 'must not have an entry twice') : limited;
+}
+
+function mapSchema({ limits }: Extract<ValueRules, { kind: 'map' }>, entry: z.ZodType): z.ZodType {
+  const isSizeAllowed = (entries: object) => isWithin(limits, Object.keys(entries).length);
+  return z.record(z.string(), entry).refine(isSizeAllowed, `must have ${limitsText(limits, 'entries')}`);
+}
+
+type SimpleRules = Exclude<ValueRules, { kind: 'structure' | 'list' | 'map' | 'document' }>;
+
+function simpleSchema(rules: SimpleRules): z.ZodType {
+  switch (rules.kind) {
+    case 'text':
+      return textSchema(rules);
+    case 'enum':
+      return oneOf(rules.values);
+    case 'integer':
+      return integerSchema(rules);
+    case 'number':
+      return numberSchema(rules.limits);
+    case 'bigNumber':
+      return z.string().regex(/^-?\d{1,1000}(\.\d{1,1000})?$/, 'must be a number as text, in digits');
+    case 'boolean':
+      return flag();
+    case 'timestamp':
+      return z.string().refine(isTime, 'must be a time in ISO 8601, such as 2026-11-30T12:00:00Z');
+    case 'blob':
+      return blobSchema(rules);
+  }
+}
+
+function textSchema({ limits, pattern }: Extract<ValueRules, { kind: 'text' }>): z.ZodType {
+  const text = z
+    .string()
+    .refine((value) => value.isWellFormed(), notUnicode)
+    .refine((value) => isWithin(limits, [...value].length), `must have ${limitsText(limits, 'characters')}`);
+  const read = pattern === undefined ? undefined : readPattern(pattern);
+  // Only the cloud checks an `unchecked` pattern.
+  if (read?.kind !== 'checked') return text;
+  return text.refine(read.allows, `must match the pattern ${pattern}`);
+}
+
+function integerSchema({ limits, values }: Extract<ValueRules, { kind: 'integer' }>): z.ZodType {
+  const number = wholeNumber(
+    Math.max(limits.min ?? Number.MIN_SAFE_INTEGER, Number.MIN_SAFE_INTEGER),
+    Math.min(limits.max ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  );
+  return values === undefined
+    ? number
+    : number.refine((value) => values.includes(value), `must be one of: ${values.join(', ')}`);
+}
+
+/** Accepts a number as text, because JSON lacks NaN and the infinities. */
+const numberSchema = (limits: ValueLimits) =>
+  z
+    .unknown()
+    .refine(isNumber, { error: ({ input }) => (input === undefined ? 'is required' : 'must be a number'), abort: true })
+    .refine((value) => isWithin(limits, Number(value)), `must be a number ${boundsText(limits)}`)
+    .meta({ type: 'number' });
+
+const numberText = /^(?:-?\d{1,300}(\.\d{1,300})?|NaN|-?Infinity)$/;
+const isNumber = (value: unknown) => typeof value === 'number' || (typeof value === 'string' && numberText.test(value));
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+const isTime = (value: string) => isoTime.test(value) && !Number.isNaN(Date.parse(value));
+
+export const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+const blobSchema = ({ limits, mustBeUtf8 = false }: Extract<ValueRules, { kind: 'blob' }>) =>
+  z
+    .string()
+    .superRefine((value, context) => {
+      if (base64.test(value)) return;
+      const message = `must be base64; ${base64Fault(value)}`;
+      context.addIssue({ code: 'invalid_format', format: 'base64', message, input: value });
+    })
+    .refine((value) => !mustBeUtf8 || isUtf8(Buffer.from(value, 'base64')), 'must be the base64 of text in UTF-8')
+    .refine(
+      (value) => isWithin(limits, Buffer.byteLength(value, 'base64')),
+      `must hold ${limitsText(limits, 'bytes')}`,
+    );
+
+function base64Fault(text: string): string {
+  const index = text.replace(/={1,2}$/, '').search(/[^A-Za-z0-9+/]/);
+  if (index >= 0) return `character ${index + 1} is none of A to Z, a to z, 0 to 9, + and /`;
+  return 'its length must be a multiple of 4, with one or two = at the end if needed';
+}
+
+const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: ValueLimits, value: number) =>
+  !(value < min || value > max);
+
+function limitsText({ min, max }: ValueLimits, unit: string): string {
+  if (max === undefined) return `at least ${min} ${unit}`;
+  if (min === undefined || min === 0) return `at most ${max} ${unit}`;
+  return min === max ? `exactly ${max} ${unit}` : `${min} to ${max} ${unit}`;
+}
+
+function boundsText({ min, max }: ValueLimits): string {
+  if (max === undefined) return `of at least ${min}`;
+  return min === undefined ? `of at most ${max}` : `from ${min} to ${max}`;
+}

@@ -1,0 +1,409 @@
+/** Converts botocore's models of APIs (`service-2.json`) to the JSON form (AST) of Smithy. */
+import * as z from 'zod';
+import { withoutUndefined } from '../util/objects.js';
+import { quoteName } from '../util/quote.js';
+import { check, ModelError, type Traits } from './model.js';
+
+const text = z.string().max(100_000);
+const flag = z.boolean().optional();
+const namespace = z.union([text, z.looseObject({ uri: text, prefix: text.optional() })]).optional();
+const serialization = {
+  documentation: text.optional(),
+  location: text.optional(),
+  locationName: text.optional(),
+  queryName: text.optional(),
+  timestampFormat: text.optional(),
+  xmlNamespace: namespace,
+  xmlAttribute: flag,
+  flattened: flag,
+  streaming: flag,
+  eventstream: flag,
+  jsonvalue: flag,
+  hostLabel: flag,
+  idempotencyToken: flag,
+  sensitive: flag,
+};
+const reference = z.object({ shape: text, ...serialization });
+const shapeSchema = z.object({
+  ...serialization,
+  type: text,
+  members: z.record(z.string(), reference).default({}),
+  member: reference.optional(),
+  key: reference.optional(),
+  value: reference.optional(),
+  required: z.array(text).default([]),
+  enum: z.array(text).optional(),
+  min: z.number().optional(),
+  max: z.number().optional(),
+  pattern: text.optional(),
+  payload: text.optional(),
+  union: flag,
+  document: flag,
+  error: z.object({ code: text.optional() }).optional(),
+});
+const operationSchema = z.object({
+  http: z.object({ method: text, requestUri: text, responseCode: z.int().optional() }),
+  input: reference.optional(),
+  output: reference.optional(),
+  errors: z.array(reference).default([]),
+  documentation: text.optional(),
+  readonly: flag,
+  endpoint: z.object({ hostPrefix: text.optional() }).optional(),
+  httpChecksumRequired: flag,
+  httpChecksum: z.record(z.string(), z.unknown()).optional(),
+  authtype: text.optional(),
+  auth: z.array(text).optional(),
+});
+const serviceSchema = z.object({
+  metadata: z.object({
+    apiVersion: text.default(''),
+    protocol: text,
+    protocols: z.array(text).default([]),
+    jsonVersion: text.default('1.0'),
+    targetPrefix: text.optional(),
+    serviceId: text.optional(),
+    signatureVersion: text.optional(),
+    auth: z.array(text).default([]),
+    signingName: text.optional(),
+    endpointPrefix: text.default(''),
+    xmlNamespace: namespace,
+    awsQueryCompatible: z.unknown().optional(),
+  }),
+  operations: z.record(z.string(), operationSchema),
+  shapes: z.record(z.string(), shapeSchema),
+});
+const names = z.union([text, z.array(text)]);
+const paginatorsSchema = z.object({
+  pagination: z.record(
+    z.string(),
+    z.object({
+      input_token: names.optional(),
+      output_token: names.optional(),
+      more_results: text.optional(),
+      result_key: names.optional(),
+    }),
+  ),
+});
+
+const waitersSchema = z.object({
+  waiters: z.record(
+    z.string(),
+    z.object({
+      operation: z.string(),
+      acceptors: z.array(z.object({ state: text, matcher: text, argument: text.optional(), expected: z.unknown() })),
+    }),
+  ),
+});
+
+type Botocore = z.output<typeof serviceSchema>;
+type BotocoreShape = z.output<typeof shapeSchema>;
+type BotocoreReference = z.output<typeof reference>;
+type BotocoreOperation = z.output<typeof operationSchema>;
+type BotocorePages = z.output<typeof paginatorsSchema>['pagination'][string];
+type BotocoreWaiters = z.output<typeof waitersSchema>['waiters'];
+type Serialization = Pick<BotocoreReference, keyof typeof serialization>;
+
+/** True if a parsed file has the form of botocore's models. */
+export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
+  'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
+
+interface BotocoreCompanions {
+  readonly paginators?: unknown;
+  readonly waiters?: unknown;
+}
+
+/**
+ * Converts a model (`service-2.json`) to the AST of Smithy.
+ * @throws ModelError if a file does not have the form of botocore's files
+ */
+export function convertBotocore(json: unknown, companions: BotocoreCompanions = {}): Readonly<Record<string, unknown>> {
+  const model = check(serviceSchema, json, 'the model');
+  const { pagination } = check(paginatorsSchema, companions.paginators ?? { pagination: {} }, 'the paginators');
+  const { waiters: allWaiters } = check(waitersSchema, companions.waiters ?? { waiters: {} }, 'the waiters');
+
+  const { metadata, operations, shapes } = model;
+  const context: Context = { shapes, hasJsonNames: /json/.test(metadata.protocol) };
+  const service = {
+    type: 'service',
+    version: metadata.apiVersion,
+    operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
+    traits: serviceTraits(model),
+  };
+  // Some protocols send the service's ID in a header. Its namespace differs, because a shape may have the same name.
+  const serviceId = `botocore.service#${metadata.targetPrefix ?? 'Service'}`;
+
+  const converted: [id: string, shape: unknown][] = [[serviceId, service]];
+  for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, context)]);
+  for (const [name, operation] of Object.entries(operations)) {
+    const companionTraits = withoutUndefined({
+      'smithy.api#paginated': pagesTrait(Object.hasOwn(pagination, name) ? pagination[name] : undefined),
+      'smithy.waiters#waitable': waitersTrait(name, allWaiters),
+    });
+    converted.push([operationId(name), convertOperation(operation, name, companionTraits, context)]);
+    converted.push([inputId(name), convertInput(operation.input, context)]);
+  }
+  return { smithy: '2.0', shapes: Object.fromEntries(converted) };
+}
+
+interface Context {
+  readonly shapes: Readonly<Record<string, BotocoreShape>>;
+  readonly hasJsonNames: boolean;
+}
+
+const idOf = (name: string) => `botocore#${name}`;
+const operationId = (name: string) => `botocore.operations#${name}`;
+const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
+const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
+
+/** botocore's `json` is missing, because it stands for two protocols. */
+const smithyProtocols: Readonly<Record<string, string>> = {
+  'rest-json': 'restJson1',
+  'rest-xml': 'restXml',
+  query: 'awsQuery',
+  ec2: 'ec2Query',
+};
+const v4Signatures = ['v4', 's3', 's3v4'];
+
+/** @throws ModelError if the service does not sign with Signature Version 4 */
+function serviceTraits({ metadata }: Botocore): Traits {
+  const { serviceId, signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
+  const signsWithV4 =
+    auth.includes('aws.auth#sigv4') || (signatureVersion !== undefined && v4Signatures.includes(signatureVersion));
+  if (!signsWithV4)
+    throw new ModelError(
+      `it signs with ${quoteName(signatureVersion ?? 'none')} (metadata.signatureVersion), and only Signature Version 4 is supported`,
+    );
+
+  const jsonProtocol = jsonVersion === '1.1' ? 'awsJson1_1' : 'awsJson1_0';
+  const protocolNames = [metadata.protocol, ...metadata.protocols].map((name) =>
+    name === 'json' ? jsonProtocol : (smithyProtocols[name] ?? name),
+  );
+
+  return withoutUndefined({
+    ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
+    'aws.auth#sigv4': { name: metadata.signingName ?? metadata.endpointPrefix },
+    'aws.api#service': serviceId === undefined ? undefined : { sdkId: serviceId },
+    'aws.protocols#awsQueryCompatible': metadata.awsQueryCompatible,
+    'smithy.api#xmlNamespace': namespaceTrait(xmlNamespace),
+  });
+}
+
+const namespaceTrait = (value: Serialization['xmlNamespace']) => (typeof value === 'string' ? { uri: value } : value);
+
+const comparators: Readonly<Record<string, string>> = {
+  path: 'stringEquals',
+  pathAll: 'allStringEquals',
+  pathAny: 'anyStringEquals',
+};
+
+const pagesTrait = (pages: BotocorePages | undefined) =>
+  pages && {
+    inputToken: pages.input_token,
+    outputToken: pages.output_token,
+    moreResults: pages.more_results,
+    items: pages.result_key,
+  };
+
+function waitersTrait(operationName: string, all: BotocoreWaiters): unknown {
+  const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
+  if (waiters.length === 0) return undefined;
+  return Object.fromEntries(
+    waiters.map(([name, { acceptors }]) => [name, { acceptors: acceptors.map(convertAcceptor) }]),
+  );
+}
+
+const convertAcceptor = ({ state, matcher, argument, expected }: BotocoreWaiters[string]['acceptors'][number]) => ({
+  state,
+  matcher:
+    matcher === 'error' || (matcher === 'status' && expected === 404)
+      ? { errorType: String(expected) }
+      : { output: { path: argument, expected, comparator: comparators[matcher] } },
+});
+
+function convertOperation(
+  operation: BotocoreOperation,
+  name: string,
+  companionTraits: Traits,
+  { shapes }: Context,
+): unknown {
+  const { http, input, output, errors, endpoint, auth, authtype } = operation;
+  const inputShape = input === undefined ? undefined : shapes[input.shape];
+  // A label has the `locationName` of a member in botocore's files, and the name of the member in Smithy.
+  const uri = withMemberNames(http.requestUri, inputShape);
+  return {
+    type: 'operation',
+    // The input is a copy, because operations that share a shape may name the XML root differently.
+    input: { target: inputId(name) },
+    ...(output !== undefined && { output: targetOf(output) }),
+    errors: errors.map(targetOf),
+    traits: withoutUndefined({
+      ...companionTraits,
+      'smithy.api#http': { method: http.method, uri, code: http.responseCode },
+      'smithy.api#documentation': operation.documentation,
+      'smithy.api#readonly': traitIf(operation.readonly),
+      'smithy.api#endpoint': endpoint?.hostPrefix === undefined ? undefined : { hostPrefix: endpoint.hostPrefix },
+      'smithy.api#httpChecksumRequired': traitIf(operation.httpChecksumRequired),
+      'aws.protocols#httpChecksum': operation.httpChecksum,
+      // An empty list means that the requests are not signed.
+      'smithy.api#auth': authtype === 'none' ? [] : auth,
+    }),
+  };
+}
+
+function withMemberNames(path: string, input: BotocoreShape | undefined): string {
+  let converted = path;
+  for (const [name, { location, locationName = name }] of Object.entries(input?.members ?? {})) {
+    if (location !== 'uri') continue;
+    converted = converted.replaceAll(`{${locationName}}`, `{${name}}`).replaceAll(`{${locationName}+}`, `{${name}+}`);
+  }
+  return converted;
+}
+
+/** The operation's names for the XML root apply if the shape has none. */
+function convertInput(input: BotocoreReference | undefined, context: Context): unknown {
+  if (input === undefined) return { type: 'structure' };
+  const shape = context.shapes[input.shape];
+  if (shape === undefined) throw new ModelError(`shape ${quoteName(input.shape)} is not in the model`);
+  const locationName = shape.locationName ?? input.locationName;
+  const xmlNamespace = shape.xmlNamespace ?? input.xmlNamespace;
+  return convertShape(withoutUndefined({ ...shape, locationName, xmlNamespace }), context);
+}
+
+/** Undefined for a shape with a `location`, because its `locationName` is the name of a header or a parameter. */
+const nameOfShape = ({ location, locationName }: BotocoreShape) => (location === undefined ? locationName : undefined);
+
+/** If a list or map lacks its content, the error is thrown when the AST is read. */
+function convertShape(shape: BotocoreShape, context: Context): unknown {
+  // Protocols of JSON ignore `xmlName`.
+  const nameTraits = nameTrait(nameOfShape(shape), 'smithy.api#xmlName');
+  const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTraits };
+  if (shape.document === true) return { type: 'document', traits };
+  switch (shape.type) {
+    case 'structure': {
+      const members = Object.entries(shape.members).map(([name, member]) => [
+        name,
+        convertMember(member, name, shape, context),
+      ]);
+      return { type: shape.union === true ? 'union' : 'structure', members: Object.fromEntries(members), traits };
+    }
+    case 'list':
+      return { type: 'list', member: shape.member && convertMember(shape.member, 'member', shape, context), traits };
+    case 'map':
+      return {
+        type: 'map',
+        key: shape.key && convertMember(shape.key, 'key', shape, context),
+        value: shape.value && convertMember(shape.value, 'value', shape, context),
+        traits,
+      };
+    case 'string':
+      return shape.enum === undefined
+        ? { type: 'string', traits }
+        : { type: 'enum', members: enumMembers(shape.enum), traits };
+    case 'character':
+      return { type: 'string', traits };
+    case 'bigdecimal':
+      return { type: 'bigDecimal', traits };
+    default:
+      return { type: shape.type, traits };
+  }
+}
+
+const enumMembers = (values: readonly string[]) =>
+  Object.fromEntries(
+    values.map((value, index) => [
+      `value${index}`,
+      { target: 'smithy.api#Unit', traits: { 'smithy.api#enumValue': value } },
+    ]),
+  );
+
+/** Types whose bounds are bounds of a length. */
+const measuredTypes = ['string', 'list', 'map', 'blob', 'character'];
+
+function shapeTraits({ type, min, max, pattern, error }: BotocoreShape): Traits {
+  const boundsTrait = measuredTypes.includes(type) ? 'smithy.api#length' : 'smithy.api#range';
+  const hasBounds = min !== undefined || max !== undefined;
+  return withoutUndefined({
+    [boundsTrait]: hasBounds ? withoutUndefined({ min, max }) : undefined,
+    'smithy.api#pattern': pattern,
+    'aws.protocols#awsQueryError': error,
+  });
+}
+
+function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
+  const target = context.shapes[member.shape];
+  const isMap = target?.type === 'map';
+  const isPayload = parent.payload === name;
+  const nameInBody = nameInBodyForTrait(member, name, target, isPayload);
+  const nameTraitId = context.hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName';
+  return {
+    ...targetOf(member),
+    traits: withoutUndefined({
+      ...serializationTraits(member),
+      ...nameTrait(nameInBody, nameTraitId),
+      ...locationTraits(member, name, isMap),
+      'smithy.api#required': traitIf(parent.required.includes(name)),
+      'smithy.api#httpPayload': traitIf(isPayload),
+    }),
+  };
+}
+
+/** Undefined for a member that needs no trait. */
+function nameInBodyForTrait(
+  { location, locationName }: BotocoreReference,
+  memberName: string,
+  target: BotocoreShape | undefined,
+  isPayload: boolean,
+): string | undefined {
+  if (location !== undefined) return undefined;
+  const nameInBody = locationName ?? (target && nameOfShape(target));
+  // Without the trait, the XML root would have the name of the shape.
+  return nameInBody === memberName && !isPayload ? undefined : nameInBody;
+}
+
+function locationTraits({ location, locationName }: Serialization, name: string, isMap: boolean): Traits {
+  switch (location) {
+    // The label in the path already has the member's name.
+    case 'uri':
+      return { 'smithy.api#httpLabel': {} };
+    case 'querystring':
+      // If a map has no `locationName`, each of its entries is a parameter.
+      return isMap && locationName === undefined
+        ? { 'smithy.api#httpQueryParams': {} }
+        : { 'smithy.api#httpQuery': locationName ?? name };
+    case 'header':
+      return { 'smithy.api#httpHeader': locationName ?? name };
+    case 'headers':
+      return { 'smithy.api#httpPrefixHeaders': locationName ?? '' };
+    case 'statusCode':
+      return { 'smithy.api#httpResponseCode': {} };
+    default:
+      return {};
+  }
+}
+
+const timestampFormats: Readonly<Record<string, string>> = {
+  iso8601: 'date-time',
+  rfc822: 'http-date',
+  unixTimestamp: 'epoch-seconds',
+};
+
+const nameTrait = (name: string | undefined, trait: string): Traits => (name === undefined ? {} : { [trait]: name });
+
+function serializationTraits(shapeOrMember: Serialization): Traits {
+  const { timestampFormat } = shapeOrMember;
+  return withoutUndefined({
+    'smithy.api#documentation': shapeOrMember.documentation,
+    'smithy.api#timestampFormat': timestampFormat === undefined ? undefined : timestampFormats[timestampFormat],
+    'smithy.api#xmlNamespace': namespaceTrait(shapeOrMember.xmlNamespace),
+    'smithy.api#xmlAttribute': traitIf(shapeOrMember.xmlAttribute),
+    'smithy.api#xmlFlattened': traitIf(shapeOrMember.flattened),
+    'smithy.api#streaming': traitIf(shapeOrMember.streaming === true || shapeOrMember.eventstream === true),
+    'smithy.api#mediaType': shapeOrMember.jsonvalue === true ? 'application/json' : undefined,
+    'smithy.api#hostLabel': traitIf(shapeOrMember.hostLabel),
+    'smithy.api#idempotencyToken': traitIf(shapeOrMember.idempotencyToken),
+    'smithy.api#sensitive': traitIf(shapeOrMember.sensitive),
+    'aws.protocols#ec2QueryName': shapeOrMember.queryName,
+  });
+}
+
+const traitIf = (isSet: boolean | undefined) => (isSet === true ? {} : undefined);

@@ -1,0 +1,275 @@
+import type { ChangeTexts } from '../tools/define-operation.js';
+import { nameInWords } from '../util/field-names.js';
+import { sentenceCase } from '../util/human.js';
+import { isObject, textsAt, valueAt } from '../util/objects.js';
+import { defined, detail, distinct, join, own, type SafeText, say } from '../util/safe-text.js';
+import { identifyingField, nameEndings } from './answer-summary.js';
+import { fieldsAtAnyDepth } from './argument-names.js';
+import type { Argument, ValueRules } from './arguments.js';
+import type { ChosenOperation } from './chosen-operation.js';
+import type { ModelOperation } from './model.js';
+
+const namesInHeadline = 2;
+
+/** An argument, or a list in an argument, whose value names the things that a change is about. */
+interface Identifier {
+  /** Path in the arguments, such as `Delete.Objects[].Key`. */
+  readonly path: string;
+  readonly isList: boolean;
+  /** Name in words: `instance IDs`. */
+  readonly words: string;
+  /** Singular name without its ending: `instance`. */
+  readonly kind: string;
+  readonly isInPath: boolean;
+  /** False for a value that says what the change is about, but names nothing. */
+  readonly isName: boolean;
+}
+
+/** Returns the texts of a change for its plan and its question. Only words of the model and of the settings are shown without quotation marks. */
+export function changeTexts(
+  { operation, toolArguments, settings, isSecret }: ChosenOperation,
+  apiName: string,
+): ChangeTexts {
+  const title = defined(sentenceCase(nameInWords(operation.name)));
+  // The texts of a change must not show secrets.
+  const visible = toolArguments.filter((argument) => !isSecret(argument));
+  const found = [...identifyingTexts(visible, operation), ...identifyingLists(visible, isSecret)];
+  const identifiers = found.length > 0 ? found : probableIdentifiers(visible, isSecret);
+  // If `clusterId` and `nodeId` identify a node, `nodeId` is the resource's own identifier.
+  const isDeletion = settings.effect === 'delete';
+  const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, { isDeletion });
+  const otherIdentifiers = identifiers.filter((identifier) => identifier !== resourceIdentifier);
+  const { costsMoney, irreversible, continues = true, consequences = [], notChecked = [], ifTooLarge } = settings;
+  return {
+    costsMoney,
+    continues,
+    ...(irreversible !== undefined && { irreversible }),
+    headline: (input) => {
+      const texts = distinct(identifierTexts(identifiers, input));
+      if (texts.length === 0) return say`${title} in ${own(apiName)}`;
+      // `detail` marks the first text to leave out if the headline is too long.
+      return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(texts, ', ')}`;
+    },
+    accept: (input) => {
+      const names = resourceIdentifier === undefined ? [] : namesIn(resourceIdentifier, input);
+      const [name] = names;
+      if (name === undefined) return title;
+      return names.length === 1 ? say`${title} ${endOfName(name)}` : say`${title}: ${names.length}`;
+    },
+    consequences: () => [
+      ...(costsMoney === false ? [] : [costsMoney ? say`It costs money.` : say`It may cost money.`]),
+      ...consequences.map((sentence) => defined(sentence)),
+    ],
+    warnings: () => [],
+    notChecked,
+    // People type the last name to confirm a deletion.
+    identifies: pathsOf(
+      [...otherIdentifiers, ...(resourceIdentifier === undefined ? [] : [resourceIdentifier])].filter(
+        ({ isName }) => isName,
+      ),
+    ),
+    named: pathsOf(identifiers.filter(({ isList }) => !isList)),
+    // The advice is "look in the console for" and this text.
+    verificationHint: (input) => {
+      if (settings.verificationHint !== undefined) return defined(settings.verificationHint);
+      return join([say`the effect of ${own(operation.name)}`, ...identifierTexts(identifiers, input)], ', ');
+    },
+    ...(ifTooLarge !== undefined && { ifTooLarge }),
+  };
+}
+
+const pathsOf = (identifiers: readonly Identifier[]): readonly string[] => identifiers.map(({ path }) => path);
+
+type Input = Readonly<Record<string, unknown>>;
+
+function namesIn({ path, isList }: Identifier, input: Input): readonly string[] {
+  if (isList) return textsAt(input, path);
+  const value = valueAt(input, path);
+  // The keys of a map are names, such as the tables of `BatchWriteItem`.
+  if (isObject(value)) return Object.keys(value);
+  return value === undefined ? [] : [String(value)];
+}
+
+const identifierTexts = (identifiers: readonly Identifier[], input: Input): readonly SafeText[] =>
+  identifiers.flatMap((identifier) => {
+    const names = namesIn(identifier, input);
+    const [first] = names;
+    if (first === undefined) return [];
+    const isWhole = endOfName(first) === first;
+    const words = isWhole ? identifier.words : identifier.words.replace(/ (?:url|arn)s?$/i, '');
+    const text = say`${defined(words)} ${namesText(names)}`;
+    // A headline that is too long leaves out the detail first.
+    return [isWhole || identifier.isList ? text : say`${text}${detail(say`, ${first}`)}`];
+  });
+
+function namesText(names: readonly string[]): SafeText {
+  const texts = names.slice(0, namesInHeadline).map((name) => say`${endOfName(name)}`);
+  const more = names.length - namesInHeadline;
+  return more > 0 ? say`${join(texts, ', ')} and ${more} more` : join(texts, ', ');
+}
+
+/** Returns the resource in a URL or an ARN, because a headline shows only the beginning of a name. */
+const endOfName = (name: string): string => name.replace(/^(?:https?:\/\/[^/]*\/|arn:(?:[^:]*:){4})(?=.)/, '');
+
+/** Returns the arguments in the path, or else texts that are named like an identifier or like the operation's own resource. */
+function identifyingTexts(
+  toolArguments: readonly Argument[],
+  { name: operationName, http: { uri: uriPath } }: ModelOperation,
+): readonly Identifier[] {
+  const namesInPath = [...uriPath.matchAll(/\{([^{}+]+)\+?\}/g)].map(([, memberName]) => memberName);
+  const inPath = namesInPath.flatMap((nameInPath) =>
+    toolArguments.filter(({ location, memberName }) => location === 'path' && memberName === nameInPath),
+  );
+  const requiredTexts = toolArguments.filter(({ isRequired, rules }) => isRequired && rules.kind === 'text');
+  const isUrl = ({ memberName }: Argument) => urlEnding.test(nameInWords(memberName));
+  const operationWords = singular(nameInWords(operationName).toLowerCase());
+  const isOfResource = (argument: Argument) => {
+    const { kind } = identifierOf(argument);
+    if (argument.rules.kind !== 'text') return false;
+    return isNamedLikeId(argument) ? operationWords.endsWith(kind) : operationWords.includes(` ${kind}`);
+  };
+  const isOwnName = (argument: Argument) => {
+    const { kind } = identifierOf(argument);
+    return isNamedLikeId(argument) && (kind === '' || operationWords.endsWith(` ${kind}`));
+  };
+  const choices = [
+    // The path of a creation may have only what holds the new thing.
+    inPath.length === 0
+      ? []
+      : [...inPath, ...requiredTexts.filter((each) => !inPath.includes(each) && isOwnName(each))],
+    requiredTexts.filter(isNamedLikeId),
+    requiredTexts.filter(isUrl),
+    toolArguments.filter(isOfResource),
+  ];
+  return (choices.find(({ length }) => length > 0) ?? []).map((argument) => identifierOf(argument));
+}
+
+const urlEnding = /\burl$/i;
+
+const isNamedLikeId = ({ memberName }: Argument): boolean =>
+  nameEndings.some((ending) => ending.test(singular(nameInWords(memberName))));
+
+const singular = (nameOfList: string): string => nameOfList.replace(/s$/, '');
+
+/** Values that hold a text, or a part of one, and name nothing. */
+const content =
+  /\b(?:body|content|data|definition|description|document|json|message|policy|query|script|statement|string|template|text|token|yaml)s?$/i;
+
+const levelsOfStructures = 2;
+
+const ofKinds = (fields: readonly Argument[], ...kinds: readonly ValueRules['kind'][]): readonly Argument[] =>
+  fields.filter(({ rules }) => kinds.includes(rules.kind));
+
+/** Returns the outermost texts in structures and lists that are named like an identifier. A list with a secret field is left out. */
+function namesInside(
+  fields: readonly Argument[],
+  isSecret: (field: Argument) => boolean,
+  prefix = '',
+  level = 1,
+): readonly Identifier[] {
+  return ofKinds(fields, 'structure', 'list').flatMap((field) => {
+    const isList = field.rules.kind === 'list';
+    const inner = field.rules.kind === 'list' ? field.rules.element() : field.rules;
+    if (inner.kind !== 'structure' || (isList && fieldsAtAnyDepth([field]).some(isSecret))) return [];
+    const path = `${prefix}${field.name}${isList ? '[]' : ''}.`;
+    const inside = inner.fields().filter((each) => !isSecret(each));
+    const names = ofKinds(inside, 'text').filter(isNamedLikeId);
+    if (names.length > 0)
+      return names.map((each) => ({ ...identifierOf(each), path: path + each.name, isList: path.includes('[]') }));
+    return level < levelsOfStructures ? namesInside(inside, isSecret, path, level + 1) : [];
+  });
+}
+
+const isListOfTexts = ({ rules }: Argument): boolean => rules.kind === 'list' && rules.element().kind === 'text';
+
+/** Returns the best arguments of a change that has no required name of a thing: names in its structures, other texts, optional names, values. */
+function probableIdentifiers(
+  visible: readonly Argument[],
+  isSecret: (field: Argument) => boolean,
+): readonly Identifier[] {
+  const required = visible.filter(({ isRequired }) => isRequired);
+  const texts = ofKinds(required, 'text');
+  const asName = (field: Argument) => identifierOf(field);
+  const asList = (field: Argument) => identifierOf(field, `${field.name}[]`);
+  const asValue = (field: Argument) => ({ ...identifierOf(field), isName: false });
+  const choices: readonly (() => readonly Identifier[])[] = [
+    () => namesInside(required, isSecret),
+    () => texts.filter(({ memberName }) => !content.test(nameInWords(memberName))).map(asName),
+    () => [
+      ...ofKinds(visible, 'text').filter(isNamedLikeId).map(asName),
+      ...visible.filter((field) => isListOfTexts(field) && isNamedLikeId(field)).map(asList),
+      ...namesInside(visible, isSecret),
+    ],
+    () => required.filter(isListOfTexts).map(asList),
+    () => ofKinds(required, 'map').map(asValue),
+    () => texts.map(asValue),
+    () => ofKinds(required, 'enum', 'integer', 'boolean').map(asValue),
+  ];
+  for (const choose of choices) {
+    const chosen = choose();
+    if (chosen.length > 0) return chosen;
+  }
+  return [];
+}
+
+function identifierOf({ name, memberName, location }: Argument, namesPath?: string): Identifier {
+  const memberWords = singular(nameInWords(memberName).toLowerCase());
+  return {
+    path: namesPath ?? name,
+    isList: namesPath !== undefined,
+    words: nameInWords(name),
+    kind: [...nameEndings, urlEnding].reduce((text, ending) => text.replace(ending, ''), memberWords).trim(),
+    isInPath: location === 'path',
+    isName: true,
+  };
+}
+
+const levelsOfLists = 2;
+
+/** Returns the required lists of identifiers, or of structures with an identifier. A list with a secret field is left out. */
+function identifyingLists(
+  fields: readonly Argument[],
+  isSecret: (field: Argument) => boolean,
+  prefix = '',
+  level = 1,
+): readonly Identifier[] {
+  return fields.flatMap((field) => {
+    const { name, isRequired, rules } = field;
+    if (!isRequired) return [];
+    const path = prefix + name;
+    if (rules.kind === 'structure' && level < levelsOfLists)
+      return identifyingLists(rules.fields(), isSecret, `${path}.`, level + 1);
+    if (rules.kind !== 'list') return [];
+
+    const namePath = namePathOf(field, rules.element());
+    const holdsSecret = fieldsAtAnyDepth([field]).some(isSecret);
+    if (namePath === undefined || holdsSecret) return [];
+    return [identifierOf(field, `${path}[]${namePath}`)];
+  });
+}
+
+/** Empty if the entry is the name, and undefined if it has none. */
+function namePathOf(list: Argument, entry: ValueRules): string | undefined {
+  if (entry.kind === 'text') return isNamedLikeId(list) || /resources$/i.test(list.memberName) ? '' : undefined;
+  if (entry.kind !== 'structure') return undefined;
+  const texts = entry.fields().filter(({ rules }) => rules.kind === 'text');
+  const required = texts.filter(({ isRequired }) => isRequired);
+  const name = identifyingField((required.length > 0 ? required : texts).map((field) => field.name));
+  return name === undefined ? undefined : `.${name}`;
+}
+
+/**
+ * Prefers the namesake of the operation (`PolicyName` of `DeleteUserPolicy`). For a deletion, a list comes next, because the operation deletes its
+ * entries.
+ */
+function findResourceIdentifier(
+  identifiers: readonly Identifier[],
+  operationName: string,
+  { isDeletion }: { readonly isDeletion: boolean },
+): Identifier | undefined {
+  const words = singular(nameInWords(operationName).toLowerCase());
+  const namesake = identifiers.find(({ kind }) => kind !== '' && words.endsWith(` ${kind}`));
+  const list = isDeletion ? identifiers.findLast(({ isList }) => isList) : undefined;
+  const inPath = identifiers.findLast(({ isInPath }) => isInPath);
+  return namesake ?? list ?? inPath ?? identifiers.at(0);
+}

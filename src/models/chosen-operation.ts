@@ -1,0 +1,189 @@
+import type * as z from 'zod';
+import type { Follow, JsonSchema, Operation } from '../tools/define-operation.js';
+import { fieldsDescription, pathsSchema } from '../tools/schema/answer-paths.js';
+import { nameInWords } from '../util/field-names.js';
+import { sentenceCase } from '../util/human.js';
+import { startOfPage } from './answer-summary.js';
+import { fieldsAtAnyDepth, isNamed, type Naming, translatePath, unknownMember } from './argument-names.js';
+import { type Argument, argumentsOf, structureOf } from './arguments.js';
+import { checkSupported, isSetByServer } from './check-supported.js';
+import type { Codec } from './codec.js';
+import { documentationText, shortenText } from './documentation-text.js';
+import { type Model, ModelError, type ModelOperation, textTrait } from './model.js';
+import { type ModelPages, pagesOf } from './model-pages.js';
+import type { OperationSettings, ParsedSettings } from './model-settings.js';
+import { type IsMember, secrecyIn } from './secret-members.js';
+import { wordsOf } from './short-tool-names.js';
+
+/** Everything that choosing the operations of a model needs. */
+interface ModelChoice {
+  readonly model: Model;
+  readonly codec: Codec;
+  readonly fileSettings: ParsedSettings;
+  readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', ControlArguments>>;
+  /** True if this server has a folder of secrets. */
+  readonly listsSecretNames: boolean;
+}
+
+/** Everything that the operations of a model share. */
+export interface ModelContext extends ModelChoice {
+  readonly chosen: () => ReadonlyMap<string, ChosenOperation>;
+  /** Finds a chosen read. */
+  readonly findFollow: () => FindFollow;
+}
+
+/** Finds the read that shows the progress of a change, preferably one of `chosen`. */
+export type FindFollow = (change: ModelOperation, chosen?: readonly string[]) => Follow | undefined;
+
+/** The arguments that this server adds to a tool, such as `planOnly`. */
+export interface ControlArguments {
+  readonly schemas: Readonly<Record<string, z.ZodType>>;
+  readonly listing: Readonly<Record<string, JsonSchema>>;
+}
+
+/** An operation of a model with the settings that the file has for it. */
+export interface ChosenOperation {
+  readonly operation: ModelOperation;
+  readonly settings: OperationSettings;
+  readonly texts: Pick<Operation, 'name' | 'title' | 'description'>;
+  readonly toolArguments: readonly Argument[];
+  readonly controlArguments: ControlArguments;
+  /** Name of the argument that picks fields of the answer. Absent for a change. */
+  readonly fieldsArgument?: string;
+  readonly isSecret: IsMember;
+  readonly isPrivate: IsMember;
+  readonly mayBeSecret: IsMember;
+  readonly listsSecretNames: boolean;
+  readonly pages: ModelPages | undefined;
+}
+
+/**
+ * Applies the settings of the file to an operation of a model.
+ * @throws ModelError if the operation is not supported, or the settings do not fit it
+ */
+export function chooseOperation(
+  { model, fileSettings, controlArguments, listsSecretNames }: ModelChoice,
+  name: string,
+  settings: OperationSettings,
+): ChosenOperation {
+  const operation = model.operation(name);
+  checkSupported(model, operation);
+
+  const isRead = settings.effect === 'read';
+  const pages = isRead ? pagesOf(model, operation) : undefined;
+  const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
+  const allArguments = argumentsOf(model, operation.input, (member) => isSetByServer(operation, member));
+
+  const getAnswerFields = structureOf(model, operation.output).fields;
+  refuseUnknownSecrets(settings, allArguments, getAnswerFields);
+  const toolArguments = chosenArguments(allArguments, settings, tokenMembers);
+  const tokenPaths = pages?.tokens.map(({ path }) => path) ?? startsOfPage(operation);
+  const picking = isRead ? fieldsArgument(toolArguments, getAnswerFields, tokenPaths) : undefined;
+  const title = settings.title ?? sentenceCase(nameInWords(name));
+  return {
+    operation,
+    settings,
+    texts: {
+      name: toolNameOf(fileSettings, name),
+      title,
+      description: settings.description ?? descriptionOf(operation, title),
+    },
+    toolArguments,
+    controlArguments: picking ?? controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
+    ...(picking !== undefined && { fieldsArgument: picking.name }),
+    ...secrecyIn(settings),
+    listsSecretNames,
+    pages,
+  };
+}
+
+const startsOfPage = ({ output }: ModelOperation): readonly string[] =>
+  output.members.map(({ name }) => name).filter((name) => startOfPage.test(name));
+
+const longestDescription = 90;
+
+/** Returns the file's name for a tool, or else prefix and operation, such as `devops_list_backups`. */
+function toolNameOf({ prefix, operations }: ParsedSettings, operationName: string): string {
+  const chosenName = operations[operationName]?.name;
+  if (chosenName !== undefined) return chosenName;
+  const words = wordsOf(operationName);
+  return (prefix === undefined ? words : [prefix, ...words]).join('_');
+}
+
+const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
+  shortenText(documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''), longestDescription) ||
+  `${title}.`;
+
+/**
+ * Tokens of pages are chosen even if `only` does not name them, because calls need them to read on.
+ * @throws ModelError for an unknown name, or a missing required argument
+ */
+function chosenArguments(
+  fields: readonly Argument[],
+  { only, omit }: OperationSettings,
+  tokenMembers: readonly string[],
+): readonly Argument[] {
+  refuseUnknown(only ?? [], fields, { setting: 'only', structure: 'the arguments' });
+  refuseUnknown(omit, fields, { setting: 'omit', structure: 'the arguments' });
+  const isChosen = (field: Argument) =>
+    only === undefined || isNamed(only, field) || tokenMembers.includes(field.memberName);
+  const chosen = fields.filter((field) => isChosen(field) && !isNamed(omit, field));
+  const missing = fields.filter((field) => field.isRequired && !chosen.includes(field)).map(({ name }) => name);
+  if (missing.length > 0) throw new ModelError(`${missing.join(', ')}: is required, so it cannot be left out`);
+  return chosen;
+}
+
+/** @throws ModelError for an unknown name, because a misspelled secret would be shown */
+function refuseUnknownSecrets(
+  { secretNames, notSecret, show }: OperationSettings,
+  allArguments: readonly Argument[],
+  getAnswerFields: () => readonly Argument[],
+): void {
+  // Most operations have none of them, and searching all structures takes time.
+  if (secretNames.length + notSecret.length + show.length === 0) return;
+  const ofAnswer = fieldsAtAnyDepth(getAnswerFields());
+  const ofBoth = [...fieldsAtAnyDepth(allArguments), ...ofAnswer];
+  refuseUnknown(secretNames, ofBoth, { setting: 'secretNames', structure: 'the arguments or the answer' });
+  refuseUnknown(notSecret, ofBoth, { setting: 'notSecret', structure: 'the arguments or the answer' });
+  refuseUnknown(show, ofAnswer, { setting: 'show', structure: 'the answer' });
+}
+
+function refuseUnknown(names: readonly string[], fields: readonly Argument[], naming: Naming): void {
+  const unknown = names.filter((name) => !fields.some((field) => isNamed([name], field)));
+  if (unknown.length > 0) throw new ModelError(unknown.map((name) => unknownMember(name, fields, naming)).join('; '));
+}
+
+/** The argument of a read that picks fields of the answer. */
+interface FieldsArgument {
+  readonly name: string;
+  readonly schemas: Readonly<Record<string, z.ZodType>>;
+  readonly listing: Readonly<Record<string, JsonSchema>>;
+}
+
+/**
+ * Makes the argument, named `outputFields` if the API has an argument `fields`.
+ * @param always paths that every pick has: the tokens of pages
+ */
+function fieldsArgument(
+  toolArguments: readonly Argument[],
+  getAnswerFields: () => readonly Argument[],
+  always: readonly string[],
+): FieldsArgument {
+  const name = toolArguments.some((argument) => isNamed(['fields'], argument)) ? 'outputFields' : 'fields';
+  const readPath = (given: string) => {
+    try {
+      const path = translatePath(given, getAnswerFields(), { structure: 'the answer' });
+      return { kind: 'path', path } as const;
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      return { kind: 'problem', problem: error.message } as const;
+    }
+  };
+  return {
+    name,
+    get schemas() {
+      return { [name]: pathsSchema(readPath, always).optional() };
+    },
+    listing: { [name]: { type: 'array', items: { type: 'string' }, description: fieldsDescription } },
+  };
+}

@@ -1,0 +1,251 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import * as z from 'zod';
+import { type Follow, type Operation, readOfFollow } from '../tools/define-operation.js';
+import { operations as builtIn } from '../tools/index.js';
+import { unknownName } from '../util/did-you-mean.js';
+import { fileFault } from '../util/log.js';
+import { isObject, stepsOf } from '../util/objects.js';
+import { quote, quoteName } from '../util/quote.js';
+import { defined, type SafeText, say } from '../util/safe-text.js';
+import type { ToolRules } from './from-model.js';
+import { effectDoubt } from './guess-effect.js';
+import { jsonFault } from './json-fault.js';
+import { followSchema, onlyFields, problemOf, UnusableFile } from './settings-schema.js';
+
+/** The user's own operations, from the files that `CLOUDOPS_OPERATIONS` names. */
+export interface OwnOperations {
+  readonly operations: readonly Operation[];
+  /** Reads that show the progress of built-in changes, by the tool name of the change. */
+  readonly follows?: Readonly<Record<string, Follow>>;
+  readonly notes?: readonly SafeText[];
+  /** Reasons why the files cannot be used. If there is one, `operations` is empty. */
+  readonly problems: readonly SafeText[];
+}
+
+/** The rules of MCP hosts and of this server for tools. */
+export interface HostRules extends ToolRules {
+  /** Names of the server's other tools, such as `decide_change`. */
+  readonly reservedNames: readonly string[];
+}
+
+/** Size limit of a file (bytes). */
+const largestFile = 5_000_000;
+const maximumProblems = 20;
+
+interface Loaded {
+  readonly operations: Operation[];
+  readonly follows: Record<string, Follow>;
+  readonly files: Map<string, string>;
+  readonly extendingFiles: Map<string, string>;
+}
+
+/** Loads the operations of a file, or of all `.operations.json` files in a folder. Never rejects. */
+export async function loadOperations(path: string, hosts: HostRules): Promise<OwnOperations> {
+  const loaded: Loaded = { operations: [], follows: {}, files: new Map(), extendingFiles: new Map() };
+  const { files, problem } = await filesAt(path);
+  const problems = problem === undefined ? [] : [problem];
+  for (const file of files) {
+    const fileProblems = await loadFile(file, loaded, hosts);
+    problems.push(...fileProblems.slice(0, maximumProblems).map((text) => problemLine(file, text)));
+  }
+  // `follow` may name a read of a later file.
+  if (problems.length === 0) problems.push(...followProblemsIn(loaded));
+  if (problems.length > 0) return { operations: [], problems: problems.map(aboutFiles) };
+
+  const { operations, follows } = loaded;
+  const doubts = operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
+  return { operations, follows, notes: doubts.map(aboutFiles), problems: [] };
+}
+
+/** `defined` adds no quotation marks, because the sentence already quotes texts of the files. */
+const aboutFiles = (text: string): SafeText => say`CLOUDOPS_OPERATIONS: ${defined(text)}`;
+
+const problemLine = (file: string, problem: string): string => {
+  const end = /[.?!]$/.test(problem) ? '' : '.';
+  return `${quoteName(basename(file))}: ${problem}${end}`;
+};
+
+async function filesAt(path: string): Promise<{ readonly files: readonly string[]; readonly problem?: string }> {
+  try {
+    if (!(await stat(path)).isDirectory()) return { files: [path] };
+    const names = (await readdir(path)).filter((name) => name.endsWith('.operations.json')).sort();
+    if (names.length === 0) return { files: [], problem: `${quote(path)} has no .operations.json files.` };
+    return { files: names.map((name) => join(path, name)) };
+  } catch (error) {
+    return { files: [], problem: `${quote(path)} cannot be read (${fileFault(error)}).` };
+  }
+}
+
+/** Returns the problems of the file. */
+async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise<readonly string[]> {
+  try {
+    const { models, extend } = await readOperationsFile(path);
+    const problems = addExtensions(extend, path, loaded);
+    for (const [index, model] of models.entries()) {
+      const place = models.length === 1 ? '' : `models[${index}]: `;
+      const problemsOfModel = await loadModel(model, path, loaded, hosts);
+      problems.push(...problemsOfModel.map((problem) => place + problem));
+    }
+    return problems;
+  } catch (error) {
+    if (error instanceof UnusableFile) return error.problems;
+    return [`it cannot be read (${fileFault(error)})`];
+  }
+}
+
+async function loadModel(
+  { model, ...settings }: ModelOfFile,
+  path: string,
+  loaded: Loaded,
+  hosts: HostRules,
+): Promise<readonly string[]> {
+  try {
+    // Loaded late, so that a server without models starts fast.
+    const { operationsFromModel } = await import('./from-model.js');
+    const operations = await operationsFromModel(dirname(path), model, settings, hosts);
+    return operations.flatMap((operation) => addOperation(operation, path, loaded, hosts));
+  } catch (error) {
+    if (error instanceof UnusableFile) return error.problems;
+    throw error;
+  }
+}
+
+const builtInChanges = builtIn.flatMap(({ name, change }) => (change === undefined ? [] : [name]));
+const extendedChanges = z
+  .strictObject(
+    Object.fromEntries(builtInChanges.map((change) => [change, onlyFields({ follow: followSchema }).optional()])),
+    `may have only the built-in changes ${builtInChanges.join(', ')}`,
+  )
+  .default({});
+const modelOfFile = z.looseObject({ model: z.string('must be the path of a model, relative to this file') });
+const operationsFile = z.looseObject({
+  models: z.array(modelOfFile, 'must be a list of models with their settings').optional(),
+  extend: extendedChanges,
+});
+
+type Extensions = z.output<typeof extendedChanges>;
+type ModelOfFile = z.output<typeof modelOfFile>;
+
+/** @throws UnusableFile */
+async function readOperationsFile(path: string) {
+  if (!path.endsWith('.json'))
+    throw new UnusableFile(
+      'only JSON files are read, with the path of a model and its settings: see docs/OPERATIONS.md',
+    );
+  if ((await stat(path)).size > largestFile) throw new UnusableFile(`it has more than ${largestFile / 1e6} MB`);
+  const json = parseJsonFile((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''));
+  if (!isObject(json)) throw new UnusableFile('it must be an object with the path of a model');
+  const { models, extend, ...onlyModel } = parsed(operationsFile, json);
+  const isAboutOneModel = Object.keys(onlyModel).length > 0;
+  if (models !== undefined && isAboutOneModel)
+    throw new UnusableFile('models: must have all settings of models, so none may stand beside it');
+  const hasOthers = models !== undefined || Object.keys(extend).length > 0;
+  return { models: models ?? (isAboutOneModel || !hasOthers ? [parsed(modelOfFile, onlyModel)] : []), extend };
+}
+
+/** @throws UnusableFile */
+function parsed<Value>(schema: z.ZodType<Value>, json: unknown): Value {
+  const { data, error } = schema.safeParse(json);
+  if (data === undefined) throw new UnusableFile(...(error?.issues ?? []).map((issue) => problemOf(json, issue)));
+  return data;
+}
+
+/** @throws UnusableFile */
+function parseJsonFile(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UnusableFile(`it is not JSON: ${jsonFault(text)}`);
+  }
+}
+
+function addExtensions(extend: Extensions, path: string, { follows, extendingFiles }: Loaded): string[] {
+  return Object.entries(extend).flatMap(([change, extension]) => {
+    if (extension === undefined) return [];
+    if (Object.hasOwn(follows, change)) return [`extend: ${change} is already extended by another file`];
+    follows[change] = extension.follow;
+    extendingFiles.set(change, path);
+    return [];
+  });
+}
+
+/** Adds an operation, unless it has problems. */
+function addOperation(operation: Operation, path: string, loaded: Loaded, hosts: HostRules): readonly string[] {
+  const problems = problemsOf(operation, loaded, hosts);
+  if (problems.length > 0) return problems.map((problem) => `${quoteName(operation.name)}: ${problem}`);
+  loaded.operations.push(operation);
+  loaded.files.set(operation.name, path);
+  return [];
+}
+
+const toolName = /^[a-z][a-z0-9_]{0,63}$/;
+
+function problemsOf(operation: Operation, { operations, files }: Loaded, { reservedNames }: HostRules): string[] {
+  const { name, service, signing } = operation;
+  const known = [...builtIn, ...operations];
+  // Every object has properties such as `constructor`.
+  const isNameTaken = name in {} || known.some((other) => other.name === name) || reservedNames.includes(name);
+  const file = files.get(name);
+  const inFile = file === undefined ? '' : ` in ${quoteName(basename(file))}`;
+
+  // One suffices, because all operations of a service have the same `signing`.
+  const otherOfService = known.find((other) => other.service === service);
+  const hasOtherSigning =
+    otherOfService !== undefined && JSON.stringify(otherOfService.signing) !== JSON.stringify(signing);
+
+  const doubt = effectDoubt(operation);
+  const rules: readonly (readonly [isBroken: boolean, problem: string])[] = [
+    [!toolName.test(name), 'name: must be lowercase letters, digits and "_", at most 64, beginning with a letter'],
+    [isNameTaken, `name: is taken by another operation${inFile}. Choose another name, or a prefix`],
+    [hasOtherSigning, `api: its requests must be signed like those of ${otherOfService?.name}, which has the same api`],
+    [doubt?.kind === 'problem', doubt?.text ?? ''],
+    ...effectAndMethod(operation),
+  ];
+  return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
+}
+
+const effectAndMethod = ({ effect, method }: Operation): readonly (readonly [boolean, string])[] => [
+  [
+    effect === 'read' && ['PUT', 'PATCH', 'DELETE'].includes(method),
+    `effect: must not be read, because its method is ${method}`,
+  ],
+  [effect !== 'read' && method === 'HEAD', 'effect: must be read, because its method is HEAD'],
+];
+
+/** Returns the problems of all `follow`. */
+function followProblemsIn({ operations, follows, files, extendingFiles }: Loaded): readonly string[] {
+  const all = [...builtIn, ...operations];
+  return all.flatMap((change) => {
+    const { name, follow = follows[name] } = change;
+    if (follow === undefined) return [];
+    const file = files.get(name) ?? extendingFiles.get(name) ?? '';
+    return followProblems(change, follow, all).map((problem) => problemLine(file, `${quoteName(name)}: ${problem}`));
+  });
+}
+
+/** Without this check, a misspelled name would show only after the change. */
+function followProblems(change: Operation, follow: Follow, all: readonly Operation[]): string[] {
+  const reads = all.filter(({ effect }) => effect === 'read');
+  const read = readOfFollow(change, follow, reads);
+  if (read === undefined) {
+    const names = reads.flatMap(({ name, api }) => [name, api]);
+    return [`follow.read: ${unknownName(follow.read, 'a read', names)}`];
+  }
+  return Object.entries(follow.arguments).flatMap(([argumentPath, source]) => {
+    const [readArgument] = stepsOf(argumentPath);
+    // Fields of an answer are not checked, because an answer may have any fields.
+    const [start, changeArgument] = stepsOf([source].flat()[0] ?? '');
+    return [
+      ...problemIfUnknown(readArgument, read),
+      ...(start === 'input' ? problemIfUnknown(changeArgument, change) : []),
+    ];
+  });
+}
+
+function problemIfUnknown(argument: string | number | undefined, { name, input }: Operation): string[] {
+  const known = Object.keys(input().shape);
+  const given = String(argument);
+  if (known.includes(given)) return [];
+  return [`follow.arguments: ${unknownName(given, `an argument of ${name}`, known)}`];
+}

@@ -1,0 +1,286 @@
+import * as z from 'zod';
+import { type Follow, type Operation, valueAtSource } from '../tools/define-operation.js';
+import { answerRecord } from './answer-record.js';
+import { thingSummary } from './answer-summary.js';
+import { translatePath } from './argument-names.js';
+import { type Argument, structureOf } from './arguments.js';
+import type { ChosenOperation, FindFollow, ModelContext } from './chosen-operation.js';
+import { hasTrait, type Member, type Model, ModelError, type ModelOperation, type Shape } from './model.js';
+import { wordsOf } from './short-tool-names.js';
+
+/** The trait of a read that describes how to wait until a change is finished. */
+export const waitersTrait = 'smithy.waiters#waitable';
+
+/** A trait of another form is no error, because operations work without waiters. */
+const waiters = z
+  .record(
+    z.string(),
+    z.object({ acceptors: z.array(z.object({ state: z.string(), matcher: z.record(z.string(), z.unknown()) })) }),
+  )
+  .catch({});
+const textMatcher = z.object({
+  path: z.string().regex(/^\w+(?:\[\]|\.\w+)*$/),
+  expected: z.string(),
+  comparator: z.enum(['stringEquals', 'allStringEquals', 'anyStringEquals']),
+});
+
+type Ending = Pick<Follow, 'done' | 'failed' | 'gone'>;
+
+/** The last words of waiters that fit the verb of a change: `TableExists` fits `CreateTable`. */
+const statesAfter: readonly (readonly [verb: RegExp, state: RegExp])[] = [
+  [
+    /^(?:create|restore|copy|clone|launch|run|register|import|allocate|request|provision)$/,
+    /^(?:exists|available|active|running|ready|completed?|created|create complete|in service|ok|deployed|fulfilled|imported|valid|validated|issued)$/,
+  ],
+  [/^(?:start|restart|reboot|resume|enable)$/, /^(?:running|available|active|started|ok)$/],
+  [/^(?:update|modify|resize|upgrade)$/, /^(?:updated|available|active|update complete|running)$/],
+  [
+    /^(?:delete|terminate|remove|deregister|destroy)$/,
+    /^(?:deleted|terminated|not exists|delete complete|deregistered)$/,
+  ],
+  [/^(?:stop|pause)$/, /^(?:stopped|paused)$/],
+  [/^cancel$/, /^cancel\w*ed$/],
+  [/^associate$/, /^associated$/],
+  [/^disassociate$/, /^disassociated$/],
+  [/^attach$/, /^in use$/],
+  [/^detach$/, /^available$/],
+];
+
+/** Returns the function that finds the read, one of `names`, that shows the progress of a change. The function prefers reads in `chosen`. */
+export function followFinder(model: Model, names: readonly string[]): FindFollow {
+  const operations = names.map((name) => model.operation(name));
+  const waitersOfReads = operations.flatMap((read) =>
+    Object.entries(waiters.parse(read.traits[waitersTrait])).map(([name, waiter]) => ({
+      read,
+      words: singularWordsOf(name),
+      ending: endingOf(waiter.acceptors),
+    })),
+  );
+  const readsOfThings = operations.flatMap((read) => {
+    const [verb = '', ...thing] = singularWordsOf(read.name);
+    return /^(?:get|describe|head)$/.test(verb) ? [{ read, thing }] : [];
+  });
+
+  return (change, chosen = []) => {
+    const [verb = '', ...resource] = singularWordsOf(change.name);
+    const follow = (read: ModelOperation, thing: readonly string[], ending: Ending): readonly Follow[] => {
+      const readArguments = argumentsFrom(model, change, read, thing);
+      return readArguments === undefined ? [] : [{ read: read.name, arguments: readArguments, ...ending }];
+    };
+    const follows = [
+      ...waitersOfReads.flatMap(({ read, words, ending }) =>
+        isWaiterFor(words, verb, resource) ? follow(read, words, ending) : [],
+      ),
+      ...readsOfThings.flatMap(({ read, thing }) => (isSameThing(thing, resource) ? follow(read, thing, {}) : [])),
+    ];
+    const saysEnd = ({ done, gone }: Follow) => done !== undefined || gone === true;
+    const ranked = [...follows.filter(saysEnd), ...follows];
+    return ranked.find(({ read }) => chosen.includes(read)) ?? ranked[0];
+  };
+}
+
+const singularWordsOf = (name: string): readonly string[] => wordsOf(name.replace(/V\d+$/, '')).map(singular);
+const singular = (word: string): string => (/^exists$|[us]s$/.test(word) ? word : word.replace(/s$/, ''));
+
+/** True if a waiter fits a change, as `DBInstanceAvailable` fits `CreateDBInstance`. */
+function isWaiterFor(waiterName: readonly string[], verb: string, resource: readonly string[]): boolean {
+  const firstOther = waiterName.findIndex((word, index) => word !== resource[index]);
+  if (firstOther < 1) return false;
+  const state = waiterName.slice(firstOther).join(' ');
+  if (!statesAfter.some(([verbs, states]) => verbs.test(verb) && states.test(state))) return false;
+  // `FunctionUpdated` also fits `UpdateFunctionCode`.
+  if (state === 'updated') return resource.length <= firstOther + 1;
+  return isSameThing(waiterName.slice(0, firstOther), resource);
+}
+
+/** `RestoreDBInstanceFromS3` is about a DB instance, `CreateDBInstanceRole` about another thing. */
+function isSameThing(thing: readonly string[], resource: readonly string[]): boolean {
+  const [nextWord] = resource.slice(thing.length);
+  const isBeginning = thing.length > 0 && thing.every((word, index) => word === resource[index]);
+  return isBeginning && (nextWord === undefined || /^(?:from|to|in|with|by)$/.test(nextWord));
+}
+
+/** Matchers that count entries tell nothing. */
+function endingOf(acceptors: z.output<typeof waiters>[string]['acceptors']): Ending {
+  const textsOf = (state: string) =>
+    acceptors.flatMap((acceptor) => {
+      const { data } = textMatcher.safeParse(acceptor.matcher.output);
+      return acceptor.state === state && data !== undefined ? [data] : [];
+    });
+  const [success] = textsOf('success');
+  const failures = textsOf('failure');
+  const failed = Object.fromEntries(
+    failures.map(({ path }) => [path, failures.filter((other) => other.path === path).map(({ expected }) => expected)]),
+  );
+  const isGone = acceptors.some(({ state, matcher }) => state === 'success' && typeof matcher.errorType === 'string');
+  return {
+    ...(success !== undefined && { done: { [success.path]: success.expected } }),
+    ...(failures.length > 0 && { failed }),
+    ...(isGone && { gone: true }),
+  };
+}
+
+type Sources = Follow['arguments'];
+
+/** Undefined if the change lacks an argument that the read requires, or has no source at all. */
+function argumentsFrom(
+  model: Model,
+  change: ModelOperation,
+  read: ModelOperation,
+  resource: readonly string[],
+): Sources | undefined {
+  const isRequired = ({ traits }: Member) => hasTrait(traits, 'smithy.api#required');
+  const requiredByChange = change.input.members.filter(isRequired).map(({ name }) => name);
+  const wanted = read.input.members.filter(
+    (member) => isRequired(member) || requiredByChange.includes(member.name) || isIdentifierOf(member.name, resource),
+  );
+  const found = wanted.flatMap((member) => {
+    const source = sourceOf(model, change, member);
+    return source === undefined ? [] : [[member.name, source] as const];
+  });
+  const lacksRequired = wanted.some((member) => isRequired(member) && !found.some(([name]) => name === member.name));
+  return found.length === 0 || lacksRequired ? undefined : Object.fromEntries(found);
+}
+
+/** True for `VolumeIds` and a resource that begins with `volume`. */
+function isIdentifierOf(name: string, resource: readonly string[]): boolean {
+  const words = singularWordsOf(name);
+  const thing = words.slice(0, -1);
+  const isNameOrId = ['id', 'identifier', 'name', 'arn'].includes(words.at(-1) ?? '');
+  return isNameOrId && thing.length > 0 && thing.every((word, index) => word === resource[index]);
+}
+
+/** Finds the value of an argument of a read in the arguments or the answer of a change. */
+function sourceOf({ shape }: Model, { input, output }: ModelOperation, wanted: Member): Sources[string] | undefined {
+  const kindOf = ({ target }: Member) => {
+    const { kind } = shape(target);
+    return kind === 'enum' || kind === 'intEnum' ? 'simple' : kind;
+  };
+  const kind = kindOf(wanted);
+  const isList = kind === 'list';
+  const wantedName = isList ? wanted.name.replace(/s$/, '') : wanted.name;
+  const has = (members: readonly Member[], name: string, expected: Shape['kind']) =>
+    members.some((member) => member.name === name && kindOf(member) === expected);
+
+  const places = [
+    ['input', input.members],
+    ['answer', output.members],
+    ...output.members.flatMap(({ name, target }) => {
+      const inner = shape(target);
+      if (inner.kind === 'structure') return [[`answer.${name}`, inner.members] as const];
+      const entry = inner.kind === 'list' ? shape(inner.member.target) : undefined;
+      return isList && entry?.kind === 'structure' ? [[`answer.${name}[]`, entry.members] as const] : [];
+    }),
+  ] as const;
+  for (const [place, members] of places) {
+    if (has(members, wanted.name, kind)) return `${place}.${wanted.name}`;
+    if (!isList || !has(members, wantedName, 'simple')) continue;
+    return place.endsWith('[]') ? `${place}.${wantedName}` : [`${place}.${wantedName}`];
+  }
+  return undefined;
+}
+
+/** Returns the read that shows the progress of a change: the file's, or else the one that the model suggests. */
+export function followOf(
+  context: ModelContext,
+  { operation, settings: { follow }, toolArguments }: ChosenOperation,
+  getAnswerFields: () => readonly Argument[],
+): { readonly follow?: Follow } {
+  const found = follow ?? context.findFollow()(operation);
+  if (found === undefined || found === false) return {};
+  try {
+    return { follow: translateFollow(context, found, toolArguments, getAnswerFields()) };
+  } catch (error) {
+    // The file leaves out an argument that the suggested read needs.
+    if (follow === undefined && error instanceof ModelError) return {};
+    throw error;
+  }
+}
+
+/** Returns the read that shows what is there before a change, if the read takes only arguments of the change. */
+export function preflightOf(
+  { model, chosen, fileSettings }: ModelContext,
+  { follow, effect, api }: Operation,
+  operations: readonly Operation[],
+): Pick<Operation, 'preflight'> {
+  const isWanted = effect !== 'create' && fileSettings.operations[api]?.preflight !== false;
+  const read = operations.find((other) => other.effect === 'read' && other.name === follow?.read);
+  const chosenRead = chosen().get(read?.api ?? '');
+  if (!isWanted || follow === undefined || read === undefined || chosenRead === undefined) return {};
+  const sources = Object.entries(follow.arguments);
+  if (!sources.every(([, source]) => [source].flat()[0]?.startsWith('input.'))) return {};
+
+  const { operation, isSecret, isPrivate } = chosenRead;
+  const answerFields = structureOf(model, operation.output).fields;
+  // A plan is not private because of what its read finds, so it shows no private values.
+  const isHidden = (field: Argument) => isSecret(field) || isPrivate(field);
+  return {
+    preflight: {
+      operation: read,
+      input: (input) => {
+        const given = sources.map(([name, source]) => [name, valueAtSource({ input }, source)] as const);
+        // Without one of them, the read could be about all things. A read of a secret is not made unasked.
+        const isUnclear = given.some(([, value]) => value === undefined);
+        return isUnclear || answerFields().some(isSecret) ? undefined : Object.fromEntries(given);
+      },
+      found: (answer) => thingSummary(operation.name, answerRecord(answerFields(), answer, isHidden)),
+    },
+  };
+}
+
+/** Translates the names in `follow`. Reads of several models may have the same name, so the result has the tool name. */
+function translateFollow(
+  { model, chosen }: ModelContext,
+  follow: Follow,
+  changeArguments: readonly Argument[],
+  changeAnswerFields: readonly Argument[],
+): Follow {
+  const sources = Object.entries(follow.arguments).map(
+    ([argument, source]) => [argument, translateSources(source, changeArguments, changeAnswerFields)] as const,
+  );
+  const read = [...chosen().values()].find(
+    ({ operation, texts }) => follow.read === operation.name || follow.read === texts.name,
+  );
+  // The check of all files together finds wrong names of a read in another file.
+  if (read === undefined) return { ...follow, arguments: Object.fromEntries(sources) };
+
+  const translateArgument = (path: string) => {
+    const naming = { setting: 'follow.arguments', structure: `the arguments of ${follow.read}` };
+    return translatePath(path, read.toolArguments, naming);
+  };
+  const translateField = (path: string) => {
+    const naming = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
+    return translatePath(path, structureOf(model, read.operation.output).fields(), naming);
+  };
+  const translateFields = <Value>(values: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> =>
+    Object.fromEntries(Object.entries(values).map(([field, value]) => [translateField(field), value]));
+
+  const { done, failed, gone } = follow;
+  return {
+    read: read.texts.name,
+    arguments: Object.fromEntries(sources.map(([argument, source]) => [translateArgument(argument), source])),
+    ...(done !== undefined && { done: translateFields(done) }),
+    ...(failed !== undefined && { failed: translateFields(failed) }),
+    ...(gone !== undefined && { gone }),
+  };
+}
+
+function translateSources(
+  source: Follow['arguments'][string],
+  ...fields: readonly [changeArguments: readonly Argument[], changeAnswerFields: readonly Argument[]]
+): Follow['arguments'][string] {
+  return typeof source === 'string' ? translateSource(source, ...fields) : [translateSource(source[0], ...fields)];
+}
+
+function translateSource(
+  source: string,
+  changeArguments: readonly Argument[],
+  changeAnswerFields: readonly Argument[],
+): string {
+  const [start, ...names] = source.split('.');
+  const path = names.join('.');
+  const setting = 'follow.arguments';
+  return start === 'input'
+    ? `input.${translatePath(path, changeArguments, { setting, structure: 'the arguments' })}`
+    : `answer.${translatePath(path, changeAnswerFields, { setting, structure: 'the answer' })}`;
+}

@@ -1,0 +1,410 @@
+import * as z from 'zod';
+import {
+  type ExampleInput,
+  type HttpMethod,
+  isBuiltInService,
+  type Operation,
+  OperationFault,
+  type PageStart,
+  type Signing,
+} from '../tools/define-operation.js';
+import { callAgain, type Next, next } from '../tools/next.js';
+import { withConditions } from '../tools/schema/fields.js';
+import { errorName } from '../util/log.js';
+import { lazy, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
+import { shownOnce } from '../util/quote.js';
+import { listed, own, say } from '../util/safe-text.js';
+import { answerRecord, answerSchema } from './answer-record.js';
+import { answerSummary, nextPageFields } from './answer-summary.js';
+import { fieldsAtAnyDepth, isNamed, translateAnswerPath, withListedNames } from './argument-names.js';
+import { argumentShape } from './argument-schema.js';
+import { type Argument, argumentsOf, structureOf } from './arguments.js';
+import { changeTexts } from './change-texts.js';
+import { hostPrefixOf } from './check-supported.js';
+import type { ChosenOperation, ModelContext } from './chosen-operation.js';
+import { exampleArguments, modelExamples } from './example-arguments.js';
+import type { Listing } from './fit-listings.js';
+import { foldedSchema, unfolded } from './fit-listings.js';
+import { isChangeByName } from './guess-effect.js';
+import { memberValues } from './member-values.js';
+import {
+  hasTrait,
+  isIdempotencyToken,
+  isXml,
+  type Member,
+  type Model,
+  ModelError,
+  type ModelOperation,
+  shapeName,
+  textTrait,
+} from './model.js';
+import { failuresOf } from './model-failures.js';
+import { followOf } from './model-follow.js';
+import type { ModelPages } from './model-pages.js';
+import type { ProtocolAnswer } from './protocol.js';
+import { uncheckedPatterns } from './read-pattern.js';
+import { holdPrivate, type NamedSecret, secretPaths } from './secret-members.js';
+
+/**
+ * Makes an operation of this server from an operation of a model.
+ * @throws ModelError if the operation cannot be offered
+ */
+export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
+  const { model, fileSettings } = context;
+  const { operation, settings, texts, toolArguments } = chosen;
+  const { description, depth, folded, takes } = listing;
+
+  // Made at the first use, because most operations are never called.
+  const input = lazy(() => inputSchema(chosen, listing));
+  const getAnswerFields = structureOf(model, operation.output).fields;
+  const secrecy = secrecyOf(chosen, depth, getAnswerFields);
+
+  return {
+    ...texts,
+    description,
+    api: operation.name,
+    effect: settings.effect,
+    ...(isEffectSure(chosen) && { effectIsSure: true }),
+    service: fileSettings.api,
+    ...signingOf(context),
+    ...hostOf(context, operation),
+    method: methodOf(operation),
+    rename: (args) => withListedNames(takes.fields, unfolded(args, folded)),
+    // `input` validates calls with all rules. Hosts see `schemas.input`, which is shorter.
+    input,
+    ...(chosen.fieldsArgument !== undefined && { fieldsArgument: chosen.fieldsArgument }),
+    schemas: { input: listing.input },
+    example: exampleFor(chosen, listing, input, secrecy.secretArguments),
+    secrets: secrecy.secretArguments,
+    ...(takes.secrets.length > 0 && secretNamesOf(takes.secrets)),
+    isPrivate: isPrivateIn(chosen, getAnswerFields),
+    request: requestOf(context, chosen),
+    ...fieldsAboutAnswer(context, chosen, getAnswerFields, secrecy),
+    undocumented: [],
+    limitations: uncheckedPatterns(toolArguments),
+    defaults: [],
+    ...(settings.errors !== undefined && { errors: settings.errors }),
+    ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
+  };
+}
+
+function requestOf(
+  { model, codec }: ModelContext,
+  { operation, texts, toolArguments, pages }: ChosenOperation,
+): Operation['request'] {
+  const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
+  // The settings may leave out the arguments with tokens, which further pages need.
+  const getTokenArguments = lazy(() => argumentsOf(model, operation.input, ({ name }) => !tokenMembers.includes(name)));
+  return async (args, pageStart, idempotencyToken) => {
+    const given = memberValues(toolArguments, args);
+    const values =
+      pageStart === undefined
+        ? given
+        : { ...without(given, tokenMembers), ...tokenValues(getTokenArguments(), pageStart) };
+    try {
+      return await codec.encode(operation, values, idempotencyToken);
+    } catch (error) {
+      // The arguments are valid, so the fault is in the model. The message is not logged, because it may quote a secret.
+      const name = errorName(error);
+      throw new OperationFault(`${texts.name}: request`, `threw ${name}`, { cause: error });
+    }
+  };
+}
+
+/** A token that is a map is JSON text. */
+const tokenValues = (tokenArguments: readonly Argument[], pageStart: PageStart): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    tokenArguments.flatMap((argument) => {
+      const token = pageStart[argument.memberName];
+      const value = argument.rules.kind === 'map' && token !== undefined ? parseJson(token) : token;
+      return Object.entries(memberValues([argument], { [argument.name]: value }));
+    }),
+  );
+
+function fieldsAboutAnswer(
+  { model, codec }: ModelContext,
+  { operation, settings, toolArguments, pages, isSecret, isPrivate }: ChosenOperation,
+  getAnswerFields: () => readonly Argument[],
+  { isMasked, areTokensShown }: Secrecy,
+): Pick<
+  Operation,
+  | 'answer'
+  | 'answerBody'
+  | 'extract'
+  | 'errorDetails'
+  | 'errorOf'
+  | 'output'
+  | 'isAnswerOpen'
+  | 'pages'
+  | 'next'
+  | 'summarize'
+> {
+  const { effect, errorField } = settings;
+  const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
+  const decode: Decode = async (answer) => {
+    const values = await codec.decode(operation, answer);
+    return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
+  };
+  return {
+    ...answerFormat(model, operation),
+    extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
+    errorDetails: (code, error) => {
+      const shape = model.errorShape(operation, code);
+      const fields = shape === undefined ? [] : structureOf(model, shape).fields();
+      const details = fields.flatMap(({ memberName }) =>
+        isAboutError.test(memberName) || !Object.hasOwn(error, memberName) ? [] : [[memberName, error[memberName]]],
+      );
+      return answerRecord(fields, Object.fromEntries(details), (field) => isSecret(field) || isPrivate(field));
+    },
+    ...(errorField !== undefined && { errorOf: errorIn(errorField, getAnswerFields(), decode) }),
+    output,
+    // Hosts get no output schema, because most are too long for the list of tools.
+    isAnswerOpen: true,
+    ...(pages !== undefined && {
+      pages: {
+        page: output,
+        endsWithBudget: true,
+        ...pages.reducer,
+        // A secret token is sent, but not shown.
+        result: (state: Readonly<Record<string, unknown>>, _input, { unread }) =>
+          pages.reducer.result(state, areTokensShown() ? unread : undefined),
+      },
+    }),
+    ...(effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
+    summarize: (record) => answerSummary(operation.name, record, { isChange: effect !== 'read', items: pages?.items }),
+  };
+}
+
+function isPrivateIn(
+  { toolArguments, isPrivate }: ChosenOperation,
+  getAnswerFields: () => readonly Argument[],
+): NonNullable<Operation['isPrivate']> {
+  const answer = lazy(() => ({ isPrivate: fieldsAtAnyDepth(getAnswerFields()).some(isPrivate) }));
+  return (args) => answer().isPrivate || holdPrivate(toolArguments, args, isPrivate);
+}
+
+interface Secrecy {
+  readonly secretArguments: readonly string[];
+  readonly isMasked: (field: Argument) => boolean;
+  /** False if a token of the next page is secret. */
+  readonly areTokensShown: () => boolean;
+}
+
+/** The token of a page may be named like a secret, but is a secret only if the file says so. */
+function secrecyOf(
+  { settings, toolArguments, isSecret, pages }: ChosenOperation,
+  depth: number,
+  getAnswerFields: () => readonly Argument[],
+): Secrecy {
+  const tokens = pages?.tokens ?? [];
+  const isTokenArgument = ({ memberName }: Argument) => tokens.some(({ member }) => member === memberName);
+  // A field with the same name at another path is no token of a page.
+  const getTokenFields = lazy(() => tokens.flatMap(({ path }) => fieldAt(getAnswerFields(), path)));
+
+  const isShown = (field: Argument) => isNamed(settings.show, field);
+  // `isSecret` is also true for a member that is only named like a secret.
+  const isDeclaredSecret = (field: Argument) => isNamed(settings.secretNames, field) && !isShown(field);
+  const mayBeSecret = (argument: Argument) => !isTokenArgument(argument) || isDeclaredSecret(argument);
+  return {
+    secretArguments: secretPaths(toolArguments.filter(mayBeSecret), depth, isSecret),
+    // Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result.
+    isMasked: (field) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
+    areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),
+  };
+}
+
+/** Members that every failure shows. */
+const isAboutError = /^(?:code|message)$/i;
+
+type Decode = (answer: ProtocolAnswer) => Promise<Readonly<Record<string, unknown>> | undefined>;
+
+/** Finds the error at `path` in an answer with a successful status. */
+function errorIn(path: string, answerFields: readonly Argument[], decode: Decode): NonNullable<Operation['errorOf']> {
+  const codePath = translateAnswerPath({ path, leadsTo: 'text', setting: 'errorField' }, answerFields);
+  return async ({ body, ...answer }) => {
+    const record = await decode({ ...answer, text: String(body ?? '') });
+    const code = textAt(record, codePath);
+    if (code === undefined || code === '') return undefined;
+    const holder = codePath.includes('.') ? valueAt(record, codePath.slice(0, codePath.lastIndexOf('.'))) : record;
+    const messageName = Object.keys(Object(holder)).find((name) => /^(?:error)?message$/i.test(name));
+    return { code, message: messageName === undefined ? undefined : textAt(holder, messageName) };
+  };
+}
+
+function fieldAt(fields: readonly Argument[], path: string): readonly Argument[] {
+  const [name, ...rest] = path.split('.');
+  const field = fields.find(({ memberName }) => memberName === name);
+  if (field === undefined || rest.length === 0) return field === undefined ? [] : [field];
+  return field.rules.kind === 'structure' ? fieldAt(field.rules.fields(), rest.join('.')) : [];
+}
+
+const without = (fields: Readonly<Record<string, unknown>>, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+
+function stepToReadOn(
+  pages: ModelPages | undefined,
+  toolArguments: readonly Argument[],
+  record: Readonly<Record<string, unknown>>,
+): Next | undefined {
+  const tokensToGive = (pages?.tokens ?? []).flatMap(({ member, path }) => {
+    const argument = toolArguments.find(({ memberName }) => memberName === member);
+    // If all pages were read, the record has no token.
+    const hasToken = valueAt(record, path) !== undefined;
+    return argument !== undefined && hasToken ? [say`${own(argument.name)} as ${own(path)}`] : [];
+  });
+  if (tokensToGive.length > 0)
+    return next(
+      'agent',
+      'call',
+      say`To read on, ${callAgain} with the same arguments and ${listed(tokensToGive)} in the answer.`,
+    );
+
+  // Fields such as `NextMarker` may remain, but the model does not say which arguments take them.
+  const fields = nextPageFields(record).map((path) => own(path));
+  return fields.length === 0 ? undefined : next('agent', 'call', say`To read on, see ${listed(fields)} in the answer.`);
+}
+
+const isEffectSure = ({ settings: { effect, effectIsSure }, operation }: ChosenOperation): boolean =>
+  effectIsSure ??
+  (effect === 'read' && hasTrait(operation.traits, 'smithy.api#readonly') && !isChangeByName(operation.name));
+
+function changeFields(
+  context: ModelContext,
+  chosen: ChosenOperation,
+  getAnswerFields: () => readonly Argument[],
+): Partial<Operation> {
+  const { prefix, api } = context.fileSettings;
+  const { operation, settings, isSecret } = chosen;
+  const { repeatable, failures, show } = settings;
+  const isShownSecret = (field: Argument) => isSecret(field) && isNamed(show, field);
+  return {
+    // People see the prefix, because several models may share an `api`.
+    change: changeTexts(chosen, prefix ?? api),
+    takesToken: operation.input.members.some(isIdempotencyToken),
+    ...(show.length > 0 && {
+      withoutShown: (record) => answerRecord(getAnswerFields(), record, isShownSecret, shownOnce),
+    }),
+    ...(repeatable !== undefined && { repeatable }),
+    ...(failures === undefined && failuresOf(context.model, operation)),
+    ...(typeof failures === 'string' && {
+      failures: translateAnswerPath({ path: failures, leadsTo: 'entries', setting: 'failures' }, getAnswerFields()),
+    }),
+    ...followOf(context, chosen, getAnswerFields),
+  };
+}
+
+function inputSchema({ controlArguments }: ChosenOperation, { depth, folded, takes }: Listing): z.ZodObject {
+  const schema = z.strictObject({
+    ...argumentShape(takes.fields, depth),
+    ...(folded !== undefined && foldedSchema(folded)),
+    ...controlArguments.schemas,
+  });
+  return takes.secrets.length === 0
+    ? schema
+    : withConditions(schema, (args, report) => {
+        for (const secret of takes.secrets) reportSecret(secret, args, report);
+      });
+}
+
+/** A secret is given by value or by name. */
+function reportSecret(
+  { path, namePath, isRequired }: NamedSecret,
+  args: unknown,
+  report: (path: string, message: string) => void,
+): void {
+  const hasName = valueAt(args, namePath) !== undefined;
+  const hasValue = valueAt(args, path) !== undefined;
+  const holder = path.includes('.') ? valueAt(args, path.slice(0, path.lastIndexOf('.'))) : args;
+  if (hasName && hasValue) report(namePath, `must be left out if ${path} is given`);
+  else if (isRequired && !hasName && !hasValue && holder !== undefined) report(path, `is required, or ${namePath}`);
+}
+
+const secretNamesOf = (secrets: readonly NamedSecret[]): Pick<Operation, 'secretNames' | 'blobSecrets'> => ({
+  secretNames: Object.fromEntries(secrets.map(({ path, namePath }) => [namePath, path])),
+  blobSecrets: secrets.flatMap(({ path, isBlob }) => (isBlob ? [path] : [])),
+});
+
+/**
+ * Returns the example in the file, or a function that finds a valid example.
+ * Making all examples at the start would double the time that loading takes.
+ */
+function exampleFor(
+  { toolArguments, settings, operation }: ChosenOperation,
+  { takes }: Listing,
+  schema: () => z.ZodObject,
+  secretArguments: readonly string[],
+): Operation['example'] {
+  if (settings.example === undefined) {
+    const isValid = (example: unknown) => schema().safeParse(example, withoutCompiling).success;
+    const secrets = takes.secrets.filter(({ path }) => secretArguments.includes(path));
+    return () => {
+      const examples = [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)];
+      const example = examples.find(isValid);
+      return example === undefined ? undefined : secrets.reduce(withSecretByName, example);
+    };
+  }
+
+  const example = withListedNames(takes.fields, settings.example);
+  const [issue] = schema().safeParse(example).error?.issues ?? [];
+  if (issue === undefined) return example;
+  throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
+}
+
+function withSecretByName(example: ExampleInput, { path, namePath }: NamedSecret): ExampleInput {
+  if (valueAt(example, path) === undefined) return example;
+  const withoutSecret = withValueAt(example, path, () => undefined);
+  return { ...Object(withValueAt(withoutSecret, namePath, () => 'example-secret')) };
+}
+
+/** For a schema that is used once, compiling takes longer than using it. */
+const withoutCompiling = { jitless: true };
+
+/** Returns the format of an answer, and the fields and the root that are expected in its body. */
+function answerFormat(
+  { service, shape, traitsOf }: Model,
+  { name, output }: ModelOperation,
+): Pick<Operation, 'answer' | 'answerBody'> {
+  // The member that is the whole body, if there is one.
+  const bodyMember = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
+  const bodyShape = bodyMember && shape(bodyMember.target);
+  if (bodyShape !== undefined && bodyShape.kind !== 'structure' && bodyShape.kind !== 'union')
+    return { answer: 'text' };
+
+  const isOutsideBody = ({ traits }: Member) =>
+    ['httpHeader', 'httpPrefixHeaders', 'httpResponseCode'].some((trait) => hasTrait(traits, `smithy.api#${trait}`));
+  const fields =
+    bodyShape?.members.map((member) => `${bodyMember?.name}.${member.name}`) ??
+    output.members.filter((member) => !isOutsideBody(member)).map((member) => member.name);
+  if (!isXml(service)) return { answer: 'jsonText', answerBody: { fields } };
+
+  // `awsQuery` and `ec2Query` name the root after the operation.
+  if (service.protocol !== 'restXml') return { answer: 'xmlText', answerBody: { fields, root: `${name}Response` } };
+
+  const { id, traits } = bodyMember === undefined ? output : { id: bodyMember.target, traits: traitsOf(bodyMember) };
+  const rootOfBody = textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id);
+  // Some services send a body even if it has no fields.
+  const root = fields.length === 0 ? undefined : rootOfBody;
+  return { answer: 'xmlText', answerBody: { fields, root } };
+}
+
+/** Empty for a built-in API, because the server's own settings say how to sign its requests. */
+function signingOf({ model, fileSettings }: ModelContext): { readonly signing?: Signing } {
+  const { api, region } = fileSettings;
+  if (isBuiltInService(api)) return {};
+  const { signingName } = model.service;
+  const headers = signingName === 's3' ? 's3' : 'api';
+  return { signing: { service: signingName, headers, ...(region !== undefined && { region }) } };
+}
+
+function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
+  const hostPrefix = fileSettings.useHostPrefix ? hostPrefixOf(operation) : undefined;
+  return hostPrefix === undefined ? {} : { hostPrefix };
+}
+
+const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly HttpMethod[];
+
+function methodOf({ http }: ModelOperation): HttpMethod {
+  const method = httpMethods.find((supported) => supported === http.method);
+  if (method === undefined) throw new ModelError(`its method ${http.method} is not one of ${httpMethods.join(', ')}`);
+  return method;
+}

@@ -1,0 +1,95 @@
+import * as z from 'zod';
+import { quoteName } from '../util/quote.js';
+import { followSchema, limitedText, matching, onlyFields, problemOf, UnusableFile } from './settings-schema.js';
+
+const trueOrFalse = z.boolean('must be true or false');
+const errorAdvice = z.union(
+  [limitedText(500), z.strictObject({ agent: limitedText(500), person: limitedText(500) })],
+  'must be text, or an object with agent and person',
+);
+const sentences = z.array(limitedText(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
+const names = z.array(limitedText(200), 'must be a list of names').max(200, 'must have at most 200 names');
+const operationSettings = onlyFields(
+  {
+    effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
+    effectIsSure: trueOrFalse.optional(),
+    name: limitedText(64).optional(),
+    title: limitedText(100).optional(),
+    description: limitedText(1000).optional(),
+    costsMoney: trueOrFalse.optional(),
+    irreversible: trueOrFalse.optional(),
+    continues: trueOrFalse.optional(),
+    repeatable: trueOrFalse.optional(),
+    consequences: sentences.optional(),
+    notChecked: sentences.optional(),
+    verificationHint: limitedText(300).optional(),
+    ifTooLarge: limitedText(300).optional(),
+    only: names.optional(),
+    omit: names.default([]),
+    secretNames: names.default([]),
+    notSecret: names.default([]),
+    show: names.default([]),
+    errors: z.record(z.string(), errorAdvice).optional(),
+    failures: z.union([limitedText(200), z.literal(false)], 'must be the path of a list, or false').optional(),
+    errorField: limitedText(200).optional(),
+    follow: z.union([followSchema, z.literal(false)]).optional(),
+    preflight: trueOrFalse.optional(),
+    example: z.record(z.string(), z.unknown()).optional(),
+  },
+  'must be an object with effect',
+);
+
+export const modelSettings = onlyFields({
+  api: matching(
+    /^(?!constructor$)[a-z][a-z0-9-]{0,30}$/,
+    'the name of the API in settings, such as devops: lowercase letters, digits and "-", at most 31',
+  ),
+  prefix: matching(/^[a-z][a-z0-9_]{0,30}$/, 'lowercase letters, digits and "_", beginning with a letter').optional(),
+  region: matching(/^(?=.{1,32}$)[a-z0-9]+(-[a-z0-9]+)*$/, 'the name of a region').optional(),
+  useHostPrefix: trueOrFalse.default(false),
+  operations: z.record(z.string(), operationSettings, 'must be an object with an entry for each operation'),
+});
+
+/** The settings after validation, with defaults. */
+export type ParsedSettings = z.output<typeof modelSettings>;
+export type OperationSettings = z.output<typeof operationSettings>;
+
+/**
+ * Checks the settings in a file.
+ * @throws UnusableFile with the problems, each of which begins with the path of a field
+ */
+export function readSettings(settings: unknown): ParsedSettings {
+  const { data, error } = modelSettings.safeParse(settings);
+  const problems = [
+    ...(error?.issues ?? []).map((issue) => problemOf(settings, issue)),
+    ...Object.entries(data?.operations ?? {}).flatMap(([name, operation]) => combinationProblems(name, operation)),
+  ];
+  if (data === undefined || problems.length > 0) throw new UnusableFile(...problems);
+  return data;
+}
+
+/** Fields that only changes have. */
+const fieldsOfChanges = [
+  'costsMoney',
+  'irreversible',
+  'continues',
+  'repeatable',
+  'consequences',
+  'notChecked',
+  'verificationHint',
+  'ifTooLarge',
+  'failures',
+  'follow',
+  'preflight',
+] as const;
+
+/** Problems of fields that are valid alone, but not together. */
+function combinationProblems(name: string, settings: OperationSettings): string[] {
+  const place = `operations.${quoteName(name)}`;
+  const { effect, only, omit } = settings;
+  const problems: string[] = [];
+  const ofChanges = effect === 'read' ? fieldsOfChanges.filter((field) => settings[field] !== undefined) : [];
+  if (ofChanges.length > 0) problems.push(`${place}: must not have ${ofChanges.join(', ')}, because it is a read`);
+  if (only !== undefined && omit.length > 0) problems.push(`${place}: must have only one of only and omit`);
+  return problems;
+}

@@ -1,0 +1,169 @@
+import { longestSecretName, secretNameDescription } from '../tools/schema/fields.js';
+import { nameInWords } from '../util/field-names.js';
+import { isObject } from '../util/objects.js';
+import { fieldsInside, isNamed } from './argument-names.js';
+import { insideOf, isJsonText, type Nesting } from './argument-schema.js';
+import type { Argument, ValueRules } from './arguments.js';
+import type { OperationSettings } from './model-settings.js';
+
+/**
+ * This file decides about secrecy. A secret is a credential, which nobody sees.
+ * A private value is one that the model marks as sensitive: the agent and the person who decides see it, but logs and
+ * announcements do not, and the store seals it.
+ */
+
+/** Tests a member, at any depth of arguments or answers. */
+export type IsMember = (field: Argument) => boolean;
+
+/** Returns the functions that find secret and private members. */
+export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 'secretNames' | 'notSecret'>): {
+  readonly isSecret: IsMember;
+  readonly isPrivate: IsMember;
+  /** Also true for a sensitive value of any kind, such as a parameter that holds a password. */
+  readonly mayBeSecret: IsMember;
+} {
+  const isSecret = (field: Argument) =>
+    isNamed(secretNames, field) || (isLikeSecret(field) && !isNamed(notSecret, field));
+  const isAnyValue = ({ isSensitive, memberName }: Argument) => isSensitive && memberName.toLowerCase() === 'value';
+  return {
+    isSecret,
+    isPrivate: (field) => field.isSensitive && !isSecret(field),
+    mayBeSecret: (field) => isSecret(field) || (isAnyValue(field) && !isNamed(notSecret, field)),
+  };
+}
+
+const isLikeSecret = ({ memberName, requestName, isOfApiKey, isSensitive, location, rules }: Argument): boolean =>
+  holdsText(rules) &&
+  (isOfApiKey ||
+    isNamedLikeSecret(memberName) ||
+    isNamedLikeSecret(requestName) ||
+    (isSensitive && credential.test(nameInWords(memberName))) ||
+    // In a path, it is the ID of the key.
+    (location !== 'path' && apiKey.test(nameInWords(memberName))));
+
+const holdsText = (rules: ValueRules): boolean =>
+  rules.kind === 'text' ||
+  rules.kind === 'blob' ||
+  ((rules.kind === 'list' || rules.kind === 'map') && holdsText(rules.element()));
+
+/** Returns the paths of secret arguments, such as `users[].password`. JSON text or a map with a secret is secret as a whole. */
+export function secretPaths(fields: readonly Argument[], depth: number, isSecret: IsMember): readonly string[] {
+  return fields.flatMap((field) =>
+    isSecret(field) ? [field.name] : pathsInValue(field.rules, { depth, around: [] }, field.name, isSecret),
+  );
+}
+
+function pathsInValue(rules: ValueRules, nesting: Nesting, path: string, isSecret: IsMember): readonly string[] {
+  if (rules.kind === 'list') return pathsInValue(rules.element(), nesting, `${path}[]`, isSecret);
+  if (rules.kind === 'map' || isJsonText(rules, nesting)) return fieldsInside(rules).some(isSecret) ? [path] : [];
+  if (rules.kind !== 'structure') return [];
+  return rules.fields().flatMap((field) => {
+    const fieldPath = `${path}.${field.name}`;
+    return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, insideOf(rules, nesting), fieldPath, isSecret);
+  });
+}
+
+/** A secret argument that a call may also give by the name of a secret on this server. */
+export interface NamedSecret {
+  /** Path of the secret, such as `Login.Password`. */
+  readonly path: string;
+  /** Path of the argument with the name, such as `Login.PasswordSecretName`. */
+  readonly namePath: string;
+  readonly isRequired: boolean;
+  readonly isBlob: boolean;
+}
+
+/** Arguments of a tool, with an argument for the name of each secret. */
+export interface ArgumentsWithNames {
+  readonly fields: readonly Argument[];
+  readonly secrets: readonly NamedSecret[];
+}
+
+/** Adds an argument for the name of each secret, except for secrets in lists, maps and JSON text. */
+export function withSecretNames(
+  fields: readonly Argument[],
+  nesting: Nesting,
+  mayBeSecret: IsMember,
+  prefix = '',
+): ArgumentsWithNames {
+  const secrets: NamedSecret[] = [];
+  const withNames = fields.flatMap((field): readonly Argument[] => {
+    const { name, isRequired, rules } = field;
+    const path = prefix + name;
+    if (mayBeSecret(field)) {
+      const named = nameArgument(field);
+      const isTaken = fields.some((other) => isNamed([named.name], other));
+      if (isTaken || (rules.kind !== 'text' && rules.kind !== 'blob')) return [field];
+      secrets.push({ path, namePath: prefix + named.name, isRequired, isBlob: rules.kind === 'blob' });
+      return [{ ...field, isRequired: false }, named];
+    }
+    if (rules.kind !== 'structure' || isJsonText(rules, nesting)) return [field];
+    const inner = withSecretNames(rules.fields(), insideOf(rules, nesting), mayBeSecret, `${path}.`);
+    secrets.push(...inner.secrets);
+    return inner.secrets.length === 0 ? [field] : [{ ...field, rules: { ...rules, fields: () => inner.fields } }];
+  });
+  return { fields: withNames, secrets };
+}
+
+function nameArgument({ name }: Argument): Argument {
+  const nameOfName = `${name}SecretName`;
+  return {
+    name: nameOfName,
+    memberName: nameOfName,
+    requestName: nameOfName,
+    isRequired: false,
+    isSensitive: false,
+    isOfApiKey: false,
+    documentation: secretNameDescription,
+    rules: { kind: 'text', limits: { min: 1, max: longestSecretName } },
+  };
+}
+
+/** True if arguments hold a private value, at any depth. */
+export const holdPrivate = (
+  fields: readonly Argument[],
+  values: Readonly<Record<string, unknown>>,
+  isPrivate: IsMember,
+): boolean =>
+  fields.some(
+    (field) =>
+      values[field.name] !== undefined &&
+      (isPrivate(field) || holdsPrivate(field.rules, values[field.name], isPrivate)),
+  );
+
+function holdsPrivate(rules: ValueRules, value: unknown, isPrivate: IsMember): boolean {
+  if (Array.isArray(value) && rules.kind === 'list')
+    return value.some((element) => holdsPrivate(rules.element(), element, isPrivate));
+  if (isObject(value) && rules.kind === 'structure') return holdPrivate(rules.fields(), value, isPrivate);
+  return fieldsInside(rules).some(isPrivate);
+}
+
+function isNamedLikeSecret(name: string): boolean {
+  const words = nameInWords(name)
+    .toLowerCase()
+    .split(/[\s.]+/);
+  const lastWord = words.at(-1) ?? '';
+  // The token of a page is useless without the caller's keys, and the caller needs it to read on.
+  if (tokenOfPage.test(words.join(' '))) return false;
+  if (describing.has(lastWord)) return false;
+  return (
+    words.some((word) => secretWord.test(word)) || privateKey.test(words.join('')) || keyMaterial.test(words.join(' '))
+  );
+}
+
+const tokenOfPage = /^(?:(?:next|starting) )?(?:next|continuation|pagination|page|starting) token$/;
+const apiKey = /\bapi key(?: value)?s?$/i;
+const secretWord = /^(?:password|passwd|passphrase|plaintext|secret|token)s?$/;
+const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem|plaintext|base64)?s?$/;
+const keyMaterial = /(?<!\bpublic )\bkey materials?$/;
+/** The name of a sensitive text that gives access, such as `SSECustomerKey` or `ConfirmationCode`. */
+const credential = /\b(?:key|seed|credential|code|code png)s?$|^(?:auth parameters|challenge responses)$/i;
+
+/** Last words of names that describe a secret but do not hold it: `PasswordLength`, `SecretArn`. */
+const describing = new Set(
+  (
+    'arn arns at count date days description duration enabled expiration expires expiry format id ids kind last length ' +
+    'lifetime limit mode name names number period policy prefix required reset rotation source state status time ' +
+    'timestamp ttl type types uri url used validity version versions'
+  ).split(' '),
+);

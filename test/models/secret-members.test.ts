@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { argumentsOf, structureOf } from '../../src/models/arguments.js';
+import { holdPrivate, secrecyIn, secretPaths } from '../../src/models/secret-members.js';
+import { member, smallModel } from './small-model.js';
+
+/** A secret is a credential, which nobody sees. A private value is marked as sensitive, and is kept out of logs and stores. */
+
+const text = { target: 'smithy.api#String' };
+const sensitive = { target: 'smithy.api#String', traits: { 'smithy.api#sensitive': {} } };
+const model = smallModel(
+  {
+    Create: {
+      input: {
+        Name: 'String',
+        Email: member('String', { sensitive: {} }),
+        Pin: member('Integer', { sensitive: {} }),
+        Password: 'String',
+        SessionToken: member('String', { sensitive: {} }),
+        PasswordLength: 'Integer',
+        KeyMaterial: 'String',
+        Plaintext: 'Blob',
+        ApiKey: 'String',
+        SSECustomerKey: member('String', { sensitive: {} }),
+        ConfirmationCode: member('String', { sensitive: {} }),
+        PrivateKeyBase64: 'String',
+        PublicKeyMaterial: 'String',
+        Emails: 'small#PrivateTexts',
+        Variables: 'small#PrivateMap',
+        Tokens: 'small#TextMap',
+        People: 'small#People',
+        PeopleByName: 'small#PeopleMap',
+        Key: 'small#ApiKey',
+      },
+    },
+  },
+  {
+    'small#PrivateTexts': { type: 'list', member: sensitive },
+    'small#PrivateMap': { type: 'map', key: text, value: sensitive },
+    'small#TextMap': { type: 'map', key: text, value: text },
+    'small#People': { type: 'list', member: { target: 'small#Person' } },
+    'small#PeopleMap': { type: 'map', key: text, value: { target: 'small#Person' } },
+    'small#Person': { type: 'structure', members: { Phone: sensitive, Secret: text, City: text } },
+    'small#ApiKey': { type: 'structure', members: { value: text, id: text } },
+  },
+);
+const fields = argumentsOf(model, model.operation('Create').input);
+const named = (name: string) => fields.filter((field) => field.name === name);
+
+describe('of an argument', () => {
+  const { isSecret, isPrivate } = secrecyIn({ secretNames: [], notSecret: [] });
+  const kindOf = (name: string) => named(name).map((field) => [isSecret(field), isPrivate(field)]);
+
+  test.each([
+    ...['Password', 'SessionToken', 'KeyMaterial', 'Plaintext', 'ApiKey', 'Tokens'],
+    ...['SSECustomerKey', 'ConfirmationCode', 'PrivateKeyBase64'],
+  ])('%s is secret', (name) => {
+    expect(kindOf(name)).toEqual([[true, false]]);
+  });
+  test.each(['Email', 'Pin', 'Emails', 'Variables'])('%s is private', (name) => {
+    expect(kindOf(name)).toEqual([[false, true]]);
+  });
+  test.each(['Name', 'PasswordLength', 'PublicKeyMaterial'])('%s is neither', (name) => {
+    expect(kindOf(name)).toEqual([[false, false]]);
+  });
+});
+
+test('settings correct the guess', () => {
+  const { isSecret, isPrivate } = secrecyIn({ secretNames: ['Name'], notSecret: ['Password', 'SessionToken'] });
+  expect(fields.filter(isSecret).map(({ name }) => name)).toEqual(expect.arrayContaining(['Name']));
+  expect([...named('Password'), ...named('SessionToken')].some(isSecret)).toBe(false);
+  expect(named('SessionToken').every(isPrivate)).toBe(true);
+});
+
+test('secrets are found in lists, maps and structures', () => {
+  const { isSecret } = secrecyIn({ secretNames: [], notSecret: [] });
+  const inside = ['People', 'PeopleByName', 'Key'].flatMap(named);
+  expect(secretPaths(inside, 5, isSecret)).toEqual(['People[].Secret', 'PeopleByName', 'Key.value']);
+});
+
+test('the value of an API key is secret in an answer too', () => {
+  const { isSecret } = secrecyIn({ secretNames: [], notSecret: [] });
+  const [key] = named('Key');
+  if (key?.rules.kind !== 'structure') throw new Error('no structure');
+  expect(key.rules.fields().filter(isSecret)).toMatchObject([{ name: 'value' }]);
+  expect(structureOf(model, model.operation('Create').output).fields()).toEqual([]);
+});
+
+describe('arguments hold a private value', () => {
+  const { isPrivate } = secrecyIn({ secretNames: [], notSecret: [] });
+  test.each<readonly [string, Readonly<Record<string, unknown>>, boolean]>([
+    ['of their own', { Email: 'a@example.com' }, true],
+    ['that is a number', { Pin: 1 }, true],
+    ['in a list', { Emails: ['a@example.com'] }, true],
+    ['in a map', { Variables: { A: 'b' } }, true],
+    ['in a structure of a list', { People: [{ City: 'x' }, { Phone: '1' }] }, true],
+    ['perhaps in a structure of a map, which is not searched', { PeopleByName: { a: { City: 'x' } } }, true],
+    ['perhaps in JSON text, which is not searched', { People: '[{"Phone":"1"}]' }, true],
+    ['nowhere, if the private members are absent', { Name: 'n', People: [{ City: 'x' }], Password: 'p' }, false],
+  ])('%s', (_where, values, expected) => {
+    expect(holdPrivate(fields, values, isPrivate)).toBe(expected);
+  });
+});
