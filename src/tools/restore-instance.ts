@@ -141,7 +141,7 @@ export const restoreInstance = defineOperation({
     },
     accept: ({ instanceId }) => say`Create server ${instanceId}`,
     consequences: () => [
-      say`It costs money from the moment it is created.`,
+      say`It is charged from the moment it is created.`,
       say`The backup and the server it was taken from stay as they are.`,
     ],
     warnings: (input, region) => [

@@ -23,7 +23,7 @@ const upgrade = [
 ] as const;
 
 const plan = say(
-  `The plan: create the DevOps server "wiki" (200 GB) from backup ${seededBackupId}. It costs money from the moment it is created. Go ahead?`,
+  `The plan: create the DevOps server "wiki" (200 GB) from backup ${seededBackupId}. It is charged from the moment it is created. Go ahead?`,
 );
 const started = say('The restore of "wiki" has started and is not finished. Request ID: {request ID}.');
 const log = (fate: string) => say(`wiki: ${fate}`);
