@@ -1,8 +1,8 @@
-import type { Operation } from '../tools/define-operation.js';
+import type { Operation, Service } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
-import { defined, listed, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Cloud } from './endpoint.js';
-import { allowsChanges, isAllowed, type Policy, type Principal } from './policy.js';
+import { isAllowed, type Policy, type Principal } from './policy.js';
 
 /** The modes of CLOUDOPS_CONFIRM, which say how people agree to changes. */
 export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
@@ -23,6 +23,8 @@ export interface Account {
   readonly description?: string | undefined;
   /** @throws Refusal */
   readonly cloud: () => Promise<Cloud>;
+  /** Names of the settings without which an API cannot be called. */
+  readonly missingFor: (service: Service) => readonly string[];
   readonly policy: Policy;
   readonly confirm: ConsentMode;
   /** If absent, the person types the name of the thing. */
@@ -55,15 +57,29 @@ export function accountsOf({ all, byDefault, areNamed }: Accounts, principal: Pr
   return { all: usable, byDefault: usable.find((account) => account === byDefault), areNamed };
 }
 
-/** The accounts whose policy and scopes let a caller carry out an operation. */
+/** The accounts that have what an operation needs, and whose policy and scopes let a caller carry it out. */
 export const accountsFor = (
-  { all }: Accounts,
+  { all }: Pick<Accounts, 'all'>,
   operation: Operation,
   principal: Principal | undefined,
-): readonly Account[] => all.filter(({ policy }) => isAllowed(policy, operation, principal));
+): readonly Account[] =>
+  all.filter(
+    ({ missingFor, policy }) => missingFor(operation.service).length === 0 && isAllowed(policy, operation, principal),
+  );
 
-export const allowChanges = ({ all }: Pick<Accounts, 'all'>, operations: readonly Operation[]): boolean =>
-  all.some(({ policy }) => allowsChanges(policy, operations));
+/** What no call can do without, as a sentence, if no API of any account can be called. */
+export function nothingConfigured(
+  { all }: Pick<Accounts, 'all'>,
+  operations: readonly Operation[],
+): SafeText | undefined {
+  const missing = all.flatMap(({ missingFor }) => operations.map(({ service }) => missingFor(service)));
+  if (missing.length === 0 || missing.some((names) => names.length === 0)) return undefined;
+  const names = [...new Set(missing.flat())].map((name) => say`${own(name)}`);
+  return say`No API can be called yet. Not set: ${listed(names, 'and')}. Set the address of an API and a key, or CLOUDOPS_SANDBOX=1 to try it without an account; ${words('`cloudops-mcp doctor`')} checks the settings.`;
+}
+
+export const allowChanges = (accounts: Pick<Accounts, 'all'>, operations: readonly Operation[]): boolean =>
+  operations.some((operation) => operation.effect !== 'read' && accountsFor(accounts, operation, undefined).length > 0);
 
 /** The only account, or else the default account. */
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>

@@ -160,7 +160,7 @@ export function keysRefusal(error: unknown): Refusal | undefined {
 }
 
 /** The variables to set before an API can be called. */
-export function missingSettings({ endpoints, keys }: Cloud, service: Service): string[] {
+export function missingSettings({ endpoints, keys }: Pick<Cloud, 'endpoints' | 'keys'>, service: Service): string[] {
   const address = endpoints[service] === undefined ? [`CLOUDOPS_${endpointSetting(service)}`] : [];
   return [...address, ...('missing' in keys ? keys.missing : [])];
 }

@@ -50,9 +50,6 @@ export const visibleCaller = (principal: Principal | undefined): string | undefi
 export const isAllowed = (policy: Policy, operation: Operation, principal?: Principal): boolean =>
   reasonAgainst(policy, operation, principal) === undefined;
 
-export const allowsChanges = (policy: Policy, operations: readonly Operation[]): boolean =>
-  operations.some((operation) => operation.effect !== 'read' && isAllowed(policy, operation));
-
 /** Checks that an operation is allowed. @throws Refusal */
 export function checkPolicy(policy: Policy, operation: Operation, principal?: Principal, account?: string): void {
   const reason = reasonAgainst(policy, operation, principal, account);

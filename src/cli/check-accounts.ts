@@ -41,7 +41,13 @@ async function checkAccount(account: Account, context: CheckContext): Promise<Fi
   // Without keys, each API would report the same problem again.
   if (keyProblem !== undefined) return [keyProblem];
   const services = [...new Set(context.runtime.server.operations.map(({ service }) => service))];
-  const findings = await Promise.all(services.map((service) => checkApi(service, account, context)));
+  const { endpoints } = await account.cloud();
+  const hasEndpoint = (service: Service) => endpoints[service] !== undefined;
+  // Who uses one built-in API need not read about the others. An API of a file was added on purpose.
+  const shown = services.some(hasEndpoint)
+    ? services.filter((service) => hasEndpoint(service) || !isBuiltInService(service))
+    : services;
+  const findings = await Promise.all(shown.map((service) => checkApi(service, account, context)));
   return findings.flat();
 }
 

@@ -1,3 +1,4 @@
+import { nothingConfigured } from '../calls/account.js';
 import type { DecisionPage } from '../changes/required-consent.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { type Runtime, startRuntime } from '../runtime.js';
@@ -24,6 +25,8 @@ export async function runUntilSignal(
   const ignored = hiddenBySandbox(config);
   if (ignored.length > 0)
     log('warn', 'sandbox', { message: say`The sandbox is in use, and these are ignored: ${join(ignored, ', ')}.` });
+  const missing = nothingConfigured(runtime.server.accounts, runtime.server.operations);
+  if (missing !== undefined) log('warn', 'configuration', { message: missing });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 
   const stop = abortOnSignal((signalName) => log('info', 'stop', { signal: signalName }));

@@ -1,10 +1,11 @@
 import type { Account, Accounts } from '../calls/account.js';
-import type { Cloud } from '../calls/endpoint.js';
+import { type Cloud, missingSettings } from '../calls/endpoint.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ProfileFacts } from '../signing/aws-profile.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { KeyDependencies, KeySettings } from '../signing/open-keys.js';
 import type { Credentials } from '../signing/sign.js';
+import { isBuiltInService } from '../tools/define-operation.js';
 import { lazy } from '../util/objects.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import { type AccountConfig, type AccountsConfig, problemOfEndpoint } from './accounts.js';
@@ -51,6 +52,13 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
   };
   return {
     ...nameAndRules,
+    missingFor(service) {
+      if (sandbox !== undefined) return isBuiltInService(service) ? [] : [variableName('SANDBOX')];
+      // A profile may have the endpoint of storage, which is known only when the profile is read.
+      if (keySettings.kind === 'profile' && service === 'storage') return [];
+      const missing = missingVariables(keySettings);
+      return missingSettings({ endpoints: cloud.endpoints, keys: { missing } }, service);
+    },
     async cloud() {
       if (sandbox === undefined) return configuredCloud();
       const { credentials, endpoints, signingServices } = await sandbox();

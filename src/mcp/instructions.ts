@@ -1,9 +1,16 @@
 import type { Account, Accounts, ConsentMode } from '../calls/account.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { listText, sentences } from '../util/human.js';
+import type { SafeText } from '../util/safe-text.js';
 
 /** Returns the server's instructions. Models read them, and some clients search them for tools. */
-export function instructionsFor(operations: readonly Operation[], accounts: Accounts): string {
+export function instructionsFor(
+  operations: readonly Operation[],
+  accounts: Accounts,
+  notConfigured?: SafeText,
+): string {
+  if (notConfigured !== undefined)
+    return `No tool is offered. ${notConfigured.text} Tell the user: only the person who runs this server can set it.`;
   const areas = [...new Set(operations.map(({ service }) => areaOf[service] ?? service))];
   const titles = operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1));
   const reading = operations.filter(({ effect }) => effect === 'read');
@@ -55,7 +62,7 @@ function changeTexts(
 function whyNoChanges({ all, areNamed }: Accounts): string {
   if (all.length > 0 && all.every(({ policy }) => policy.readOnly))
     return `This server changes nothing: ${areNamed ? 'its accounts only read' : 'CLOUDOPS_READ_ONLY is set'}.`;
-  return 'The tools that change something are not available here: CLOUDOPS_TOOLS or the scopes of your token leave them out.';
+  return 'The tools that change something are not available here: their APIs are not configured, or CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 }
 
 function unfollowedText(names: readonly string[], { areAll }: { readonly areAll: boolean }): string {

@@ -1,4 +1,11 @@
-import { type Account, type Accounts, accountsFor, accountsOf, presetAmong } from '../calls/account.js';
+import {
+  type Account,
+  type Accounts,
+  accountsFor,
+  accountsOf,
+  nothingConfigured,
+  presetAmong,
+} from '../calls/account.js';
 import type { Principal } from '../calls/policy.js';
 import type { JsonSchema, Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
@@ -72,7 +79,11 @@ function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: 
   }
 
   const operations = tools.map(({ operation }) => operation);
-  return { accounts, tools, operations, instructions: instructionsFor(operations, accounts) };
+  const notConfigured = nothingConfigured(
+    accounts,
+    allTools.map(({ operation }) => operation),
+  );
+  return { accounts, tools, operations, instructions: instructionsFor(operations, accounts, notConfigured) };
 }
 
 /** Names the account if only one of several allows the tool. */

@@ -11,6 +11,7 @@ export type LogEvent =
   | 'call'
   | 'change'
   | 'clock'
+  | 'configuration'
   | 'connection'
   | 'consent'
   | 'crash'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { allowChanges } from '../../src/calls/account.js';
 import {
-  allowsChanges,
   checkPolicy,
   checkRegions,
   isAllowed,
@@ -13,7 +13,7 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { never, testCaller } from '../support/caller.js';
+import { accountsWith, never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 
 const everything: Policy = { readOnly: false, tools: undefined };
@@ -101,7 +101,7 @@ test.each<readonly [string, Policy, readonly Operation[], boolean]>([
   ['changes that are not named', { ...everything, tools: ['list_parts'] }, [listParts, restoreInstance], false],
   ['nothing', everything, [], false],
 ])('whether a server can make changes: one of %s', (_what, policy, operations, can) => {
-  expect(allowsChanges(policy, operations)).toBe(can);
+  expect(allowChanges(accountsWith(policy), operations)).toBe(can);
 });
 
 test.each([

@@ -303,7 +303,7 @@ describe('on a terminal', () => {
     const done = await onTerminal(['restore_instance', json(restore)], typed, { CLOUDOPS_SANDBOX: '1' });
     // The last lines stay on a small screen.
     expect(stripVTControlCharacters(done.shown)).toMatch(
-      /It costs money[\s\S]*\n\nCreate DevOps server [^?]*\?\nIt costs money\.\nThe built-in sandbox,.*\nTo decline, type no\. To go ahead, type "yes"\n> /,
+      /It is charged[\s\S]*\n\nCreate DevOps server [^?]*\?\nIt costs money\.\nThe built-in sandbox,.*\nTo decline, type no\. To go ahead, type "yes"\n> /,
     );
     expect(done.shown).toContain(said);
     expect(done.code).toBe(code);

@@ -133,12 +133,16 @@ describe('the configuration', () => {
     expect(run.code).toBe(3);
   });
 
-  test('an API without an endpoint is not checked, an endpoint without keys a problem, a tool not on offer nothing', async () => {
+  test('an endpoint without keys is a problem, and built-in APIs without an endpoint are left out beside it', async () => {
     const { of } = await examine({ CLOUDOPS_STORAGE_URL: 'https://storage.test.invalid' });
     expect(of('storage')).toMatchObject([
       { status: 'problem', detail: 'not set: CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY' },
     ]);
-    expect(of('devops')).toMatchObject([
+    expect(of('devops')).toEqual([]);
+  });
+
+  test('without any endpoint, each API that has a tool on offer says what it needs', async () => {
+    expect((await examine({})).of('devops')).toMatchObject([
       { status: 'not checked', remedy: expect.stringContaining('restore_instance') },
     ]);
     expect((await examine({}, 'CLOUDOPS_READ_ONLY=1')).of('devops')).toEqual([]);

@@ -28,7 +28,13 @@ const things = thingsFile(folder, 'things');
 const rows = z.array(z.object({ name: z.string(), tokens: z.int(), arguments: z.array(z.string()) }));
 
 test('all tools are listed, with what each costs a model', async () => {
-  const env = { ...cleanEnv(), CLOUDOPS_OPERATIONS: things, CLOUDOPS_STORAGE_HEADERS: 'amz' };
+  const apis = ['STORAGE', 'CATALOG', 'DEVOPS', 'ENDPOINT_THINGS'].map((api) => [
+    `CLOUDOPS_${api}_URL`,
+    'https://api.test.invalid',
+  ]);
+  const keys = { CLOUDOPS_ACCESS_KEY_ID: 'a', CLOUDOPS_SECRET_ACCESS_KEY: 'b' };
+  const settings = { CLOUDOPS_OPERATIONS: things, CLOUDOPS_STORAGE_HEADERS: 'amz' };
+  const env = { ...cleanEnv(), ...settings, ...Object.fromEntries(apis), ...keys };
   const { stdout } = await runServer(['operations', '--json'], { env });
   const listed = rows.parse(JSON.parse(stdout));
   const client = new Client({ name: 'test', version: '1' });

@@ -57,7 +57,7 @@ test('who typed yes reads that they agreed, and the cost; the journal says the s
   expect(code).toBe(0);
   const text = lines.join('\n');
   expect(text).toMatch(/^consent: the user was asked through the client and agreed$/m);
-  expect(text).toMatch(/^effect: It costs money/m);
+  expect(text).toMatch(/^effect: It is charged/m);
 
   const journal = await onTerminal(['journal'], 80, { env: sandbox });
   expect(journal.lines.join('\n')).toMatch(

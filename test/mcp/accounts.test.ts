@@ -3,7 +3,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { countTokens } from 'gpt-tokenizer';
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { Accounts } from '../../src/calls/account.js';
+import type { Account, Accounts } from '../../src/calls/account.js';
 import { createToolCatalog, type Offer } from '../../src/mcp/tool-catalog.js';
 import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
 import { createServer } from '../../src/server.js';
@@ -11,6 +11,7 @@ import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { type NamedAccount, namedAccounts } from '../support/accounts.js';
 import { never, testCaller } from '../support/caller.js';
+import { openPolicy } from '../support/operations.js';
 
 /** What models see of accounts: an argument where there is a choice, and nothing where there is none. */
 
@@ -48,6 +49,35 @@ test('the list of tools is the same with one account, whether it has a name or n
   const without = (await connect()).tools;
   expect(JSON.stringify((await connect(of([prod]))).tools)).toBe(JSON.stringify(without));
   for (const { name } of without) expect(argumentOf(without, name).account).toBeUndefined();
+});
+
+const only =
+  (service: string): Account['missingFor'] =>
+  (asked) =>
+    asked === service ? [] : [`CLOUDOPS_${asked.toUpperCase()}_URL`];
+
+/** A store that speaks S3. */
+const s3 = { ...openPolicy, extensions: ['s3'] };
+
+test('only the tools of configured APIs are offered, and the instructions speak of no other', async () => {
+  const { tools, instructions } = await connect(of([{ ...prod, policy: s3, missingFor: only('storage') }]));
+  const names = tools.map(({ name }) => name).filter((name) => !changeToolNames.includes(name));
+  expect(names).toEqual(['list_parts', 'list_multipart_uploads', 'abort_multipart_upload']);
+  expect(instructions).toMatch(/^Operate a cloud \(S3 object storage\)/);
+  expect(instructions).not.toContain('restore_instance');
+});
+
+test('a tool is for the accounts that have its API', async () => {
+  const { tools } = await connect(of([{ ...prod, missingFor: only('storage') }, staging]));
+  expect(argumentOf(tools, 'list_parts').account).toMatchObject({ enum: ['prod', 'staging'] });
+  expect(argumentOf(tools, 'restore_instance').account).toBeUndefined();
+  expect(tools.find(({ name }) => name === 'restore_instance')?.description).toMatch(/^For the account staging only\./);
+});
+
+test('without any API there is no tool, and the instructions say what to set', async () => {
+  const { tools, instructions } = await connect(of([{ ...prod, missingFor: () => ['CLOUDOPS_STORAGE_URL'] }]));
+  expect(tools).toEqual([]);
+  expect(instructions).toMatch(/^No tool is offered\. No API can be called yet\. Not set: CLOUDOPS_STORAGE_URL\./);
 });
 
 test('a tool that several accounts allow has an argument that names them, first and required', async () => {

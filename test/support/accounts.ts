@@ -18,7 +18,7 @@ export function namedAccounts(origin: string, named: readonly NamedAccount[], by
       signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
       storageHeaders: 'ext' as const,
     };
-    return { name, policy: openPolicy, confirm: 'off', ...rules, cloud: async () => cloud };
+    return { name, policy: openPolicy, confirm: 'off', missingFor: () => [], ...rules, cloud: async () => cloud };
   });
   return { all, byDefault: all.find(({ name }) => name === byDefault), areNamed: true };
 }

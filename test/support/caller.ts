@@ -2,7 +2,7 @@ import { devNull } from 'node:os';
 import { type CallTool, type ChangeTools, createCalls } from '../../src/call-stack.js';
 import type { Account, Accounts, Budget, ConsentMode } from '../../src/calls/account.js';
 import { type AnsweredCall, withinBudget } from '../../src/calls/answer-budget.js';
-import type { Cloud } from '../../src/calls/endpoint.js';
+import { type Cloud, missingSettings } from '../../src/calls/endpoint.js';
 import { createSecretFiles } from '../../src/calls/insert-secrets.js';
 import type { EndedOutcome, Failure, Success } from '../../src/calls/outcome.js';
 import type { Policy } from '../../src/calls/policy.js';
@@ -14,7 +14,7 @@ import { type Changes, createChanges } from '../../src/changes/store.js';
 import { wireCalls } from '../../src/runtime.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import type { Credentials } from '../../src/signing/sign.js';
-import type { Operation } from '../../src/tools/define-operation.js';
+import type { Operation, Service } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { createHttpClient, defaultLimits, type HttpClient } from '../../src/transport/http-client.js';
 import { defaultAccount } from '../../src/transport/request.js';
@@ -99,6 +99,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
   const account = {
     name: defaultAccount,
     cloud: async () => cloud,
+    missingFor: (service: Service) => missingSettings(cloud, service),
     policy: options.policy ?? { readOnly: false, tools: undefined },
     confirm: options.confirm ?? 'off',
     budget: options.budget,
@@ -183,7 +184,7 @@ export const never = new AbortController().signal;
 /** One account without a name, for code that needs the account's policy only. */
 export function accountsWith(policy: Policy, confirm: ConsentMode = 'ask'): Accounts {
   const cloud = () => Promise.reject(new Error('nothing is called'));
-  const account: Account = { name: defaultAccount, cloud, policy, confirm };
+  const account: Account = { name: defaultAccount, cloud, missingFor: () => [], policy, confirm };
   return { all: [account], byDefault: account, areNamed: false };
 }
 
