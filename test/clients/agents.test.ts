@@ -55,7 +55,11 @@ describe.each(agents)('$title', (agent) => {
     [
       'with the settings as they are at first',
       [],
-      asked(asks ? byItself : withPlan, declaresViews && 'show them all of ', asks ? notAsked : withPlan),
+      asked(
+        asks ? byItself : withPlan,
+        declaresViews && 'they can decide where this server runs',
+        asks ? notAsked : withPlan,
+      ),
     ],
     ['with CLOUDOPS_CONFIRM=off', ['CLOUDOPS_CONFIRM=off'], sent],
   ] as const)('%s', (_what, settings, script) => {

@@ -11,7 +11,7 @@ import { agents } from './agents.js';
 import { ofLastChange, type ScriptedCall } from './scripted-model.js';
 import { startSession } from './session.js';
 
-/** Claude Code as its maker publishes it, over HTTP. Its protocol is older than 2026-07-28, so its user is asked nothing, and gets the page's address. */
+/** Claude Code as its maker publishes it, over HTTP. It speaks protocol 2026-07-28, so its user is asked in a form, unless somebody else has to decide. */
 
 const claude = agents.find(({ client }) => client === '@anthropic-ai/claude-code');
 const args = { ...restoreInstance.example, instanceId: 'restored-by-claude' };
@@ -56,18 +56,26 @@ describe('with a page to sign in to', () => {
     return { session, agree };
   }
 
-  test.each(['ask', 'human', 'approval'])(
-    'with %s, somebody decides there, and the agent learns it by the changeId',
-    async (confirm) => {
-      const call = { tool: restoreInstance.name, args };
-      const { session, agree } = await start(confirm, [call, ofLastChange('get_change')]);
-      await session.go();
-      await session.until(() => session.model.results().length === 1, 'the plan');
-      expect(session.model.results()[0]).toMatch(/waiting/);
-      expect((await session.lines()).join('\n')).not.toContain('requests your input');
-      expect(await agree(session.model.results()[0] ?? '')).toBe(200);
-      await session.until(() => session.model.results().length === 2, 'the answer');
-      expect(session.model.results()[1]).toContain('The cloud accepted the restore');
-    },
-  );
+  const call = { tool: restoreInstance.name, args };
+
+  test.each(['ask', 'human'])('with %s, its user agrees in a form', async (confirm) => {
+    const { session } = await start(confirm, [call]);
+    await session.go();
+    await session.shows(/requests your input[\s\S]*It costs money\.[\s\S]*Decision/);
+    await readAsAPerson();
+    await session.pressUntil('Down', (seen) => /❯ Accept/.test(seen), 'the button');
+    await session.pressUntil('Enter', () => session.model.results().length > 0, 'the answer');
+    expect(session.model.results()[0]).toContain('The cloud accepted the restore');
+  });
+
+  test('with approval, somebody else decides on the page, and the agent learns it by the changeId', async () => {
+    const { session, agree } = await start('approval', [call, ofLastChange('get_change')]);
+    await session.go();
+    await session.until(() => session.model.results().length === 1, 'the plan');
+    expect(session.model.results()[0]).toMatch(/waiting/);
+    expect((await session.lines()).join('\n')).not.toContain('requests your input');
+    expect(await agree(session.model.results()[0] ?? '')).toBe(200);
+    await session.until(() => session.model.results().length === 2, 'the answer');
+    expect(session.model.results()[1]).toContain('The cloud accepted the restore');
+  });
 });

@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
 import { operations } from '../../src/tools/index.js';
 import { type Dialect, dialectAt, type OfferedTool } from './dialects.js';
 
@@ -32,6 +33,8 @@ export interface ScriptedModel {
   close(): Promise<void>;
 }
 
+const toolNames = [...operations.map(({ name }) => name), ...changeToolNames];
+
 const eventText = (event: object) =>
   `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
 
@@ -54,8 +57,8 @@ export async function startScriptedModel(script: readonly ScriptedCall[]): Promi
   const answer = (dialect: Dialect, body: unknown, response: ServerResponse) => {
     const conversation = dialect.read(body);
     for (const tool of conversation.tools) {
-      const found = operations.find(({ name }) => tool.name.endsWith(name));
-      if (found !== undefined) tools.set(found.name, tool);
+      const found = toolNames.find((name) => tool.name.endsWith(name));
+      if (found !== undefined) tools.set(found, tool);
     }
     if (conversation.results.length > results.length) results = conversation.results;
     response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -39,7 +39,7 @@ const restore = (instanceId: string, more: object = {}): ScriptedCall => ({
   args: { ...restoreInstance.example, instanceId, ...more },
 });
 const read: ScriptedCall = { tool: listParts.name, args: listParts.example };
-const accepted = { ending: { outcome: 'accepted' } };
+const accepted = { state: 'accepted' };
 const textOf = (lines: readonly string[]) => lines.join('\n');
 
 describe(titled('@anthropic-ai/claude-code'), () => {
@@ -139,13 +139,11 @@ describe(titled('@openai/codex'), () => {
     await session.press('Enter');
   };
 
-  test('the last line that it shows of an answer is the matter, and its question is whole', async () => {
+  test('it shows what it called, and its question is whole', async () => {
     const session = await start(codex, [read, restore('wiki')]);
     await session.shows(versionOf(codex));
     await session.go();
-    expect(textOf(await session.shows(/Called cloudops\.list_parts[\s\S]*Show details/))).toMatch(
-      /Called cloudops\.list_parts\n[^•]*\n +The upload of "backups\/2026\/database.d…" has 12 parts, 96\.0 MiB.*\n+ +\+ Show details/,
-    );
+    await session.shows(/Called cloudops\.list_parts[\s\S]*Show details/);
     await allow(session);
     const question = textOf(await session.shows(/2\. Do nothing/));
     expect(question).toMatch(
@@ -156,18 +154,18 @@ describe(titled('@openai/codex'), () => {
     await session.type('1');
     // Codex gets no field for a reason, because it submits no form with an empty field.
     await session.pressUntil('Enter', (seen) => /restore_instance\n[\s\S]*Done\./.test(seen), 'the answer');
-    expect(textOf(await session.lines())).toMatch(/\n +The cloud accepted the restore of DevOps server "wiki"/);
+    expect(session.model.results()[1]).toContain('The cloud accepted the restore of DevOps server');
     expect(await session.changes()).toMatchObject([accepted]);
   });
 });
 
 describe(titled('@google/gemini-cli'), () => {
-  test('who is not asked sees the plan whole, with the matter last; nothing is sent', async () => {
+  test('who is not asked sees the plan whole, with the next step last; nothing is sent', async () => {
     const session = await start('@google/gemini-cli', [restore('wiki')]);
     await session.shows(versionOf('@google/gemini-cli'));
     await session.go();
     const shown = textOf(await session.shows(/Done\./));
-    expect(shown).toMatch(/counts only once[\s\S]*\n. Plan of restore_instance\b.+.\n/);
+    expect(shown).toMatch(/\n. Request:[\s\S]*\n. next: Show the user[\s\S]*counts only once/);
     expect(await session.changes()).toEqual([]);
   });
 });
@@ -220,10 +218,7 @@ describe(titled('@qwen-code/qwen-code'), () => {
     expect(wire.filter(({ started }) => started)).toHaveLength(1);
   });
 
-  test.each([
-    ['human', 'they can decide where this server runs, with cloudops-mcp call restore_instance'],
-    ['ask', 'show them all of \\"show\\" and let them answer in the chat'],
-  ])('a view that it declares and does not show is no dead end: %s', async (confirm, way) => {
+  test.each(['human', 'ask'])('a view that it declares and does not show is no dead end: %s', async (confirm) => {
     const session = await start(qwen, [restore('wiki')], { settings: [`CLOUDOPS_CONFIRM=${confirm}`], edit: recorded });
     await session.go();
     const shown = textOf(await session.shows(/Done\./));
@@ -231,7 +226,9 @@ describe(titled('@qwen-code/qwen-code'), () => {
     const [initialize] = wireOf(session.client.project).filter(({ message }) => message?.method === 'initialize');
     expect(JSON.stringify(initialize)).toContain('io.modelcontextprotocol/ui');
     expect(session.model.results()[0]).toContain('with a button');
-    expect(session.model.results()[0]).toContain(`If they see no button, ${way}`);
+    expect(session.model.results()[0]).toContain(
+      'If they see no button, they can decide where this server runs, with cloudops-mcp call',
+    );
   });
 });
 
@@ -244,10 +241,10 @@ describe(titled('opencode-ai'), () => {
     });
     await session.shows(versionOf('opencode-ai'));
     await session.go();
-    for (const answers of [0, 1]) {
+    for (const [answers, tool] of ['restore_instance', 'confirm_change'].entries()) {
       await session.until(
         (seen) =>
-          /Permission required[\s\S]*cloudops_restore_instance/.test(seen) &&
+          new RegExp(`Permission required[\\s\\S]*cloudops_${tool}`).test(seen) &&
           session.model.results().length === answers,
         'the question before the call',
       );

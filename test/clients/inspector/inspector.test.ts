@@ -68,7 +68,7 @@ describe('the question over stdio', () => {
     expect(text).toMatch(
       /Create DevOps server "[^"]+" \(100 GB, e-large\) in jp-east-1\? It costs money\. The built-in sandbox, [^.]+, account SANDBOX\w+\./,
     );
-    expect(await question.getByRole('textbox', { name: 'Decision' }).inputValue()).toBe(accept);
+    expect(await question.getByRole('textbox', { name: 'Decision' }).inputValue()).toBe(`${accept} (costs money)`);
   });
 
   test('is answered, and what was agreed to is sent', async () => {
