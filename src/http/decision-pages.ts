@@ -20,7 +20,7 @@ export const nameHtml = (name: string): Html => html`<bdi>${shortNames(quoted(na
 
 /** The top of a page for a signed-in person. */
 export const pageTop = ({ person, csrf }: DecisionSession, links: Html | '' = ''): Html =>
-  html`<header>${links}<div><span>Signed in as ${nameHtml(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></div></header>`;
+  html`<header><strong>cloudops-mcp</strong>${links}<div><span>Signed in as ${nameHtml(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></div></header>`;
 
 /** The next change is found when its link is followed, because changes come and go. */
 export const changeLinks = (id: string): Html =>
@@ -35,11 +35,13 @@ export const signInPage = (form: Html, problem?: SafeText): Promise<string> =>
 export const problemPage = (title: SafeText, text: SafeText): Promise<string> =>
   decisionPage(title, html`<main><h1>${title}</h1><p>${text}</p><p><a href="/decisions">All changes</a></p></main>`);
 
+/** The labels of the filters, which are also the fields of a listed change. */
+const filters = { caller: 'Asked for by', account: 'Account', tool: 'Tool', risk: 'Risk' } as const;
+type FilterName = keyof typeof filters;
+const filterNames = ['caller', 'account', 'tool', 'risk'] as const satisfies readonly FilterName[];
+
 /** An empty text means no filter. */
-interface ListFilter {
-  readonly caller: string;
-  readonly account: string;
-}
+type ListFilter = Readonly<Record<FilterName, string>>;
 
 interface ListOptions {
   /** Oldest first. */
@@ -56,6 +58,8 @@ const longestHistory = 50;
 export const filterIn = (query: (name: string) => string | undefined): ListFilter => ({
   caller: query('caller') ?? '',
   account: query('account') ?? '',
+  tool: query('tool') ?? '',
+  risk: query('risk') ?? '',
 });
 
 interface ListedChange {
@@ -64,6 +68,8 @@ interface ListedChange {
   readonly caller: string;
   /** Empty if accounts have no names. */
   readonly account: string;
+  /** What the filters compare. */
+  readonly values: Readonly<Record<FilterName, readonly string[]>>;
 }
 
 /** The page of changes: waiting changes by age, and then decided changes, newest first. */
@@ -71,11 +77,16 @@ export function listPage(
   session: DecisionSession,
   { changes, accountsAreNamed, filter, now }: ListOptions,
 ): Promise<string> {
-  const all = changes.map((change) => ({
-    change,
-    caller: change.caller ?? '',
-    account: (accountsAreNamed && textAt(change.args, 'account')) || '',
-  }));
+  const all = changes.map((change): ListedChange => {
+    const { caller = '', tool, plan } = change;
+    const account = (accountsAreNamed && textAt(change.args, 'account')) || '';
+    return {
+      change,
+      caller,
+      account,
+      values: { caller: [caller], account: [account], tool: [tool], risk: plan.risks },
+    };
+  });
   const filtered = all.filter((listed) => matches(listed, filter));
   const waiting = togetherBySubject(filtered.filter(({ change }) => change.state === 'waiting'));
   const decided = filtered.filter(({ change }) => change.state !== 'waiting').reverse();
@@ -93,8 +104,10 @@ export function listPage(
   );
 }
 
+const nothingWaits = html`<p class="quiet">A change that an agent asks for appears here by itself. Nothing is sent before somebody agrees.</p>`;
+
 const waitingList = (waiting: readonly ListedChange[], itemOf: (listed: ListedChange) => Html): Html =>
-  html`${waiting.length > 0 && html`<ul class="waiting">${waiting.slice(0, longestList).map(itemOf)}</ul>`}${hiddenCount(waiting.length, longestList)}`;
+  html`${waiting.length === 0 ? nothingWaits : html`<ul class="waiting">${waiting.slice(0, longestList).map(itemOf)}</ul>`}${hiddenCount(waiting.length, longestList)}`;
 
 const decidedList = (decided: readonly ListedChange[], itemOf: (listed: ListedChange) => Html): Html | false =>
   decided.length > 0 &&
@@ -122,8 +135,8 @@ function relatedMarks(change: Change, changes: readonly Change[]): readonly Mark
   return marks;
 }
 
-const matches = ({ caller, account }: ListedChange, filter: ListFilter) =>
-  (filter.caller === '' || filter.caller === caller) && (filter.account === '' || filter.account === account);
+const matches = ({ values }: ListedChange, filter: ListFilter) =>
+  filterNames.every((name) => filter[name] === '' || values[name].includes(filter[name]));
 
 const hiddenCount = (count: number, limit: number) =>
   count > limit &&
@@ -131,16 +144,17 @@ const hiddenCount = (count: number, limit: number) =>
 
 /** A filter is offered if there is a choice, or if it is in use. */
 function filterForm(all: readonly ListedChange[], filter: ListFilter): Html | false {
-  const fields = (['caller', 'account'] as const).flatMap((name) => {
-    const values = [...new Set(all.map((listed) => listed[name]))].filter((value) => value !== '').sort();
+  const fields = filterNames.flatMap((name) => {
+    const values = [...new Set(all.flatMap((listed) => listed.values[name]))].filter((value) => value !== '').sort();
     return values.length > 1 || filter[name] !== '' ? [{ name, values }] : [];
   });
   if (fields.length === 0) return false;
-  const filters = fields.map(({ name, values }) => {
+  const selects = fields.map(({ name, values }) => {
     const options = values.map((value): SelectOption => [value, shortNames(own(value)).text]);
-    return selectField(name, titles[name], filter[name], [['', 'All'], ...options]);
+    return selectField(name, filters[name], filter[name], [['', 'All'], ...options]);
   });
-  return html`<form class="filter" method="get" action="/decisions">${filters}<button>Show</button></form>`;
+  // With scripts, a choice applies at once.
+  return html`<form class="filter" method="get" action="/decisions">${selects}<noscript><button>Show</button></noscript></form>`;
 }
 
 type SelectOption = readonly [value: string, text: string];
@@ -151,8 +165,6 @@ function selectField(name: string, label: string, chosen: string, options: reado
   );
   return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionElements}</select></div>`;
 }
-
-const titles = { caller: 'Asked for by', account: 'Account' } as const;
 
 const riskMarks: Readonly<Record<Risk, Mark>> = {
   'costs money': ['cost', 'Costs money'],

@@ -110,6 +110,16 @@ test('the list is filtered, without scripts too', async () => {
   expect(await page.getByRole('link', { name: /^Abort/ }).count()).toBe(2);
 });
 
+test('with scripts, a choice applies at once, and finds each change with the risk', async () => {
+  const served = await start();
+  await addPlans(served, 9);
+  const page = await openList(served);
+  expect(await page.getByRole('button', { name: 'Show' }).count()).toBe(0);
+  await page.getByLabel('Risk').selectOption('costs money');
+  await page.getByRole('heading', { level: 2, name: '5 changes wait for a decision' }).waitFor();
+  expect(await page.getByText('Costs money', { exact: true }).count()).toBe(5);
+});
+
 test('somebody works through the plans: each leads to the next, and the last to the list', async () => {
   const served = await start();
   for (const instanceId of ['one', 'two', 'three']) await served.ask({ instanceId });

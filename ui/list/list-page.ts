@@ -22,6 +22,8 @@ class ListPage {
 
   start(): void {
     showLocalTimes();
+    for (const select of document.querySelectorAll('select'))
+      select.addEventListener('change', () => select.form?.requestSubmit());
     setInterval(() => void this.#refreshIfVisible(), refreshMs);
     document.addEventListener('visibilitychange', () => void this.#refreshIfVisible());
   }
