@@ -87,7 +87,7 @@ export function createCalls(
     if (taken !== undefined && taken.kind !== 'notAsked') return taken;
     const call = await resolveCall(operation, resolution, context, dependencies);
     return call.kind === 'read'
-      ? runRead(call, startCount, context, dependencies)
+      ? runRead(call, { ...dependencies, ...context, startCount })
       : runChange(call, runOf(context), taken?.change);
   };
 

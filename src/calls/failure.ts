@@ -45,41 +45,21 @@ export function noAnswer(call: SentToEndpoint, failure: HttpFailure, exchange: P
   return failureOf(call, { mayHaveHappened, problem, code, ...exchange, next: httpFailureRemedies[code] });
 }
 
-/** The failure if the status of the answer is not 2xx. */
-export function errorStatusFailure(call: SentToEndpoint, reply: AnsweredReply, requestIds: RequestIds): Failure {
-  const { status, headers } = reply.response;
-  return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), {
-    effectiveStatus: status,
-    codeIfUnknown: `Http${status}`,
-  });
-}
-
-/** The failure if a successful answer holds an error. A refusal counts as status 400, any other error as 500. */
-export const errorInSuccessFailure = (
+/**
+ * The failure if the status of the answer is not 2xx, or if a successful answer holds an error.
+ * @param errorInSuccess a refusal counts as status 400, any other error as 500
+ */
+export function serviceFailure(
   call: SentToEndpoint,
   reply: AnsweredReply,
   requestIds: RequestIds,
-  error: ServiceError,
-): Failure =>
-  serviceFailure(call, reply, requestIds, error, {
-    effectiveStatus: isServiceRefusal(error.code) ? 400 : 500,
-    codeIfUnknown: 'ErrorInAnswer',
-  });
-
-interface ErrorClass {
-  readonly effectiveStatus: number;
-  readonly codeIfUnknown: string;
-}
-
-function serviceFailure(
-  call: SentToEndpoint,
-  reply: AnsweredReply,
-  requestIds: RequestIds,
-  error: ServiceError,
-  { effectiveStatus, codeIfUnknown }: ErrorClass,
+  errorInSuccess?: ServiceError,
 ): Failure {
   const { response, attempts, keyId } = reply;
   const { status, headers, bodyFailure } = response;
+  const error = errorInSuccess ?? readServiceError(reply.body, headers);
+  const statusOfError = isServiceRefusal(error.code) ? 400 : 500;
+  const effectiveStatus = errorInSuccess === undefined ? status : statusOfError;
   const { operation, accountName, endpoint } = call;
   const remedy = remedyFor(effectiveStatus, operation.errors, {
     api: operation.api,
@@ -89,7 +69,7 @@ function serviceFailure(
     retryAfterSeconds: secondsOf(headers['retry-after']),
     error,
   });
-  const ownCode = remedy.code ?? codeIfUnknown;
+  const ownCode = remedy.code ?? (errorInSuccess === undefined ? `Http${status}` : 'ErrorInAnswer');
 
   const statusText = say`HTTP status ${status}`;
   const cause = error.code === undefined ? statusText : say`${codeText(error.code, ownCode)} (${statusText})`;

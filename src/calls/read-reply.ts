@@ -8,7 +8,7 @@ import { sentences } from '../util/human.js';
 import { isObject, valueAt, withoutNulls } from '../util/objects.js';
 import { readBoolean, readTime, readWholeNumber } from '../util/read-values.js';
 import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { type Exchange, errorInSuccessFailure, errorStatusFailure, noAnswer, type SentToEndpoint } from './failure.js';
+import { type Exchange, noAnswer, type SentToEndpoint, serviceFailure } from './failure.js';
 import type { Failure } from './outcome.js';
 import type { ResolvedRead } from './resolved-call.js';
 
@@ -41,7 +41,7 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
   const { status, headers, bodyFailure } = reply.response;
   const requestIds = requestIdsOf(headers);
   const exchange = { status, requestIds, attempts };
-  if (status < 200 || status > 299) return { kind: 'failed', failure: errorStatusFailure(call, reply, requestIds) };
+  if (status < 200 || status > 299) return { kind: 'failed', failure: serviceFailure(call, reply, requestIds) };
   if (bodyFailure === undefined) return readSuccess(call, reply, exchange);
 
   // A change was carried out, unless the lost body held an error.
@@ -53,71 +53,42 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
 
 /** The answer may still hold an error, or come from a proxy. */
 async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Exchange): Promise<Answer> {
-  const { operation } = call;
-  const { body, response } = reply;
-  const content = await readContent(call, reply);
-  const usable = { kind: 'usable', exchange, answeredAt: isoDate(response.headers.date) } as const;
-  switch (content.kind) {
-    case 'error':
-      return { kind: 'failed', failure: errorInSuccessFailure(call, reply, exchange.requestIds, content.error) };
-    case 'unusable': {
-      // An HTML page comes from a proxy, so the request may not have reached the API.
-      const mayHaveFailed = body.kind === 'html' || mayAnswerWithErrors(operation);
-      const isTooLarge = body.kind === 'malformed' && body.isTooLarge;
-      return { kind: 'unusable', exchange, problem: content.problem, mayHaveFailed, isTooLarge };
-    }
-    case 'empty':
-      return { ...usable, record: {}, warnings: [], missingFields: [] };
-    case 'value': {
-      const { value } = content;
-      const createSchema = operation.pages?.page ?? operation.output;
-      const { record, missingFields, warnings } = readRecord(createSchema(), value);
-      const lacksRequired = missingFields.length > 0;
-      const allMissing = fieldsIfAllMissing(operation, body, value, { lacksRequired });
-      return { ...usable, record, missingFields, warnings: [...allMissingWarning(allMissing), ...warnings] };
-    }
-  }
-}
-
-type Content =
-  | { readonly kind: 'error'; readonly error: ServiceError }
-  | { readonly kind: 'unusable'; readonly problem: SafeText }
-  | { readonly kind: 'empty' }
-  | { readonly kind: 'value'; readonly value: unknown };
-
-async function readContent({ operation, input }: SentCall, reply: AnsweredReply): Promise<Content> {
+  const { operation, input } = call;
   const { body } = reply;
   const { status, headers } = reply.response;
+  const failed = (error: ServiceError): Answer => ({
+    kind: 'failed',
+    failure: serviceFailure(call, reply, exchange.requestIds, error),
+  });
   const declared = await declaredError(operation, reply);
-  if (declared !== undefined) return { kind: 'error', error: declared };
+  if (declared !== undefined) return failed(declared);
 
   // An operation that parses text itself may still read another format, but no HTML page.
   const otherFormat = formatDifference(body, operation.answer);
-  const isParsedByOperation = body.kind !== 'html' && isReadAsText(operation.answer, body);
-  const isReadable = otherFormat === undefined || isParsedByOperation;
+  const isReadable = otherFormat === undefined || (body.kind !== 'html' && isReadAsText(operation.answer, body));
   const expectsEmptyBody = operation.answer === 'none';
   const extract = (content: unknown) => operation.extract(content, input, headers, status);
   const value = isReadable && !expectsEmptyBody ? await readBody(operation, reply, extract) : undefined;
 
   // An apparent error comes before `otherFormat`, because it says more.
-  const hasNoExpectedField = !hasExpectedField(operation, value);
-  const apparent = hasNoExpectedField ? apparentError(operation, reply) : undefined;
-  if (apparent !== undefined) return { kind: 'error', error: apparent };
+  const apparent = apparentError(operation, reply, value);
+  if (apparent !== undefined) return failed(apparent);
 
-  if (isReadable && expectsEmptyBody) return { kind: 'empty' };
+  const usable = { kind: 'usable', exchange, answeredAt: isoDate(headers.date) } as const;
+  if (isReadable && expectsEmptyBody) return { ...usable, record: {}, warnings: [], missingFields: [] };
   // A document of the API may leave out all expected fields, but not have another root.
-  if (value === undefined || (hasNoExpectedField && isOtherDocument(operation, body)))
-    return { kind: 'unusable', problem: otherFormat ?? say`it is not an answer to ${own(operation.api)}` };
-  return { kind: 'value', value };
-}
-
-const namesShown = 5;
-
-function allMissingWarning(names: readonly string[]): SafeText[] {
-  if (names.length === 0) return [];
-  const shown = names.slice(0, namesShown).map((name) => own(name));
-  const others = names.length > namesShown ? [words('others')] : [];
-  return [say`The answer has none of the expected fields: ${listed([...shown, ...others], 'or')}.`];
+  if (value === undefined || isOtherDocument(operation, body, value)) {
+    const problem = otherFormat ?? say`it is not an answer to ${own(operation.api)}`;
+    // An HTML page comes from a proxy, so the request may not have reached the API.
+    const mayHaveFailed = body.kind === 'html' || mayAnswerWithErrors(operation);
+    const isTooLarge = body.kind === 'malformed' && body.isTooLarge;
+    return { kind: 'unusable', exchange, problem, mayHaveFailed, isTooLarge };
+  }
+  const createSchema = operation.pages?.page ?? operation.output;
+  const reading = readRecord(createSchema(), value);
+  const lacksRequired = reading.missingFields.length > 0;
+  const allMissing = allMissingWarning(operation, body, value, { lacksRequired });
+  return { ...usable, ...reading, warnings: [...allMissing, ...reading.warnings] };
 }
 
 /** True if an answer with a successful status may hold an error. */
@@ -187,9 +158,13 @@ async function declaredError(operation: Operation, reply: AnsweredReply): Promis
 const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i;
 
 /** Returns the error of a JSON answer without any expected field. */
-function apparentError(operation: Operation, { body, response }: AnsweredReply): ServiceError | undefined {
+function apparentError(
+  operation: Operation,
+  { body, response }: AnsweredReply,
+  value: unknown,
+): ServiceError | undefined {
   const { answer, answerBody } = operation;
-  if (body.kind !== 'json' || answer === 'text') return undefined;
+  if (body.kind !== 'json' || answer === 'text' || hasExpectedField(operation, value)) return undefined;
 
   // Without a model (`answerBody`), an empty list means unknown fields.
   const namesNoFields = answer !== 'none' && answerBody === undefined && expectedFields(operation).length === 0;
@@ -204,26 +179,34 @@ const expectedFields = ({ answer, answerBody, pages, output }: Operation): reado
 const hasExpectedField = (operation: Operation, record: unknown): boolean =>
   expectedFields(operation).some((path) => valueAt(record, path) !== undefined);
 
-/** Returns the expected fields if a record has none of them although it should. */
-function fieldsIfAllMissing(
+const namesShown = 5;
+
+/** The warning about a record that has none of the expected fields although it should. */
+function allMissingWarning(
   operation: Operation,
   body: Body,
   record: unknown,
   { lacksRequired }: { readonly lacksRequired: boolean },
-): readonly string[] {
+): readonly SafeText[] {
   const isEmptyJson =
     body.kind === 'json' &&
     isObject(body.value) &&
     // Some APIs write null for an empty list.
     Object.values(body.value).every((field) => field === null);
   const isOptional = operation.answerBody === undefined || body.kind === 'xml' || isEmptyJson;
-  if (isOptional && !lacksRequired) return [];
-  return isObject(record) && !hasExpectedField(operation, record) ? expectedFields(operation) : [];
+  const names = expectedFields(operation).map((name) => own(name));
+  if ((isOptional && !lacksRequired) || !isObject(record) || hasExpectedField(operation, record) || names.length === 0)
+    return [];
+  const others = names.length > namesShown ? [words('others')] : [];
+  return [
+    say`The answer has none of the expected fields: ${listed([...names.slice(0, namesShown), ...others], 'or')}.`,
+  ];
 }
 
-/** True if an XML document has another root than the API's model. */
-function isOtherDocument({ answerBody }: Operation, body: Body): boolean {
-  if (answerBody?.root === undefined || body.kind !== 'xml') return false;
+/** True if an XML document without any expected field has another root than the API's model. */
+function isOtherDocument(operation: Operation, body: Body, value: unknown): boolean {
+  const { answerBody } = operation;
+  if (answerBody?.root === undefined || body.kind !== 'xml' || hasExpectedField(operation, value)) return false;
   const [[root, content] = []] = Object.entries(body.value);
   return root !== answerBody.root && content !== '';
 }

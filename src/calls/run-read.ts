@@ -1,6 +1,7 @@
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
+import { sentences } from '../util/human.js';
 import { countValues, textAt } from '../util/objects.js';
 import { counted, distinct, listed, longestName, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
@@ -21,29 +22,26 @@ const followUpMs = 5000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** The circumstances and services of a read. */
+export interface ReadRun extends CallContext, CallDependencies {
+  readonly startCount: () => ReadCount;
+}
+
 /** Runs a read: reads its pages, and reduces them to one record. */
-export async function runRead(
-  call: ResolvedRead,
-  startCount: () => ReadCount,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<EndedOutcome> {
-  const pages = call.operation.pages ?? onePage;
-  using readCount = startCount();
-  using client = openReadClient(call, readCount, context.signal, context, dependencies);
-  const { now } = dependencies;
-  const { input, fields } = call;
+export async function runRead(call: ResolvedRead, run: ReadRun): Promise<EndedOutcome> {
+  const { operation, input, fields } = call;
+  const pages = operation.pages ?? onePage;
+  using readCount = run.startCount();
+  using client = openReadClient(call, readCount, run);
   const fits = (state: unknown) =>
     fitsBudget(answerOf(pages.result(state, input, { mayHaveMore: false }), fields), fields !== undefined);
-  const hasBudget = pages.endsWithBudget === true && context.wantsWholeAnswer !== true;
-  const reading = { client, readCount, now, onPage: context.onPage, ...(hasBudget && { fits }) };
-  const reduced = await readPages(call, pages, reading);
+  const hasBudget = pages.endsWithBudget === true && run.wantsWholeAnswer !== true;
+  const { now, onPage } = run;
+  const reduced = await readPages(call, pages, { client, readCount, now, onPage, ...(hasBudget && { fits }) });
   if (reduced.kind === 'failed') return reduced;
   const { state, missingFields } = reduced;
-  if (missingFields.length > 0)
-    dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
-  const followUp = await readFollowUp(call, state, startCount, context, dependencies);
-  return outcomeOfPages(call, pages, reduced, followUp, context);
+  if (missingFields.length > 0) run.log('debug', 'answer', { tool: operation.name, lacks: missingFields });
+  return outcomeOfPages(call, pages, reduced, await readFollowUp(call, state, run), run);
 }
 
 function outcomeOfPages(
@@ -92,37 +90,25 @@ function nothingPickedWarning(record: Fields, answer: Fields): readonly SafeText
 
 const mostNames = 20;
 
-const openReadClient = (
-  call: ResolvedRead,
-  byteLimit: ReadCount,
-  signal: AbortSignal,
-  context: CallContext,
-  { openClient }: CallDependencies,
-) => openClient(call.endpoint, { ...clientOptions(call, context, signal), byteLimit });
+const openReadClient = (call: ResolvedRead, byteLimit: ReadCount, run: ReadRun) =>
+  run.openClient(call.endpoint, { ...clientOptions(call, run, run.signal), byteLimit });
 
 /** Returns undefined if the follow-up read is not allowed, fails, or takes too long. */
-async function readFollowUp(
-  call: ResolvedRead,
-  state: unknown,
-  startCount: () => ReadCount,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<Fields | undefined> {
+async function readFollowUp(call: ResolvedRead, state: unknown, run: ReadRun): Promise<Fields | undefined> {
   const { followUpRead } = call.operation;
   const input = followUpRead?.input(call.input, state);
   if (followUpRead === undefined || input === undefined) return undefined;
   const { operation } = followUpRead;
-  if (!isAllowed(call.account.policy, operation, context.principal)) return undefined;
+  if (!isAllowed(call.account.policy, operation, run.principal)) return undefined;
 
   const pages = operation.pages ?? onePage;
-  using limit = timeLimit(followUpMs, context.signal);
-  const { signal } = limit;
-  using readCount = startCount();
+  using limit = timeLimit(followUpMs, run.signal);
+  using readCount = run.startCount();
   try {
     const request = wireRequest(operation, await operation.request(input), call.endpoint);
     const followUpCall: ResolvedRead = { ...call, operation, input, request };
-    using client = openReadClient(followUpCall, readCount, signal, context, dependencies);
-    const reduced = await readPages(followUpCall, pages, { client, readCount, now: dependencies.now });
+    using client = openReadClient(followUpCall, readCount, { ...run, signal: limit.signal });
+    const reduced = await readPages(followUpCall, pages, { client, readCount, now: run.now });
     if (reduced.kind === 'failed') return undefined;
     return pages.result(reduced.state, input, { unread: reduced.firstUnread, mayHaveMore: reduced.mayHaveMore });
   } catch {
@@ -159,57 +145,45 @@ interface PageReading extends Pick<CallDependencies, 'now'> {
 
 type ReadEnd = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
 
-interface NextPage {
-  readonly kind: 'next';
-  readonly number: number;
-  readonly state: unknown;
-  readonly start?: PageStart;
-}
-
-async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageReading): Promise<ReadEnd> {
-  const { operation, input } = call;
-  const readSoFar = new ReadSoFar(regionWarnings(operation.regions, textAt(input, 'region')));
-  let step: NextPage | ReadEnd = { kind: 'next', number: 1, state: pages.start(input) };
-  while (step.kind === 'next') step = await readNextPage(call, pages, reading, readSoFar, step);
-  return step;
-}
-
-/** Adds a page to the state, and returns the next page or the end of the read. */
-async function readNextPage(
+async function readPages(
   call: ResolvedRead,
   pages: PageReducer,
   { client, readCount, now, onPage, fits }: PageReading,
-  readSoFar: ReadSoFar,
-  { number, state, start }: NextPage,
-): Promise<NextPage | ReadEnd> {
-  const page = await requestPage(call, start, client, readCount);
-  if (page.kind === 'failed') return readSoFar.endWithFailure(page.failure);
-  if (page.kind === 'stopped') {
-    if (start !== undefined) return readSoFar.endWithPages(state, { firstUnread: start, limit: page.limit });
-    // One page is far below the memory limit of a call, so other calls must hold the memory.
-    return readSoFar.endWithFailure(tooManyReads(call));
+): Promise<ReadEnd> {
+  const { operation, input } = call;
+  const readSoFar = new ReadSoFar(regionWarnings(operation.regions, textAt(input, 'region')));
+  let state = pages.start(input);
+  let start: PageStart | undefined;
+  for (let number = 1; ; number += 1) {
+    const page = await requestPage(call, start, client, readCount);
+    if (page.kind === 'failed') return readSoFar.endWithFailure(page.failure);
+    if (page.kind === 'stopped') return readSoFar.endWithPages(state, page);
+
+    const { record, answeredAt } = page;
+    const step = pages.add(state, { record, number, answeredAt, receivedAt: now().toISOString() }, input);
+    // No entry of the page is shown, so that the next call can begin with the page.
+    if (start !== undefined && fits?.(step.state) === false)
+      return readSoFar.endWithPages(state, { firstUnread: start, limit: 'answer' });
+    readSoFar.addPage(page, pages.count(record), step.warning);
+    state = step.state;
+    if (step.kind === 'end') return readSoFar.endWithPages(state, undefined, step.doubt);
+
+    start = step.after;
+    const loop = readSoFar.findLoop(start, number);
+    if (loop !== undefined) return readSoFar.endWithPages(state, undefined, loop);
+    if (number >= readCount.limits.pages || readSoFar.entries >= readCount.limits.entries)
+      return readSoFar.endWithPages(state, { firstUnread: start, limit: 'call' });
+    onPage?.(number, readSoFar.entries);
   }
-
-  const { record, answeredAt } = page;
-  const times = { receivedAt: now().toISOString(), ...(answeredAt !== undefined && { answeredAt }) };
-  const step = pages.add(state, { record, number, ...times }, call.input);
-  // No entry of the page is shown, so that the next call can begin with the page.
-  if (start !== undefined && fits?.(step.state) === false)
-    return readSoFar.endWithPages(state, { firstUnread: start, limit: 'answer' });
-  readSoFar.addPage(page, pages.count(record));
-  if (step.warning !== undefined) readSoFar.addPageWarning(step.warning);
-  if (step.kind === 'end') return readSoFar.endWithPages(step.state, undefined, step.doubt);
-
-  const { state: newState, after: nextStart } = step;
-  const loop = readSoFar.findLoop(nextStart, number);
-  if (loop !== undefined) return readSoFar.endWithPages(newState, undefined, loop);
-  const isLimitReached = number >= readCount.limits.pages || readSoFar.entries >= readCount.limits.entries;
-  if (isLimitReached) return readSoFar.endWithPages(newState, { firstUnread: nextStart, limit: 'call' });
-  onPage?.(number, readSoFar.entries);
-  return { kind: 'next', number: number + 1, state: newState, start: nextStart };
 }
 
-type PageReply = Exclude<Answer, { kind: 'unusable' }> | { readonly kind: 'stopped'; readonly limit: ReachedLimit };
+/** Where a read stopped before its end. */
+interface Cut {
+  readonly firstUnread: PageStart;
+  readonly limit: ReachedLimit | 'answer';
+}
+
+type PageReply = Exclude<Answer, { kind: 'unusable' }> | ({ readonly kind: 'stopped' } & Cut);
 
 /** A page that cannot be parsed fails the call, even after other pages. */
 async function requestPage(
@@ -225,7 +199,12 @@ async function requestPage(
   const isParsed = reply.kind === 'answered' && ['json', 'xml'].includes(reply.body.kind);
   const values = isParsed ? Number(await reply.readText((text) => countValues(text))) : 0;
   readCount.admit(0, values);
-  if (readCount.exceeded !== undefined) return { kind: 'stopped', limit: readCount.exceeded };
+  const { exceeded } = readCount;
+  if (exceeded !== undefined)
+    return start === undefined
+      ? // One page is far below the memory limit of a call, so other calls must hold the memory.
+        { kind: 'failed', failure: tooManyReads(call) }
+      : { kind: 'stopped', firstUnread: start, limit: exceeded };
 
   // Reading many values takes long, so other work gets a turn of the event loop before.
   const read = () => readAnswer(call, reply);
@@ -254,18 +233,18 @@ class ReadSoFar {
     this.#warnings = [...warnings];
   }
 
-  addPage(page: Extract<Answer, { kind: 'usable' }>, entries: number): void {
+  addPage(page: Extract<Answer, { kind: 'usable' }>, entries: number, ofPage: SafeText | undefined): void {
     const { attempts, requestIds } = page.exchange;
     if (attempts.length > 1) this.#retriedAttempts.push(...attempts);
     this.#pages += 1;
-    for (const warning of page.warnings) this.addPageWarning(warning);
+    for (const warning of sentences(...page.warnings, ofPage ?? false)) this.#addWarning(warning);
     for (const path of page.missingFields) this.#missingFields.add(path);
     this.#requestIds = requestIds;
     this.entries += entries;
   }
 
   /** The page is named, because indexes in the warning count from its start. */
-  addPageWarning(warning: SafeText): void {
+  #addWarning(warning: SafeText): void {
     if (this.#pageWarnings.has(warning.text)) return;
     if (this.#pageWarnings.size === maximumPageWarnings) this.#unlistedWarnings += 1;
     else this.#pageWarnings.set(warning.text, this.#pages > 1 ? say`Page ${this.#pages}: ${warning}` : warning);
@@ -287,11 +266,7 @@ class ReadSoFar {
     return undefined;
   }
 
-  endWithPages(
-    state: unknown,
-    cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit | 'answer' },
-    doubt?: SafeText,
-  ): Reduced {
+  endWithPages(state: unknown, cut?: Cut, doubt?: SafeText): Reduced {
     const warnings = this.#allWarnings();
     if (doubt !== undefined) warnings.unshift(say`The list may be incomplete, because ${doubt}.`);
     if (cut !== undefined) warnings.unshift(cutWarning(cut.limit, this.#pages, this.entries));
@@ -315,7 +290,7 @@ class ReadSoFar {
 
 const maximumPageWarnings = 40;
 
-function cutWarning(limit: ReachedLimit | 'answer', pages: number, entries: number): SafeText {
+function cutWarning(limit: Cut['limit'], pages: number, entries: number): SafeText {
   const read = say`${counted(pages, 'page')} with ${entries} ${words(entries === 1 ? 'entry' : 'entries')}`;
   return say`Only the first ${read} were read, ${words(cutReasons[limit])}. Counts, sums, and the first, oldest or largest are of these alone.`;
 }

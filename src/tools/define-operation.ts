@@ -262,7 +262,7 @@ export interface Page<PageRecord> {
   /** From 1. */
   readonly number: number;
   /** The `Date` header (ISO 8601). */
-  readonly answeredAt?: string;
+  readonly answeredAt?: string | undefined;
   /** By the clock of this machine (ISO 8601). */
   readonly receivedAt: string;
 }
