@@ -12,10 +12,10 @@ import {
 } from '../transport/service-error.js';
 import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
-import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
+import { defined, forReader, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type FailedEntries, failedSentence } from './failed-entries.js';
 import type { Failure, RequestIds } from './outcome.js';
-import { Refusal } from './refusal.js';
+import { Refusal, summaryOf } from './refusal.js';
 import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 
 /** The parts of a call that its failure names. */
@@ -210,12 +210,6 @@ interface Cause extends Pick<Failure, 'code' | 'next'>, Partial<Omit<Failure, 'c
   readonly problem: SafeText;
 }
 
-/** People get no tool name, because a view shows them the change. */
-function failedBecause({ name }: Operation, problem: SafeText): SafeText {
-  const full = say`${own(name)} failed: ${problem}.`;
-  return forReader({ agent: full, person: sentence(say`${problem}.`), operator: full });
-}
-
 /** If a change may have been made, `ifUnknown` replaces the advice of the cause. */
 function failureOf(
   { operation, ifUnknown }: FailedCall,
@@ -225,7 +219,7 @@ function failureOf(
   const isUnknown = isChange && mayHaveHappened;
   const unknownOutcome = say`${own(operation.name)} has an unknown outcome: ${problem}.`;
   return {
-    summary: isUnknown ? unknownOutcome : failedBecause(operation, problem),
+    summary: isUnknown ? unknownOutcome : summaryOf(own(operation.name), words('failed'), problem),
     code,
     problems: [],
     requestIds: {},

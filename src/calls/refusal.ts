@@ -42,7 +42,7 @@ export function refusalFailure(
   const mayHaveBeenSent = aboutEarlierCalls.includes(code);
   const result = words(mayHaveBeenSent ? 'failed' : 'was not sent');
   return {
-    summary: typeof tool === 'string' ? summaryOf(tool, result, reason) : say`${tool} ${result}: ${reason}.`,
+    summary: typeof tool === 'string' ? summaryOf(own(tool), result, reason) : say`${tool} ${result}: ${reason}.`,
     code,
     problems,
     ...(isChange && !mayHaveBeenSent && { mayHaveHappened: false }),
@@ -62,8 +62,8 @@ export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => (
 const aboutEarlierCalls: readonly RefusalCode[] = ['StateUnavailable', 'UnknownChange'];
 
 /** People in a view get only the reason, because they see the change there. */
-function summaryOf(tool: string, result: SafeText, reason: SafeText): SafeText {
-  const full = say`${own(tool)} ${result}: ${reason}.`;
+export function summaryOf(tool: SafeText, result: SafeText, reason: SafeText): SafeText {
+  const full = say`${tool} ${result}: ${reason}.`;
   return forReader({ agent: full, person: sentence(say`${reason}.`), operator: full });
 }
 

@@ -291,8 +291,7 @@ class ReadSoFar {
 const maximumPageWarnings = 40;
 
 function cutWarning(limit: Cut['limit'], pages: number, entries: number): SafeText {
-  const read = say`${counted(pages, 'page')} with ${entries} ${words(entries === 1 ? 'entry' : 'entries')}`;
-  return say`Only the first ${read} were read, ${words(cutReasons[limit])}. Counts, sums, and the first, oldest or largest are of these alone.`;
+  return say`Only the first ${counted(pages, 'page')} with ${counted(entries, 'entry')} were read, ${words(cutReasons[limit])}. Counts, sums, and the first, oldest or largest are of these alone.`;
 }
 
 const cutReasons = {

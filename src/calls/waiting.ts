@@ -1,3 +1,4 @@
+import { linkedController } from '../util/time-limit.js';
 import { Refusal } from './refusal.js';
 
 /** This file has the ways in which a call waits. */
@@ -22,11 +23,7 @@ export async function unlessStopped<Result>(
 ): Promise<Result> {
   if (stop?.aborted) throw new Refusal('Stopping');
 
-  const workController = new AbortController();
-  const abort = () => workController.abort(signal?.reason);
-  signal?.addEventListener('abort', abort);
-  if (signal?.aborted) abort();
-
+  using linked = linkedController(signal);
   let rejectStopping: () => void = () => {};
   const stopping = new Promise<never>((_, reject) => {
     rejectStopping = () => reject(new Refusal('Stopping'));
@@ -34,12 +31,10 @@ export async function unlessStopped<Result>(
   stop?.addEventListener('abort', rejectStopping);
 
   try {
-    return await Promise.race([stopping, work(workController.signal)]);
+    return await Promise.race([stopping, work(linked.controller.signal)]);
   } finally {
-    // The option `signal` of `addEventListener` removes only the last listener after a garbage collection (Node.js issue 63954).
-    signal?.removeEventListener('abort', abort);
     stop?.removeEventListener('abort', rejectStopping);
     // Aborted only now, so that the error of an aborted part cannot replace the first error.
-    workController.abort('the work has ended');
+    linked.controller.abort('the work has ended');
   }
 }

@@ -3,6 +3,7 @@ import type { EndedOutcome, Plan } from '../calls/outcome.js';
 import { createQueue, type Queue } from '../util/queue.js';
 import type { SafeText } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
+import { linkedController } from '../util/time-limit.js';
 import type { OfCaller } from './change.js';
 import type { QuestionLimits } from './plan.js';
 import type { DecisionPage } from './required-consent.js';
@@ -56,22 +57,11 @@ export function createInFlightCalls() {
   return {
     /** The signal of `work` aborts with the client's, but not after `detach`. */
     async track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-      const controller = new AbortController();
-      const abort = () => {
-        if (!isDetached) controller.abort(signal.reason);
-      };
-      signal.addEventListener('abort', abort);
-      // If the signal has aborted before, its listeners are not called.
-      if (signal.aborted) abort();
-
+      using linked = linkedController(signal, () => !isDetached);
+      const { controller } = linked;
       const result = work(controller.signal);
       running.set(controller, result);
-      try {
-        return await result;
-      } finally {
-        running.delete(controller);
-        signal.removeEventListener('abort', abort);
-      }
+      return await result.finally(() => running.delete(controller));
     },
     count: () => running.size,
     /** Completes changes without their clients, because shutting down cuts the connections. */

@@ -3,7 +3,18 @@ import { valueAtSource } from '../tools/define-operation.js';
 import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
 import { place } from '../tools/schema/zones.js';
 import { sentences } from '../util/human.js';
-import { defined, forReader, join, listed, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
+import {
+  forReader,
+  join,
+  listed,
+  own,
+  quoted,
+  type SafeText,
+  say,
+  shownValue,
+  time,
+  words,
+} from '../util/safe-text.js';
 
 /** The parts of a call that determine how its progress can be followed. */
 export type FollowedCall = Pick<
@@ -95,8 +106,7 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
     const value = valueAtSource(sources, path);
     if (value === undefined) return undefined;
     // In quotation marks, because a value must not pass for our words.
-    const valueText = typeof value === 'string' ? quoted(value, 200) : defined(JSON.stringify(value));
-    argumentTexts.push(say`${own(name)} ${valueText}`);
+    argumentTexts.push(say`${own(name)} ${shownValue(value, 200)}`);
   }
   const withArguments = argumentTexts.length === 0 ? words('') : say` with ${join(argumentTexts, ', ')}`;
   return say`${own(followTool)}${withArguments}`;

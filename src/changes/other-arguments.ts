@@ -2,8 +2,8 @@ import type { OtherArguments, PlanTable } from '../calls/outcome.js';
 import type { Operation } from '../tools/define-operation.js';
 import { fieldInWords, fieldUnit } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
-import { isObject, leavesOf } from '../util/objects.js';
-import { defined, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
+import { groupedBy, isObject, leavesOf } from '../util/objects.js';
+import { defined, join, own, type SafeText, say, shortNames, shownValue, words } from '../util/safe-text.js';
 
 /** Length limit of a value and of a list in the text of a plan (characters). */
 export const longestInPlan = 1_000;
@@ -43,7 +43,7 @@ const isInList = ([path]: Leaf, listPath: string) => path.startsWith(`${listPath
 
 /** Describes as many entries of a list as `longest` characters hold. */
 function textsOfList(listPath: string, listLength: number, leaves: readonly Leaf[], longest: number): SafeText[] {
-  const entries = entriesOf(listPath, leaves);
+  const entries = [...groupedBy(leaves, ([path]) => path.slice(0, path.indexOf(']', listPath.length))).values()];
   // `.key` of `objects[0].key`.
   const fields = new Set(leaves.map(([path]) => path.slice(path.indexOf(']', listPath.length) + 1)));
   const [field = ''] = fields;
@@ -54,7 +54,7 @@ function textsOfList(listPath: string, listLength: number, leaves: readonly Leaf
   let notShown = entries.length;
   let charactersLeft = longest;
   for (const entry of entries) {
-    const texts = isOfOneField ? entry.map(([, value]) => valueText(value, longest)) : groupedTexts(entry, longest);
+    const texts = isOfOneField ? entry.map(([, value]) => shownValue(value, longest)) : groupedTexts(entry, longest);
     charactersLeft -= join(texts, ', ').text.length;
     if (charactersLeft < 0) break;
     shown.push(...texts);
@@ -67,18 +67,6 @@ function textsOfList(listPath: string, listLength: number, leaves: readonly Leaf
   return [...inOneText, say`${own(listPath)}: ${notShown} of ${entries.length} entries are only in the request`];
 }
 
-function entriesOf(listPath: string, leaves: readonly Leaf[]): readonly (readonly Leaf[])[] {
-  const entries = new Map<string, Leaf[]>();
-  for (const leaf of leaves) {
-    const [path] = leaf;
-    const entryPath = path.slice(0, path.indexOf(']', listPath.length));
-    const entry = entries.get(entryPath);
-    if (entry === undefined) entries.set(entryPath, [leaf]);
-    else entry.push(leaf);
-  }
-  return [...entries.values()];
-}
-
 /** Finds the lists with an object or at least two entries, but not lists within lists. */
 export function outerListsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
   if (Array.isArray(value)) return value.length > 1 || value.some(isObject) ? [[path, value]] : [];
@@ -86,20 +74,14 @@ export function outerListsIn(value: unknown, path = ''): (readonly [string, read
   return Object.entries(value).flatMap(([name, inner]) => outerListsIn(inner, path === '' ? name : `${path}.${name}`));
 }
 
-const valueText = (value: unknown, longest: number): SafeText =>
-  typeof value === 'string' ? quoted(value, longest) : defined(JSON.stringify(value));
-
 /** `adminWorkstation (region "a", keyName "b")` */
 function groupedTexts(leaves: readonly Leaf[], longest: number): SafeText[] {
-  const groups = new Map<string, SafeText[]>();
-  for (const [path, value] of leaves) {
-    const end = path.lastIndexOf('.');
-    const group = path.slice(0, Math.max(end, 0));
-    const shown = say`${own(path.slice(end + 1))} ${valueText(value, longest)}`;
-    groups.set(group, [...(groups.get(group) ?? []), shown]);
-  }
-  return [...groups].map(([group, values]) => {
-    const all = join(values, ', ');
+  const groups = groupedBy(leaves, ([path]) => path.slice(0, Math.max(path.lastIndexOf('.'), 0)));
+  return [...groups].map(([group, fields]) => {
+    const texts = fields.map(
+      ([path, value]) => say`${own(path.slice(path.lastIndexOf('.') + 1))} ${shownValue(value, longest)}`,
+    );
+    const all = join(texts, ', ');
     return group === '' ? all : say`${own(group)} (${all})`;
   });
 }
@@ -135,6 +117,6 @@ function columnName(schema: ReturnType<Operation['input']>, path: string, field:
 
 function cell(value: unknown, unit: string | undefined): SafeText {
   if (value === undefined) return words('');
-  if (typeof value === 'string') return shortNames(quoted(value, 100));
-  return defined(`${JSON.stringify(value)}${unit === undefined ? '' : ` ${unit}`}`);
+  const shown = shortNames(shownValue(value, 100));
+  return typeof value === 'string' || unit === undefined ? shown : say`${shown} ${defined(unit)}`;
 }

@@ -17,6 +17,7 @@ import {
   quoted,
   type SafeText,
   say,
+  shownValue,
   time,
   words,
 } from '../util/safe-text.js';
@@ -159,9 +160,8 @@ function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, '
   const schema = operation?.input();
   const texts = differing.slice(0, mostDifferences).map(([path, value]) => {
     const name = (schema && fieldInWords(schema, path)) ?? path;
-    const text = typeof value === 'string' ? quoted(value, 40) : defined(JSON.stringify(value));
     const unit = schema && fieldUnit(schema, path);
-    return say`${defined(name)} ${text}${defined(unit === undefined ? '' : ` ${unit}`)}`;
+    return say`${defined(name)} ${shownValue(value, 40)}${defined(unit === undefined ? '' : ` ${unit}`)}`;
   });
   return join(texts, ', ');
 }

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Log, reasonOf } from '../util/log.js';
-import { textAt } from '../util/objects.js';
+import { attempt, textAt } from '../util/objects.js';
 import { namesOf, type SafeText, say, words } from '../util/safe-text.js';
 import { indexes, JournalFault, newerVersion, schemaVersion, tables } from './sql.js';
 
@@ -209,19 +209,13 @@ export const connectionString = (url: string): string =>
 export function followPassword(url: string, file: string | undefined): () => string {
   let current = url;
   return () => {
-    const text = file === undefined ? undefined : readAgain(file);
+    // A pipe of a shell is not read again, because that might never end.
+    const readFile = () =>
+      file !== undefined && statSync(file).isFile() ? readFileSync(file, 'utf8').trim() : undefined;
+    const text = attempt(readFile, undefined);
     if (text !== undefined && withoutPassword(text) === withoutPassword(url)) current = text;
     return current;
   };
-}
-
-/** A pipe of a shell is not read again, because that might never end. */
-function readAgain(file: string): string | undefined {
-  try {
-    return statSync(file).isFile() ? readFileSync(file, 'utf8').trim() : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function withoutPassword(address: string): string | undefined {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { lazy, parseJson, textAt } from '../util/objects.js';
+import { attempt, lazy, parseJson, textAt } from '../util/objects.js';
 import { withStoredTexts, words } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import {
@@ -37,12 +37,8 @@ function openColumn(column: string, id: string, keys: SealingKeys): unknown {
   const value = parseJson(column);
   const sealed = textAt(value, 'sealed');
   if (sealed === undefined) return value;
-  try {
-    return parseJson(sealOf(keys, id).open(sealed) ?? '');
-  } catch {
-    // Changes without private values need no key.
-    return undefined;
-  }
+  // Changes without private values need no key.
+  return attempt(() => parseJson(sealOf(keys, id).open(sealed) ?? ''), undefined);
 }
 
 /** A plan that cannot be shown cannot be accepted. Its caller can still withdraw it. */

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type * as Driver from '@photostructure/sqlite';
 import * as z from 'zod';
-import { isObject, lazy, textAt, valueAt } from '../util/objects.js';
+import { attempt, isObject, lazy, textAt, valueAt } from '../util/objects.js';
 import { regularFile } from '../util/regular-file.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import {
@@ -150,7 +150,8 @@ export function createSqlite(
       await retrying(() => db.exec('commit'));
       return result;
     } catch (error) {
-      rollBack(db);
+      // There may be no transaction any more.
+      attempt(() => db.exec('rollback'), undefined);
       throw error;
     }
   };
@@ -231,14 +232,6 @@ const transactionOn = ({ all, run }: Connection, { time, wall }: ClockReading): 
 
 const writeClock = (connection: Connection, { boot, uptime, wall, time }: ClockReading) =>
   connection.run('update cloudops_store set boot = ?, uptime = ?, wall = ?, time = ?', boot, uptime, wall, time);
-
-function rollBack(db: SqliteDatabase): void {
-  try {
-    db.exec('rollback');
-  } catch {
-    // There is no transaction.
-  }
-}
 
 function createTables(connection: Connection, clock: SystemClock): void {
   const { db, run } = connection;

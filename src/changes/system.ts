@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname, uptime } from 'node:os';
 import * as z from 'zod';
-import { lazy, textAt } from '../util/objects.js';
+import { attempt, lazy, textAt } from '../util/objects.js';
 import type { Transaction } from './sql.js';
 
 /** This file has what the operating system tells of clocks and of the processes that share a store. */
@@ -23,24 +23,16 @@ export const leaseMs = 60_000;
 
 export function thisProcess(): Process {
   const host = hostname();
-  const space = `${host} ${bootId()} ${textOf(() => readlinkSync('/proc/self/ns/pid'))}`;
+  const space = `${host} ${bootId()} ${attempt(() => readlinkSync('/proc/self/ns/pid'), '')}`;
   return { id: randomUUID(), host, space, pid: process.pid, started: startOf(process.pid) ?? '' };
 }
 
 /** Empty on systems other than Linux. */
-const bootId = (): string => textOf(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
+const bootId = (): string => attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), '');
 
 /** In ticks since the start of the system. */
 const startOf = (pid: number): string | undefined =>
-  textOf(() => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') || undefined;
-
-function textOf(read: () => string): string {
-  try {
-    return read();
-  } catch {
-    return '';
-  }
-}
+  attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19], undefined);
 
 /** Writes that a process runs. */
 export async function renewLease({ now, run }: Transaction, { id, host, space, pid, started }: Process): Promise<void> {

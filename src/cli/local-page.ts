@@ -4,6 +4,7 @@ import type { DecisionPage } from '../changes/required-consent.js';
 import type { Config } from '../config/load-config.js';
 import type { Runtime } from '../runtime.js';
 import { type Log, reasonOf } from '../util/log.js';
+import { attempt } from '../util/objects.js';
 import { exact, say } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { printLine } from './layout.js';
@@ -75,15 +76,7 @@ export function browserProgram({ platform, env }: Pick<Terminal, 'platform' | 'e
   if (platform === 'win32') return 'rundll32';
   if (platform !== 'darwin' && !env.DISPLAY && !env.WAYLAND_DISPLAY) return undefined;
   const program = platform === 'darwin' ? 'open' : 'xdg-open';
+  const isExecutable = (path: string) => attempt(() => accessSync(path, constants.X_OK), false) !== false;
   const isInstalled = (env.PATH ?? '').split(delimiter).some((folder) => isExecutable(join(folder, program)));
   return isInstalled ? program : undefined;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Proxies } from '../transport/connections.js';
+import { attempt } from '../util/objects.js';
 import { own, type SafeText, say } from '../util/safe-text.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,7 +12,7 @@ export function readProxies(env: Environment, report: (problem: SafeText) => voi
   const readAddress = (name: string) => {
     const address = read(name);
     // The problem does not show the address, because it may hold a password.
-    if (address !== undefined && !isProxy(address))
+    if (address !== undefined && !attempt(() => isProxy(address), false))
       report(say`${own(name.toUpperCase())} is not the address of a proxy, such as http://proxy.example.com:3128.`);
     return address;
   };
@@ -19,13 +20,9 @@ export function readProxies(env: Environment, report: (problem: SafeText) => voi
 }
 
 function isProxy(address: string): boolean {
-  try {
-    const { protocol, username, password } = new URL(address);
-    decodeURIComponent(username + password);
-    return /^(https?|socks5?):$/.test(protocol);
-  } catch {
-    return false;
-  }
+  const { protocol, username, password } = new URL(address);
+  decodeURIComponent(username + password);
+  return /^(https?|socks5?):$/.test(protocol);
 }
 
 /** True if the variables of OpenTelemetry's SDK ask for traces. By default, this server sends none. */
@@ -41,16 +38,9 @@ export function textOfVariable(value: string): string {
   return /^(["'])(.*)\1$/s.exec(text)?.[2]?.trim() ?? text;
 }
 
-const homeOf = (env: Environment): string => env.HOME || env.USERPROFILE || homeInSystem();
-
-function homeInSystem(): string {
-  try {
-    return userInfo().homedir || '.';
-  } catch {
-    // In a container, the user may be unknown.
-    return '.';
-  }
-}
+/** In a container, the user may be unknown. */
+const homeOf = (env: Environment): string =>
+  env.HOME || env.USERPROFILE || attempt(() => userInfo().homedir, '') || '.';
 
 /** Replaces `~` at the beginning of a path by the user's home folder. */
 export const withHome = (path: string, env: Environment): string => path.replace(/^~(?=$|[/\\])/, () => homeOf(env));

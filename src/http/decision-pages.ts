@@ -3,7 +3,7 @@ import type { Risk } from '../calls/outcome.js';
 import type { Change, State } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { countText, humanDuration } from '../util/human.js';
-import { textAt } from '../util/objects.js';
+import { groupedBy, textAt } from '../util/objects.js';
 import { counted, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import { relatedChanges } from './change-on-page.js';
 import type { DecisionSession } from './decision-session.js';
@@ -114,12 +114,8 @@ const decidedList = (decided: readonly ListedChange[], itemOf: (listed: ListedCh
   html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${hiddenCount(decided.length, longestHistory)}`;
 
 /** Changes of the same thing follow the first of them. */
-function togetherBySubject(changes: readonly ListedChange[]): readonly ListedChange[] {
-  const keyOf = ({ change }: ListedChange) => change.subject?.digest ?? change.id;
-  const bySubject = new Map<string, ListedChange[]>();
-  for (const listed of changes) bySubject.set(keyOf(listed), [...(bySubject.get(keyOf(listed)) ?? []), listed]);
-  return [...bySubject.values()].flat();
-}
+const togetherBySubject = (changes: readonly ListedChange[]): readonly ListedChange[] =>
+  [...groupedBy(changes, ({ change }) => change.subject?.digest ?? change.id).values()].flat();
 
 type Mark = readonly [cssClass: string, text: string];
 

@@ -7,7 +7,7 @@ import {
   type SpecTypeName,
   specTypeSchemas,
 } from '@modelcontextprotocol/server';
-import { countValues, isDeeperThan, isObject, parseJson, withoutNulls } from '../util/objects.js';
+import { countValues, groupedBy, isDeeperThan, isObject, parseJson, withoutNulls } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
 
 /** This file reads JSON-RPC messages before the SDK, which ignores or changes what it does not expect. */
@@ -183,14 +183,12 @@ const malformedPaths = (type: SpecTypeName, value: unknown): readonly Path[] =>
 function withoutPaths(value: unknown, paths: readonly Path[]): unknown {
   if (paths.length === 0) return value;
   if (!isObject(value)) return undefined;
-  const inner = new Map<string, Path[]>();
-  for (const [name, ...rest] of paths) {
-    if (name === undefined || !Object.hasOwn(value, name)) return undefined;
-    const others = inner.get(name) ?? [];
-    inner.set(name, others);
-    others.push(rest);
-  }
-  const fields = Object.entries(value).map(([name, field]) => [name, withoutPaths(field, inner.get(name) ?? [])]);
+  const byName = groupedBy(paths, ([name = '']) => name);
+  if ([...byName.keys()].some((name) => !Object.hasOwn(value, name))) return undefined;
+  const fields = Object.entries(value).map(([name, field]) => {
+    const rests = (byName.get(name) ?? []).map(([, ...rest]) => rest);
+    return [name, withoutPaths(field, rests)] as const;
+  });
   return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Effect, JsonSchema, Operation } from '../tools/define-operation.js';
 import { listText } from '../util/human.js';
-import { isObject } from '../util/objects.js';
+import { groupedBy, isObject } from '../util/objects.js';
 
 export interface ToolSchemas {
   readonly input: JsonSchema;
@@ -74,15 +74,11 @@ const mostEnumerated = 12;
 
 /** `h2-large`, `h2-large16` and `h2-large24` become `h2-large, h2-large16/24`. */
 function joinDigits(values: readonly string[]): string {
-  const groups = new Map<string, string[]>();
-  for (const value of values) {
-    const stem = value.replace(/\d+$/, '');
-    const digits = value.slice(stem.length);
-    // `#` keeps a value without digits apart.
-    const key = digits === '' ? value : `${stem}#`;
-    groups.set(key, [...(groups.get(key) ?? []), digits]);
-  }
-  return [...groups].map(([stem, digits]) => stem.replace(/#$/, digits.join('/'))).join(', ');
+  // `#` keeps a value without digits apart.
+  const groups = groupedBy(values, (value) => value.replace(/\d+$/, '#'));
+  return [...groups]
+    .map(([stem, members]) => stem.replace(/#$/, members.map((member) => member.slice(stem.length - 1)).join('/')))
+    .join(', ');
 }
 
 /** Some hosts refuse an enumeration of whole numbers. Only the description of the outer schema counts. */

@@ -1,4 +1,4 @@
-import { lazy, leavesOf } from '../util/objects.js';
+import { lazy, leavesOf, parseJson } from '../util/objects.js';
 import { removedFromAnswer } from '../util/quote.js';
 import { resolveReferences } from './parse-body.js';
 
@@ -122,14 +122,10 @@ const harmless = /(?:^|[.\]])(?:type|project(?:_?id)?|client_?(?:id|email)|unive
 
 function secretFields(secret: string): string[] {
   if (!secret.trimStart().startsWith('{')) return [];
-  try {
-    return [...leavesOf(JSON.parse(secret))].flatMap(([path, value]) => {
-      if (typeof value !== 'string' || harmless.test(path)) return [];
-      return value.length >= sharedLength || /key|secret|token|pass|credential/i.test(path) ? [value] : [];
-    });
-  } catch {
-    return [];
-  }
+  return [...leavesOf(parseJson(secret))].flatMap(([path, value]) => {
+    if (typeof value !== 'string' || harmless.test(path)) return [];
+    return value.length >= sharedLength || /key|secret|token|pass|credential/i.test(path) ? [value] : [];
+  });
 }
 
 /** For escapes within escapes, such as `%2541`. */

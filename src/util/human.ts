@@ -15,7 +15,9 @@ export function humanDuration(seconds: number): string {
   return hours < 14 * 24 ? `${Math.floor(hours / 24)} days ${hours % 24} h` : `${Math.floor(hours / 24)} days`;
 }
 
-export const countText = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+/** `2 entries`. */
+export const countText = (count: number, noun: string) =>
+  `${count} ${count === 1 ? noun : `${noun.replace(/([^aeiou])y$/, '$1ie')}s`}`;
 
 export const listText = (words: readonly unknown[], last = 'and') =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;

@@ -3,12 +3,26 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Parses JSON, which may begin with a byte order mark. Returns undefined for text that is not JSON. */
-export function parseJson(text: string): unknown {
+export const parseJson = (text: string): unknown =>
+  attempt((): unknown => JSON.parse(text.replace(/^\uFEFF/, '')), undefined);
+
+/** Returns `otherwise` if `work` throws an error. */
+export function attempt<Result, Otherwise>(work: () => Result, otherwise: Otherwise): Result | Otherwise {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
+    return work();
   } catch {
-    return undefined;
+    return otherwise;
   }
+}
+
+/** Groups values by a key, in the order of their first values. */
+export function groupedBy<Value>(values: Iterable<Value>, keyOf: (value: Value) => string): Map<string, Value[]> {
+  const groups = new Map<string, Value[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    groups.set(key, [...(groups.get(key) ?? []), value]);
+  }
+  return groups;
 }
 
 /** Stops at `levels`, so a very deep value cannot overflow the stack. */

@@ -128,6 +128,10 @@ export const exact = (value: string): SafeText => new SafeText([{ kind: 'exact',
 /** Takes words of a definition or a schema, which no call and no answer can change. */
 export const defined = (text: string): SafeText => ownWords(escapeInvisible(text));
 
+/** A value of JSON from outside: texts are quoted. */
+export const shownValue = (value: unknown, limit: number): SafeText =>
+  typeof value === 'string' ? quoted(value, limit) : defined(JSON.stringify(value));
+
 type Literal<Text extends string> = Record<never, never> extends Record<Text, 1> ? never : Text;
 
 /** A computed string does not compile. */

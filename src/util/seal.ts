@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
-import { lazy } from './objects.js';
+import { attempt, lazy } from './objects.js';
 
 /** At least 32 bytes. */
 export type SealingKey = Uint8Array | string;
@@ -47,7 +47,7 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
 
       const bytes = Buffer.from(sealed, 'base64url');
       for (const key of derivedKeys()) {
-        const text = decrypt(bytes, key, associated);
+        const text = attempt(() => decrypt(bytes, key, associated), undefined);
         if (text !== undefined) return text;
       }
       return undefined;
@@ -55,12 +55,8 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
   };
 }
 
-function decrypt(bytes: Buffer, key: Buffer, associated: Buffer): string | undefined {
-  try {
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
-    decipher.setAAD(associated).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
-    return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
-  } catch {
-    return undefined;
-  }
+function decrypt(bytes: Buffer, key: Buffer, associated: Buffer): string {
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
+  decipher.setAAD(associated).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+  return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
 }

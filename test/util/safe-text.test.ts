@@ -187,7 +187,6 @@ test.each([
       'calls/refusal.ts',
       'calls/remedies.ts',
       'calls/validate.ts',
-      'changes/follow-change.ts',
       'changes/other-arguments.ts',
       'changes/other-changes.ts',
       'changes/plan.ts',
