@@ -1,5 +1,6 @@
 import { type AccountResolution, resolveAccount } from './calls/account.js';
 import type { CallContext } from './calls/context.js';
+import { unlessStopped } from './calls/context.js';
 import { keysRefusal } from './calls/endpoint.js';
 import { faultFacts, mistakeRefusal, serverFault } from './calls/failure.js';
 import { createSecretFiles } from './calls/insert-secrets.js';
@@ -9,7 +10,6 @@ import { createReadCounts } from './calls/read-limits.js';
 import { Refusal, refusalFailure } from './calls/refusal.js';
 import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
-import { unlessStopped } from './calls/waiting.js';
 import type { Change } from './changes/change.js';
 import type { ChangeContext, ChangeDependencies, ChangeRun } from './changes/change-context.js';
 import {

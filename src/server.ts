@@ -11,9 +11,9 @@ import {
 import type { CallTool, ChangeTools } from './call-stack.js';
 import type { Accounts } from './calls/account.js';
 import { type AnsweredCall, withinBudget } from './calls/answer-budget.js';
+import type { Wait } from './calls/context.js';
 import type { EndedOutcome, Question } from './calls/outcome.js';
 import { plainResult, resultText } from './calls/result-text.js';
-import type { Wait } from './calls/waiting.js';
 import type { ChangeContext } from './changes/change-context.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';

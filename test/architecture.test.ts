@@ -80,7 +80,7 @@ describe('the house', () => {
     expect([...rooms.keys()].filter((room) => !known.includes(room))).toEqual([]);
   });
 
-  test('removes no listener by the option `signal`, which Node forgets at a garbage collection (calls/waiting.ts)', () => {
+  test('removes no listener by the option `signal`, which Node forgets at a garbage collection (util/time-limit.ts)', () => {
     const byOption = /\.addEventListener\([^;]*\{[^}]*\bsignal\b/;
     expect(files.filter((file) => file.startsWith('src/') && byOption.test(readFileSync(file, 'utf8')))).toEqual([]);
   });

@@ -1,12 +1,13 @@
 import type { Operation } from '../tools/define-operation.js';
 import type { OpenClient, SignedClientOptions } from '../transport/signed-client.js';
 import type { Log } from '../util/log.js';
+import { linkedController } from '../util/time-limit.js';
 import type { Span, TracedRequest } from '../util/trace.js';
 import type { Accounts } from './account.js';
 import type { SecretFiles } from './insert-secrets.js';
 import type { Principal } from './policy.js';
+import { Refusal } from './refusal.js';
 import type { ArgumentName } from './validate.js';
-import type { Wait } from './waiting.js';
 
 /** The services of this process that all calls share. */
 export interface CallDependencies {
@@ -39,4 +40,40 @@ export interface CallContext {
   readonly argumentName?: ArgumentName | undefined;
   readonly tracedRequest?: TracedRequest;
   readonly span?: Span | undefined;
+}
+
+/** Runs work outside the limit of concurrent calls. @throws Refusal */
+export type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/** Runs work with `wait`, or directly if there is no limit. */
+export const waitForPerson = <Result>(
+  { wait }: { readonly wait?: Wait | undefined },
+  work: () => Promise<Result>,
+): Promise<Result> => (wait === undefined ? work() : wait(work));
+
+/**
+ * Runs work that changes nothing, and stops waiting for it when `stop` aborts. After `signal`, the wait goes on until the work has ended.
+ * @throws Refusal `Stopping`
+ */
+export async function unlessStopped<Result>(
+  stop: AbortSignal | undefined,
+  work: (workSignal: AbortSignal) => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
+  if (stop?.aborted) throw new Refusal('Stopping');
+
+  using linked = linkedController(signal);
+  let rejectStopping: () => void = () => {};
+  const stopping = new Promise<never>((_, reject) => {
+    rejectStopping = () => reject(new Refusal('Stopping'));
+  });
+  stop?.addEventListener('abort', rejectStopping);
+
+  try {
+    return await Promise.race([stopping, work(linked.controller.signal)]);
+  } finally {
+    stop?.removeEventListener('abort', rejectStopping);
+    // Aborted only now, so that the error of an aborted part cannot replace the first error.
+    linked.controller.abort('the work has ended');
+  }
 }

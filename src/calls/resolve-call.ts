@@ -3,17 +3,17 @@ import { plainText } from '../tools/request-body.js';
 import { createRedactor } from '../transport/redact.js';
 import { encodeRequest, type WireRequest } from '../transport/request.js';
 import type { SignedClientOptions } from '../transport/signed-client.js';
+import { digestOf } from '../util/digest.js';
 import { textsAt } from '../util/objects.js';
 import { type SafeText, say } from '../util/safe-text.js';
-import type { Account, AccountResolution } from './account.js';
-import { budgetOf } from './call-budget.js';
+import type { Account, AccountResolution, Budget } from './account.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { type Cloud, regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
 import { withoutSecrets } from './hide-secrets.js';
 import { insertSecrets } from './insert-secrets.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import { Refusal } from './refusal.js';
-import type { ResolvedCall, ResolvedChange } from './resolved-call.js';
+import type { CallBudget, ResolvedCall, ResolvedChange } from './resolved-call.js';
 import { type ArgumentName, askWhichIsMeant, validate } from './validate.js';
 
 /** Checks the account, the policy and the arguments of a call, and encodes its request. Nothing is sent. @throws Refusal */
@@ -77,6 +77,16 @@ async function resolveRequest(
   const endpoint = resolveEndpoint(cloud, operation, region, apiRequest.path);
   const request = wireRequest(operation, apiRequest, endpoint);
   return { endpoint, request, regionSource: regionSourceOf(cloud, fixedOrRequestedRegion) };
+}
+
+/** Callers that are not authenticated share one budget. */
+function budgetOf(
+  { account, endpoints, keys }: Cloud,
+  limit: Budget | undefined,
+  caller: string | undefined,
+): CallBudget {
+  const source = 'missing' in keys ? '' : keys.id;
+  return { key: digestOf([account, endpoints, source, caller ?? null]), limit };
 }
 
 function splitControlArguments(

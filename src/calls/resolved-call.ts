@@ -1,8 +1,7 @@
 import type { ChangeTexts, Operation } from '../tools/define-operation.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import type { SafeText } from '../util/safe-text.js';
-import type { Account } from './account.js';
-import type { CallBudget } from './call-budget.js';
+import type { Account, Budget } from './account.js';
 import type { RegionSource } from './endpoint.js';
 
 /** A call with everything that follows from its arguments, its account and the configuration. */
@@ -50,6 +49,13 @@ export interface ResolvedChange extends Omit<ResolvedRead, 'kind' | 'fields'> {
   readonly followTool: string | undefined;
   readonly control: ControlArguments;
   readonly budget: CallBudget;
+}
+
+/** The budget of an account and a caller. */
+export interface CallBudget {
+  /** Changes with the same key count together, even if different access keys signed them. */
+  readonly key: string;
+  readonly limit: Budget | undefined;
 }
 
 interface ControlArguments {

@@ -1,9 +1,8 @@
 import type { Attempt } from '../transport/signed-client.js';
 import { isObject, leavesOf, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { isSafeText, join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
-import type { EarlierCall, Failure, LeftOut, RequestIds, ServiceSays, Success } from './outcome.js';
-import { requestLines } from './request-lines.js';
+import { exact, isSafeText, join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
+import type { EarlierCall, Failure, LeftOut, Plan, RequestIds, ServiceSays, Success } from './outcome.js';
 
 type AnyResult = Partial<Omit<Success, 'outcome'>> &
   Partial<Omit<Failure, 'outcome'>> & { readonly outcome?: Success['outcome'] | Failure['outcome'] };
@@ -51,6 +50,20 @@ function factLines(fields: AnyResult): string[] {
   ];
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
 }
+
+/** The lines of a request for review: method and URL, headers, and body. */
+export const requestLines = ({
+  method,
+  url,
+  headers,
+  body,
+}: Pick<Plan, 'method' | 'url' | 'headers' | 'body'>): SafeText[] => [
+  say`${own(method)} ${exact(url)}`,
+  ...Object.entries(headers).map(([name, value]) => say`${own(name)}: ${exact(value)}`),
+  ...(body === undefined ? [] : [typeof body === 'string' ? body.trimEnd() : JSON.stringify(body, null, 2)])
+    .flatMap((text) => text.split('\n'))
+    .map(exact),
+];
 
 function leftOutText(part: LeftOut): SafeText {
   const place = part.path === '' ? words('the answer') : own(part.path);

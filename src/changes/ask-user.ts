@@ -1,6 +1,6 @@
+import { unlessStopped, waitForPerson } from '../calls/context.js';
 import type { CallOutcome, EndedOutcome, Question } from '../calls/outcome.js';
 import { Refusal, tooLargeToShow } from '../calls/refusal.js';
-import { unlessStopped, waitForPerson } from '../calls/waiting.js';
 import { next } from '../tools/next.js';
 import { errorName } from '../util/log.js';
 import { forReader, join, type SafeText, say, words } from '../util/safe-text.js';

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { waitForPerson } from '../calls/context.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { auditScope } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import { secretsIn } from '../calls/resolve-call.js';
-import { waitForPerson } from '../calls/waiting.js';
 import { forAgent, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { reasonOf, shownReason } from '../util/log.js';

@@ -1,7 +1,7 @@
+import { waitForPerson } from '../calls/context.js';
 import type { CallOutcome, EndedOutcome, Failure } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
-import { waitForPerson } from '../calls/waiting.js';
 import { callAgain, next } from '../tools/next.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { forReader, join, own, say, time } from '../util/safe-text.js';

@@ -1,7 +1,7 @@
 import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { withSecret } from '../calls/insert-secrets.js';
 import { isAllowed } from '../calls/policy.js';
-import { requestLines } from '../calls/request-lines.js';
+import { requestLines } from '../calls/result-text.js';
 import { withDefaults } from '../config/setting-values.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { effectDoubt } from '../models/guess-effect.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { requestLines } from '../../src/calls/request-lines.js';
+import { requestLines } from '../../src/calls/result-text.js';
 
 /** A request as lines that a person reviews. */
 

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { unlessStopped } from '../../src/calls/waiting.js';
+import { unlessStopped } from '../../src/calls/context.js';
 
 /** Whoever is asked while the server ends answers too late, and has refused nothing. */
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Wait } from '../../src/calls/context.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import { Refusal } from '../../src/calls/refusal.js';
-import type { Wait } from '../../src/calls/waiting.js';
 import type { ChangeContext, Guide, Visit } from '../../src/changes/change-context.js';
 import type { Changes } from '../../src/changes/store.js';
 import { memoryStore, never } from '../support/caller.js';

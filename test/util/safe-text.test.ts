@@ -209,7 +209,7 @@ test.each([
   [
     'exact',
     [
-      'calls/request-lines.ts',
+      'calls/result-text.ts',
       'changes/plan-result.ts',
       'changes/store-place.ts',
       'cli/check-accounts.ts',

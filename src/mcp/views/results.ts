@@ -1,5 +1,5 @@
 import type { EndedOutcome, Failure, Success } from '../../calls/outcome.js';
-import { requestLines } from '../../calls/request-lines.js';
+import { requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
 import { fieldsSentence } from '../../changes/fields-sentence.js';
 import { typePrompt } from '../../changes/typed-name.js';
