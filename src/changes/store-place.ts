@@ -6,8 +6,6 @@ interface StorePlace {
   readonly name: string;
   /** Undefined for a database. */
   readonly path: string | undefined;
-  /** True if the address must not be on the command line, which other users can read. */
-  readonly holdsPassword: boolean;
   /** Does not quote the address, which may hold a password. */
   readonly problem: SafeText | undefined;
 }
@@ -17,14 +15,17 @@ export function storePlace(journal: string): StorePlace {
   // A path on Windows may begin with `C:`.
   const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(journal);
   // A text such as `host=db password=…` was meant as a database.
-  if (!isAddress && !looksLikeConnection(journal))
-    return { name: journal, path: journal, holdsPassword: false, problem: pathProblem(journal) };
+  if (!isAddress && !looksLikeConnection.test(journal))
+    return { name: journal, path: journal, problem: pathProblem(journal) };
 
+  const severalHostsProblem = severalHosts.test(journal) ? namesSeveralHosts : undefined;
+  // An invalid address may hold a password anywhere.
+  if (!isPostgres(journal)) return { name: 'a database', path: undefined, problem: severalHostsProblem ?? noAddress };
+  const { host, pathname, searchParams } = new URL(journal);
   return {
-    name: databaseName(journal),
+    name: `postgres://${host || (searchParams.get('host') ?? '')}${pathname}`,
     path: undefined,
-    holdsPassword: mayHoldPassword(journal),
-    problem: databaseProblem(journal),
+    problem: severalHostsProblem ?? tlsProblem(searchParams),
   };
 }
 
@@ -35,22 +36,15 @@ export const pathProblem = (path: string): SafeText | undefined =>
     : undefined;
 
 /** Finds `url=mysql:/db`, `p://db` and `host=db password=…`. */
-const looksLikeConnection = (text: string) =>
-  /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\//i.test(text) ||
-  /(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i.test(
-    text,
-  );
+const looksLikeConnection =
+  /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\/|(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i;
 
 /** An @ after the host shows that /, ? or # in a password was not encoded. */
 const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i.test(text) && URL.canParse(text);
 
-function databaseProblem(text: string): SafeText | undefined {
-  if (severalHosts.test(text))
-    return say`it names several hosts: give one address that leads to the primary, such as a virtual IP or a PgBouncer`;
-  if (isPostgres(text)) return tlsProblem(new URL(text).searchParams);
-  return say`it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40`;
-}
+const noAddress = say`it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40`;
 
+const namesSeveralHosts = say`it names several hosts: give one address that leads to the primary, such as a virtual IP or a PgBouncer`;
 const severalHosts = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)|[?&]host=[^&]*(,|%2c)/i;
 
 /** PostgreSQL's library ignores other parameters, and then does not encrypt. */
@@ -60,16 +54,3 @@ const tlsProblem = (parameters: URLSearchParams) =>
   [...parameters].some(([name, value]) => /ssl|tls/i.test(name) && !(tlsParameters.includes(name) && value !== ''))
     ? say`it has a parameter of TLS without a value, or one that is none of ${namesOf(tlsParameters)}`
     : undefined;
-
-/** An invalid address may hold a password anywhere. */
-function mayHoldPassword(address: string): boolean {
-  if (!isPostgres(address)) return true;
-  const { password, searchParams } = new URL(address);
-  return password !== '' || searchParams.has('password');
-}
-
-function databaseName(address: string): string {
-  if (!isPostgres(address)) return 'a database';
-  const { host, pathname, searchParams } = new URL(address);
-  return `postgres://${host || (searchParams.get('host') ?? '')}${pathname}`;
-}

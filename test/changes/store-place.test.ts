@@ -4,25 +4,25 @@ import { storePlace } from '../../src/changes/store-place.js';
 /** The place of a journal, without what people may not read. */
 
 test.each([
-  ['postgres://u:MARKER@db.example.com:5432/cloudops?sslmode=require', 'postgres://db.example.com:5432/cloudops', true],
-  ['postgresql://u@db.example.com/cloudops', 'postgres://db.example.com/cloudops', false],
-  ['POSTGRES://db.example.com/cloudops?password=MARKER', 'postgres://db.example.com/cloudops', true],
-  ['postgres:///cloudops?host=/run/postgresql', 'postgres:///run/postgresql/cloudops', false],
-  ['postgres:///cloudops', 'postgres:///cloudops', false],
-  ['postgres://db.example.com', 'postgres://db.example.com', false],
-  ['not-postgres://u:MARKER@host/d', 'a database', true],
-  ['postgres://u:MARKER@host:port/d', 'a database', true],
+  ['postgres://u:MARKER@db.example.com:5432/cloudops?sslmode=require', 'postgres://db.example.com:5432/cloudops'],
+  ['postgresql://u@db.example.com/cloudops', 'postgres://db.example.com/cloudops'],
+  ['POSTGRES://db.example.com/cloudops?password=MARKER', 'postgres://db.example.com/cloudops'],
+  ['postgres:///cloudops?host=/run/postgresql', 'postgres:///run/postgresql/cloudops'],
+  ['postgres:///cloudops', 'postgres:///cloudops'],
+  ['postgres://db.example.com', 'postgres://db.example.com'],
+  ['not-postgres://u:MARKER@host/d', 'a database'],
+  ['postgres://u:MARKER@host:port/d', 'a database'],
   // A password with a character that was not encoded: what comes before it would be the port, the rest a path.
-  ['postgres://u:/MARKER@db.example.com/cloudops', 'a database', true],
-  ['postgres://u:12/MARKER@db.example.com/cloudops', 'a database', true],
-  ['postgres://u:12?MARKER@db.example.com/cloudops', 'a database', true],
-  ['postgres://u:12#MARKER@db.example.com/cloudops', 'a database', true],
-  ['postgres://u:p@MARKER@db.example.com/cloudops', 'postgres://db.example.com/cloudops', true],
-  ['postgres:///cloudops?host=/run/postgresql&password=MARKER%40', 'postgres:///run/postgresql/cloudops', true],
-  ['mysql://u:MARKER@host/d', 'a database', true],
-])('%s', (url, name, secret) => {
+  ['postgres://u:/MARKER@db.example.com/cloudops', 'a database'],
+  ['postgres://u:12/MARKER@db.example.com/cloudops', 'a database'],
+  ['postgres://u:12?MARKER@db.example.com/cloudops', 'a database'],
+  ['postgres://u:12#MARKER@db.example.com/cloudops', 'a database'],
+  ['postgres://u:p@MARKER@db.example.com/cloudops', 'postgres://db.example.com/cloudops'],
+  ['postgres:///cloudops?host=/run/postgresql&password=MARKER%40', 'postgres:///run/postgresql/cloudops'],
+  ['mysql://u:MARKER@host/d', 'a database'],
+])('%s', (url, name) => {
   const place = storePlace(url);
-  expect(place).toMatchObject({ name, path: undefined, holdsPassword: secret });
+  expect(place).toMatchObject({ name, path: undefined });
   expect(place.problem === undefined).toBe(name !== 'a database');
   expect(`${place.name} ${place.problem}`).not.toContain('MARKER');
 });
@@ -45,7 +45,7 @@ test('a problem says what an address may be', () => {
 });
 
 test.each(['/var/lib/journal', 'journal.jsonl', './a:b'])('%s is a file', (path) => {
-  expect(storePlace(path)).toMatchObject({ name: path, path, holdsPassword: false });
+  expect(storePlace(path)).toMatchObject({ name: path, path });
 });
 
 test.each([
@@ -83,7 +83,7 @@ test.each([
   'p://u:MARKER@db/cloudops',
 ])('%s is no path, but looks like a database, so that no file gets its name', (text) => {
   const place = storePlace(text);
-  expect(place).toMatchObject({ name: 'a database', path: undefined, holdsPassword: true });
+  expect(place).toMatchObject({ name: 'a database', path: undefined });
   expect(place.problem).toBeDefined();
 });
 
