@@ -7,7 +7,7 @@ import { createSecretFiles } from './calls/insert-secrets.js';
 import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
 import { outcomeLabel } from './calls/outcome-label.js';
 import { createReadCounts } from './calls/read-limits.js';
-import { Refusal, refusalFailure } from './calls/refusal.js';
+import { Refusal, refusalFailure, refusedChange } from './calls/refusal.js';
 import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
 import type { Change } from './changes/change.js';
@@ -18,6 +18,7 @@ import {
   confirmChange,
   type DecisionResult,
   findByProof,
+  findChange,
   getChange,
   stateForView,
   withdrawChange,
@@ -107,26 +108,27 @@ export function createCalls(
     return account === undefined ? outcome : withAccount(outcome, account);
   };
 
-  /** A refusal and an unexpected error become failures of the tool `name`. */
+  /** Finds the change that a tool is called for. A refusal and an unexpected error become failures of the tool. */
   const changeTool = async (
     name: string,
+    id: string,
     context: ChangeContext,
-    work: () => Promise<EndedOutcome | Refusal>,
+    work: (change: Change, run: ChangeRun) => Promise<EndedOutcome | Refusal>,
   ): Promise<EndedOutcome> => {
-    const result = await work().catch((error: unknown) => refusalOf(name, error, dependencies));
-    const outcome: EndedOutcome =
-      result.kind === 'refused'
-        ? { kind: 'failed', failure: refusalFailure(name, result, { isChange: true }) }
-        : result;
+    const run = runOf(context);
+    const result = await findChange(id, run, { mayBeOfOthers: name === 'get_change' })
+      .then((change) => (change instanceof Refusal ? change : work(change, run)))
+      .catch((error: unknown) => refusalOf(name, error, dependencies));
+    const outcome = result.kind === 'refused' ? refusedChange(name, result) : result;
     logCall(name, undefined, outcome, context, dependencies);
     return outcome;
   };
 
   const changes: ChangeTools = {
-    get: (id, context) => changeTool('get_change', context, () => getChange(id, runOf(context))),
-    withdraw: (id, context) => changeTool('withdraw_change', context, () => withdrawChange(id, runOf(context))),
-    confirm: (confirmed, context) =>
-      changeTool('confirm_change', context, () => confirmChange(confirmed, runOf(context))),
+    get: (id, context) => changeTool('get_change', id, context, getChange),
+    withdraw: (id, context) => changeTool('withdraw_change', id, context, withdrawChange),
+    confirm: ({ id, thing }, context) =>
+      changeTool('confirm_change', id, context, (change, run) => confirmChange(change, thing, run)),
     click: async (change, click, context) => {
       const decided = await clickOnChange(change, click, runOf(context)).catch((error: unknown) =>
         refusalOf(change.tool, error, dependencies),

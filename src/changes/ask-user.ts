@@ -7,15 +7,7 @@ import { forReader, join, type SafeText, say, words } from '../util/safe-text.js
 import { type Change, type Decision, type DecisionOptions, noOptions } from './change.js';
 import type { ChangeRun, Elicitor, FormResponse, Guide, Visit } from './change-context.js';
 import { outcomeOfState } from './change-state.js';
-import {
-  againstAsking,
-  againstAskingAgain,
-  awaitEnd,
-  decideForCall,
-  makeProof,
-  planInClientMs,
-  shortestReadMs,
-} from './decide.js';
+import { againstAsking, awaitEnd, decideForCall, makeProof, planInClientMs, shortestReadMs } from './decide.js';
 import type { PlannedChange } from './plan-change.js';
 import { notTyped } from './typed-name.js';
 
@@ -80,7 +72,7 @@ export async function askUser(planned: PlannedChange, run: ChangeRun): Promise<A
   if (run.signal.aborted || elicitor === undefined || question === undefined)
     return new Refusal('NobodyAsked', [say`the client cancelled the call before anybody was asked`]);
   // Terminal users started the call themselves, so they are not rate-limited.
-  const refusal = elicitor.isDirect ? undefined : ((await againstAsking(run)) ?? (await againstAskingAgain(run)));
+  const refusal = elicitor.isDirect ? undefined : await againstAsking(run, { byForm: true });
   if (refusal !== undefined) return refusal;
 
   const added = await addChange(planned, { ...noOptions, byForm: true }, run, { question });

@@ -131,13 +131,8 @@ export function refusalOfClick({ options, ageMs, typedName }: Change, click: Cli
  * Carries out a waiting change after the user said yes to the agent.
  * @param thing the name that the plan shows, because a general permission is no consent to any change
  */
-export async function confirmChange(
-  { id, thing }: { readonly id: string; readonly thing: string },
-  run: ChangeRun,
-): Promise<CallResult> {
+export async function confirmChange(change: Change, thing: string, run: ChangeRun): Promise<CallResult> {
   const decision = { kind: 'approved', way: 'confirmed' } as const;
-  const change = await findChange(id, run);
-  if (change instanceof Refusal) return change;
   if (change.state !== 'waiting') return lateOutcome(change, decision, run.principal);
   const refusal = refusalOfConfirmation(change, thing, run.client) ?? (await againstConfirming(change.requestKey, run));
   return refusal ?? decideForCall(change, decision, run);
@@ -164,21 +159,16 @@ const confirmAsShown = next(
 /** Limit of declines in ten minutes, which stops further questions, so that people are not worn out. */
 const mostDeclined = 3;
 
-/** Returns the refusal if the user declined too many changes through this client. */
-export const againstAsking = (run: ChangeRun): Promise<Refusal | undefined> =>
-  unlessUnreadable(run, async () => {
-    const declined = await run.store.declined({ ...ofCaller(run), client: run.client });
-    return declined.length >= mostDeclined ? new Refusal('TooManyRefusals') : undefined;
-  });
-
 /** The number of questions in ten minutes that may end because the call ended. An agent could ask and cancel without end. */
 const mostInterrupted = 10;
 
-/** Returns the refusal if too many questions of this client ended without a response. */
-export const againstAskingAgain = (run: ChangeRun): Promise<Refusal | undefined> =>
+/** Returns the refusal if the user declined too many changes through this client, or if too many forms ended without a response. */
+export const againstAsking = (run: ChangeRun, { byForm = false } = {}): Promise<Refusal | undefined> =>
   unlessUnreadable(run, async () => {
-    const interrupted = await run.store.interrupted({ ...ofCaller(run), client: run.client });
-    if (interrupted < mostInterrupted) return undefined;
+    const of = { ...ofCaller(run), client: run.client };
+    const declined = await run.store.declined(of);
+    if (declined.length >= mostDeclined) return new Refusal('TooManyRefusals');
+    if (!byForm || (await run.store.interrupted(of)) < mostInterrupted) return undefined;
     return new Refusal('TooManyQuestions', [], { reason: interruptedTooOften, next: askInConversation });
   });
 
@@ -211,16 +201,12 @@ const unlessUnreadable = (
     return new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
   });
 
-/** Reads a change of the caller, and waits for its end. Auditors read all changes. */
-export async function getChange(id: string, run: ChangeRun): Promise<CallResult> {
-  const change = await findChange(id, run, { mayBeOfOthers: true });
-  return change instanceof Refusal ? change : outcomeOfState(await awaitEnd(change, run), run);
-}
+/** The outcome of a change, after its end. */
+export const getChange = async (change: Change, run: ChangeRun): Promise<CallResult> =>
+  outcomeOfState(await awaitEnd(change, run), run);
 
-export async function withdrawChange(id: string, run: ChangeRun): Promise<CallResult> {
+export async function withdrawChange(change: Change, run: ChangeRun): Promise<CallResult> {
   const decision = { kind: 'withdrawn', way: 'withdrawn' } as const;
-  const change = await findChange(id, run);
-  if (change instanceof Refusal) return change;
   const decided = await decide(change, decision, run);
   if (decided.kind === 'refused') return decided;
   // A repeated call finds what the first has withdrawn.
@@ -234,10 +220,8 @@ export async function withdrawChange(id: string, run: ChangeRun): Promise<CallRe
 }
 
 /** The outcome of a change for a view or a page. */
-export async function stateForView(change: Change, run: ChangeRun): Promise<EndedOutcome> {
-  const last = change.state === 'waiting' ? change : await awaitEnd(change, run);
-  return outcomeOfState(last, run);
-}
+export const stateForView = async (change: Change, run: ChangeRun): Promise<EndedOutcome> =>
+  outcomeOfState(change.state === 'waiting' ? change : await awaitEnd(change, run), run);
 
 const isOpen = ({ state, isExpired }: Change) => ['waiting', 'approved', 'begun'].includes(state) && !isExpired;
 
