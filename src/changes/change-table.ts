@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Budget } from '../calls/account.js';
-import { lazy } from '../util/objects.js';
+import { attempt, lazy } from '../util/objects.js';
 import {
   type Begun,
   type BudgetState,
@@ -72,13 +72,10 @@ export async function select(
 export const isId = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
 
 /** Selects the change with an ID. */
-export const selectOne = async (
-  rows: Rows,
-  id: string,
-  condition = '',
-  ...values: readonly Value[]
-): Promise<Change | undefined> =>
-  isId(id) ? (await select(rows, {}, `id = ?${condition}`, [id, ...values]))[0] : undefined;
+export async function selectOne(rows: Rows, id: string, condition = '', ...values: readonly Value[]) {
+  const [change] = isId(id) ? await select(rows, {}, `id = ?${condition}`, [id, ...values]) : [];
+  return change;
+}
 
 /** Inserts a waiting change, unless its row or its caller's list would be too long. */
 export async function insertWaiting(
@@ -144,16 +141,12 @@ export async function updateEnded(rows: Rows, id: string, state: EndState, endin
 }
 
 /** The last other change with this request that may have been carried out recently. A begun one counts at any age. */
-export const selectDuplicate = async (rows: Rows, requestKey: string, exceptId = ''): Promise<Change | undefined> => {
-  const found = await select(
-    rows,
-    {},
-    `request_key = ? and id <> ? and state in ${sent} and (state = 'begun' or ended > ?)`,
-    [requestKey, exceptId, rows.now - duplicateWindowMs],
-    'order by begun desc, id desc limit 1',
-  );
-  return found[0];
-};
+export async function selectDuplicate(rows: Rows, requestKey: string, exceptId = ''): Promise<Change | undefined> {
+  const condition = `request_key = ? and id <> ? and state in ${sent} and (state = 'begun' or ended > ?)`;
+  const values = [requestKey, exceptId, rows.now - duplicateWindowMs];
+  const [last] = await select(rows, {}, condition, values, 'order by begun desc, id desc limit 1');
+  return last;
+}
 
 const begunSchema = lazy(() => z.array(z.object({ begun: z.coerce.number() })));
 
@@ -225,7 +218,8 @@ export async function* readEntries(
         newest = Math.max(newest, read.changed);
         const isNew = recent.get(read.id)?.state !== read.state;
         remember(recent, read, newest - overlapMs);
-        if (isNew) yield* entryIn(row, now);
+        const entry = attempt(() => entryOf(row, now), undefined);
+        if (isNew && entry !== undefined) yield entry;
       }
       if (rows.length < pageSize) break;
     }
@@ -238,13 +232,5 @@ function remember(recent: Map<string, Position>, read: Position, since: number):
   for (const { id, changed } of recent.values()) {
     if (changed >= since) break;
     recent.delete(id);
-  }
-}
-
-function* entryIn(row: unknown, now: number): Generator<JournalEntry> {
-  try {
-    yield entryOf(row, now);
-  } catch (error) {
-    if (!(error instanceof z.ZodError)) throw error;
   }
 }

@@ -15,7 +15,6 @@ import { addressOf, type ConsentStep, type DecisionPage } from './required-conse
 /** This file answers a call with the plan of its change, and with the ways to agree to it. */
 
 interface OpenPlan extends PlannedChange {
-  readonly options: DecisionOptions;
   /** Undefined if nobody can agree to the plan. */
   readonly stored: AddedChange | undefined;
   /** Undefined if the caller may not know it. */
@@ -34,16 +33,15 @@ export async function answerWithPlan(
   const added = await addIfOpen(planned, options, run);
   // With `planOnly`, the plan is shown even if nobody can agree to it.
   if (added?.kind === 'refused' && !call.control.planOnly) return added;
-  if (added?.kind !== 'added')
-    return planOutcome({ ...planned, options: noOptions, stored: undefined, pageUrl: undefined, isDeadEnd }, now());
-
-  const pageUrl = options.onPage ? addressOf(row.id, page) : undefined;
-  if (options.onPage) announce(added.change, pageUrl, page);
-  const answer = planOutcome({ ...planned, options, stored: added, pageUrl, isDeadEnd }, now());
+  const stored = added?.kind === 'added' ? added : undefined;
+  const onPage = stored?.change.options.onPage === true;
+  const pageUrl = onPage ? addressOf(row.id, page) : undefined;
+  if (onPage) announce(stored.change, pageUrl, page);
+  const answer = planOutcome({ ...planned, stored, pageUrl, isDeadEnd }, now());
   // With `approval`, another person decides.
-  if (guide === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
+  if (guide === undefined || stored === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
   const question = shortQuestion(row.plan, call, questionLimits, now());
-  return visitPage(added, { address: pageUrl, question, answer }, guide, run);
+  return visitPage(stored, { address: pageUrl, question, answer }, guide, run);
 }
 
 /** Stores the change, unless earlier refusals close the only way to agree. */
@@ -68,10 +66,12 @@ function announce(
   else if (pageUrl !== undefined) page?.announce({ tool, caller, headline, decideAt: pageUrl });
 }
 
+const optionsOf = ({ stored }: OpenPlan): DecisionOptions => stored?.change.options ?? noOptions;
+
 function planOutcome(planned: OpenPlan, now: Date): EndedOutcome {
-  const { row, options, pageUrl, stored, replaceable } = planned;
+  const { row, pageUrl, stored, replaceable } = planned;
   const { tool, plan, accept, typedName } = row;
-  const { byConfirmation, byClick, onPage } = options;
+  const { byConfirmation, byClick, onPage } = optionsOf(planned);
   const issuedAt = now.getTime();
   const expiresAt = stored?.change.expiresAt ?? issuedAt + planInClientMs;
   const planExpires = new Date(expiresAt).toISOString();
@@ -109,7 +109,8 @@ function planOutcome(planned: OpenPlan, now: Date): EndedOutcome {
 }
 
 function nextSteps(planned: OpenPlan): SafeText {
-  const { row, call, options, isDeadEnd } = planned;
+  const { row, call, isDeadEnd } = planned;
+  const options = optionsOf(planned);
   const aboutPeople = sentencesAboutPeople(planned);
   if (aboutPeople.length > 0)
     return join(
@@ -131,7 +132,9 @@ function nextSteps(planned: OpenPlan): SafeText {
 }
 
 /** The ways in which people decide without the agent. */
-function sentencesAboutPeople({ row, options: { byClick, onPage }, pageUrl }: OpenPlan): readonly SafeText[] {
+function sentencesAboutPeople(planned: OpenPlan): readonly SafeText[] {
+  const { row, pageUrl } = planned;
+  const { byClick, onPage } = optionsOf(planned);
   const who = words(row.mode === 'approval' ? 'somebody other than the user' : 'a person');
   return sentences(
     byClick && say`The user sees this plan with a button to agree and one to do nothing.`,

@@ -33,8 +33,8 @@ function columnOf(value: object, isPrivate: boolean | undefined, id: string, key
 }
 
 /** Returns the value of a column, undefined if no key opens it. */
-function openColumn(column: string, id: string, keys: SealingKeys): unknown {
-  const value = parseJson(column);
+function openColumn(column: string | undefined, id: string, keys: SealingKeys): unknown {
+  const value = parseJson(column ?? '');
   const sealed = textAt(value, 'sealed');
   if (sealed === undefined) return value;
   // Changes without private values need no key.
@@ -134,23 +134,12 @@ export function storedEnding(
 export function callerCondition({ caller, client }: OfCaller): readonly [sql: string, values: readonly Value[]] {
   if (caller === undefined) return ['', []];
   if (caller !== null) return [' and caller = ?', [keyOf(caller)]];
-  return client === undefined
-    ? [' and caller = ?', [keyOf(undefined)]]
-    : [' and caller = ? and client = ?', [keyOf(undefined), keyOf(client)]];
+  const [sql, values] = client === undefined ? ['', []] : [' and client = ?', [keyOf(client)]];
+  return [` and caller = ?${sql}`, [keyOf(undefined), ...values]];
 }
 
-const json = <Schema extends z.ZodType>(schema: Schema) =>
-  z
-    .string()
-    .transform((text, { issues }): unknown => {
-      try {
-        return JSON.parse(text);
-      } catch {
-        issues.push({ code: 'custom', input: undefined, message: 'is not JSON' });
-        return z.NEVER;
-      }
-    })
-    .pipe(schema);
+/** No schema takes undefined, which a text that is not JSON becomes. */
+const json = <Schema extends z.ZodType>(schema: Schema) => z.string().transform(parseJson).pipe(schema);
 
 const time = () => z.coerce.number();
 
@@ -178,8 +167,6 @@ const entrySchema = lazy(() => {
     ).nullable(),
   });
 });
-
-const sealableSchema = lazy(() => z.object({ plan: z.string(), outcome: z.string().nullable() }));
 
 export const entryColumns =
   'id, state, tool, request_key, budget, made, expires, decided, begun, at, facts, decision, ending, changed';
@@ -212,10 +199,9 @@ export function changeOf(row: unknown, { now, keys }: Pick<Rows, 'now' | 'keys'>
   const entry = entryOf(row, now);
   const { id, ending } = entry;
   const { details, outcome } = storedParts();
-  const columns = sealableSchema().parse(row);
-  const opened = openColumn(columns.plan, id, keys);
+  const opened = openColumn(textAt(row, 'plan'), id, keys);
   const change = { ...entry, ...(opened === undefined ? unopened : details.parse(opened)) };
-  const openedOutcome = columns.outcome === null ? undefined : openColumn(columns.outcome, id, keys);
+  const openedOutcome = openColumn(textAt(row, 'outcome'), id, keys);
   return openedOutcome === undefined || ending === undefined
     ? change
     : { ...change, ending: { ...ending, outcome: outcome.parse(openedOutcome) } };

@@ -4,20 +4,12 @@ import { Refusal, refusedChange } from '../../calls/refusal.js';
 import type { Change } from '../../changes/change.js';
 import type { ChangeContext } from '../../changes/change-context.js';
 import type { Operation } from '../../tools/define-operation.js';
-import type { SafeText } from '../../util/safe-text.js';
 import { decideTool } from './contract/apps.js';
+import type { Showing } from './results.js';
 import { decisionSchema } from './view-of-tool.js';
 
-interface ViewAnswer {
+interface ViewAnswer extends Showing {
   readonly outcome: EndedOutcome;
-  /** `decide_change` itself, if no change is known. */
-  readonly tool: string;
-  /** Set if this is the outcome of the plan, not of this click. */
-  readonly isOfPlan?: true;
-  /** Set if an earlier decision stands. */
-  readonly earlierDecision?: SafeText | undefined;
-  /** True if the click did not only repeat the earlier decision. */
-  readonly isLate?: boolean;
 }
 
 /** Answers a call of `decide_change`. The `ticket` is a proof that no model gets. */
@@ -33,24 +25,20 @@ export async function decideInView(
   const { data: request } = decisionSchema.safeParse(args);
   if (request === undefined) return refused('ClickRefused');
   const change = await changes.findByProof(request.ticket, context);
-  if (change instanceof Refusal) return { outcome: refusedChange(decideTool, change), tool: decideTool };
+  if (change instanceof Refusal) return { outcome: refusedChange(decideTool, change) };
 
-  const { tool } = change;
   if (request.decision === 'again') return planAgain(change, call, operations, context);
-  if (request.decision === 'look') return { outcome: await changes.state(change, context), tool, isOfPlan: true };
+  if (request.decision === 'look') return { outcome: await changes.state(change, context), isOfPlan: true };
 
   const { decision, reason, name: typedName } = request;
   const decided = await changes.click(change, { where: 'view', decision, reason, typedName }, context);
-  if (decided.kind === 'decided') return { outcome: decided.outcome, tool };
-  if (decided.kind === 'refused') return { outcome: refusedChange(tool, decided), tool };
+  if (decided.kind === 'decided') return { outcome: decided.outcome };
+  if (decided.kind === 'refused') return { outcome: refusedChange(change.tool, decided) };
   const { earlierDecision, isLate } = decided;
-  return { outcome: await changes.state(decided.change, context), tool, isOfPlan: true, earlierDecision, isLate };
+  return { outcome: await changes.state(decided.change, context), isOfPlan: true, earlierDecision, isLate };
 }
 
-const refused = (code: Refusal['code']): ViewAnswer => ({
-  outcome: refusedChange(decideTool, new Refusal(code)),
-  tool: decideTool,
-});
+const refused = (code: Refusal['code']): ViewAnswer => ({ outcome: refusedChange(decideTool, new Refusal(code)) });
 
 async function planAgain(
   { tool, args }: Change,
@@ -62,5 +50,5 @@ async function planAgain(
   if (operation === undefined) return refused('ClickRefused');
   const outcome = await call(operation, { ...args, planOnly: true }, context);
   // Only for the type: a call with `planOnly` never asks.
-  return outcome.kind === 'inputRequired' ? refused('ClickRefused') : { outcome, tool };
+  return outcome.kind === 'inputRequired' ? refused('ClickRefused') : { outcome };
 }

@@ -30,7 +30,9 @@ import { packParts } from './pack-parts.js';
 
 export interface Showing {
   readonly onDecisionPage?: boolean | undefined;
+  /** Set if an earlier decision stands. */
   readonly earlierDecision?: SafeText | undefined;
+  /** True if the click did not only repeat the earlier decision. */
   readonly isLate?: boolean | undefined;
   /** Set for the outcome of the plan, which is no refusal of a click. */
   readonly isOfPlan?: boolean | undefined;
