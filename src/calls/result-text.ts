@@ -79,17 +79,27 @@ export function plainResult(result: Success | Failure): Record<string, unknown> 
   const { plan, answer, ...rest }: AnyResult = result;
   const { method, url, headers, body } = plan ?? {};
   return {
-    ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, withPlainTexts(value)])),
+    ...plain(rest),
     ...(plan !== undefined && { plan: withoutUndefined({ method, url, headers, body }) }),
     ...(answer !== undefined && { answer }),
   };
 }
 
-function withPlainTexts(value: unknown): unknown {
+/** A value with strings in place of safe texts. */
+export type Plain<Value> = Value extends SafeText
+  ? string
+  : Value extends readonly (infer Element)[]
+    ? readonly Plain<Element>[]
+    : Value extends object
+      ? { readonly [Name in keyof Value]: Plain<Value[Name]> }
+      : Value;
+
+export function plain<Value>(value: Value): Plain<Value>;
+export function plain(value: unknown): unknown {
   if (isSafeText(value)) return value.text;
-  if (Array.isArray(value)) return value.map(withPlainTexts);
+  if (Array.isArray(value)) return value.map(plain);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withPlainTexts(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
 }
 
 /** `refused twice as too busy (429; waited 150 ms, 300 ms), then accepted once (200)` */

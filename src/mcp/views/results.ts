@@ -1,5 +1,5 @@
 import type { EndedOutcome, Failure, Success } from '../../calls/outcome.js';
-import { requestLines } from '../../calls/result-text.js';
+import { plain, requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
 import { fieldsSentence } from '../../changes/fields-sentence.js';
 import { typePrompt } from '../../changes/typed-name.js';
@@ -17,13 +17,13 @@ import {
   textFor,
   words,
 } from '../../util/safe-text.js';
-import type { TimedText } from './contract/change-data.js';
 import {
   type ChangeOutcome,
   changeKey,
   type OutcomeKind,
   outcomeKey,
   type ProposedChange,
+  type TimedText,
 } from './contract/change-data.js';
 import { adviceKey, partsKey } from './contract/parts-data.js';
 import { packParts } from './pack-parts.js';
@@ -39,22 +39,20 @@ export interface Showing {
 }
 
 /** Returns the `_meta` of a result: the data for views, which models do not read. */
-export function viewMeta(
-  outcome: EndedOutcome,
-  { onDecisionPage = false, earlierDecision, isLate = false, isOfPlan }: Showing = {},
-): Record<string, unknown> {
+export function viewMeta(outcome: EndedOutcome, showing: Showing = {}): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
     const packedParts = packParts(outcome.view.parts);
     return packedParts === undefined ? {} : { [partsKey]: packedParts };
   }
 
-  const proposed = proposedChange(outcome, { onDecisionPage });
+  const proposed = proposedChange(outcome, showing);
   if (proposed !== undefined) return { [changeKey]: proposed };
 
   if (outcome.kind === 'failed' && isRefusedRead(outcome.failure)) {
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
   }
 
+  const { earlierDecision, isLate = false, isOfPlan } = showing;
   const described = changeOutcome(outcome);
   if (described === undefined) return {};
   const shown: ChangeOutcome = isOfPlan === true ? { ...described, isOfPlan: true } : described;
@@ -69,8 +67,6 @@ function withEarlier(outcome: ChangeOutcome, earlierDecision: SafeText, isLate: 
   return { kind: 'late', sentence: earlier, details: [sentence], requestIds: {}, isOfPlan: true };
 }
 
-const plainTexts = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
-
 function timedText(text: SafeText): TimedText {
   const pieces = piecesOf(text);
   return pieces.some((piece) => typeof piece === 'number') ? pieces : text.text;
@@ -80,10 +76,7 @@ function timedText(text: SafeText): TimedText {
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
 /** Undefined for any other result than a plan. */
-function proposedChange(
-  outcome: EndedOutcome,
-  { onDecisionPage }: { readonly onDecisionPage: boolean },
-): ProposedChange | undefined {
+function proposedChange(outcome: EndedOutcome, { onDecisionPage = false }: Showing): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
 
@@ -97,7 +90,7 @@ function proposedChange(
     sentence: shortened.line.text,
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
-    where: plainTexts(plan.where),
+    where: plain(plan.where),
     effects: [
       ...inFull(shortened),
       ...(presentState === undefined ? [] : [presentState]),
@@ -106,14 +99,9 @@ function proposedChange(
     ].map(timedText),
     // `otherPlanTexts` are about other plans for the same thing.
     warnings: [...otherPlanTexts, ...plan.warnings].map(timedText),
-    notChecked: plainTexts(plan.notChecked),
-    defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),
-    tables: (plan.tables ?? []).map(({ title, columns, rows, more }) => ({
-      title: title.text,
-      columns: plainTexts(columns),
-      rows: rows.map(plainTexts),
-      more,
-    })),
+    notChecked: plain(plan.notChecked),
+    defaults: plain(plan.defaults),
+    tables: plain(plan.tables ?? []),
     request: requestLines(plan).join('\n'),
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
@@ -122,7 +110,7 @@ function proposedChange(
     ...(typedName !== undefined && { typePrompt: typePrompt(typedName).text }),
     // On the page, only the caller could make a new plan.
     canPlanAgain: !onDecisionPage,
-    otherWays: onDecisionPage ? [] : plainTexts(waysToDecide(outcome)),
+    otherWays: onDecisionPage ? [] : plain(waysToDecide(outcome)),
     ...(ticket !== undefined && { ticket }),
   };
 }
@@ -145,13 +133,13 @@ function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
   if (kind !== 'accepted' && kind !== 'partly') return undefined;
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
-  const endedView = view?.kind === 'ended' ? view : undefined;
-  const next = nextForPerson(success, { continues: endedView?.continues === true });
+  const { continues = false, isSandbox = false } = view?.kind === 'ended' ? view : {};
+  const next = nextForPerson(success, { continues });
   return {
     kind,
     sentence: timedText(summary),
-    isSandbox: endedView?.isSandbox === true,
-    where: plainTexts(where),
+    isSandbox,
+    where: plain(where),
     details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)).map(timedText),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),

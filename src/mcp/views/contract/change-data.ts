@@ -1,3 +1,6 @@
+import type { Plan, PlanTable } from '../../../calls/outcome.js';
+import type { Plain } from '../../../calls/result-text.js';
+
 /** A text, or its pieces. A number is a time (milliseconds since 1970). */
 export type TimedText = string | readonly (string | number)[];
 
@@ -8,18 +11,10 @@ export const changeKey = 'cloudops/change.2';
 export const riskNames = ['costs money', 'may cost money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
 
-export interface NamedValue {
-  readonly name: string;
-  readonly value: string;
-}
+export type NamedValue = Plain<Plan['defaults'][number]>;
 
 /** A table. The last `more` rows are left out. */
-export interface ShownTable {
-  readonly title: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-  readonly more: number;
-}
+export type ShownTable = Plain<PlanTable>;
 
 /** A change that waits for a decision. All texts are plain text, not HTML. */
 export interface ProposedChange {
