@@ -54,7 +54,7 @@ export const httpCommand: Command = {
       access.openIdentity === undefined ? localPageFor(config, terminal, { printsLink: true }) : undefined;
     const serveWithPage = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
       localPage?.attach(runtime, log);
-      const code = await serve({ config, terminal, address, access }, runtime, log, stop);
+      const code = await serve(config, terminal, address, access, runtime, log, stop);
       await localPage?.close();
       return code;
     };
@@ -63,12 +63,10 @@ export const httpCommand: Command = {
 };
 
 async function serve(
-  {
-    config,
-    terminal: { now, stderr },
-    address,
-    access,
-  }: { readonly config: Config; readonly terminal: Terminal; readonly address: Address; readonly access: Access },
+  config: Config,
+  { now, stderr }: Terminal,
+  address: Address,
+  access: Access,
   runtime: Runtime,
   log: Log,
   stop: AbortSignal,

@@ -6,7 +6,7 @@ import type { Principal } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import type { Change, State } from '../changes/change.js';
 import { decisionText, lateDecision, stateOf } from '../changes/change-state.js';
-import { type DecisionResult, decisionOfClick } from '../changes/decide.js';
+import { type Click, type DecisionResult, decisionOfClick } from '../changes/decide.js';
 import { longestReason } from '../changes/decline-reason.js';
 import { otherChangeText } from '../changes/other-changes.js';
 import { isOwnChange, reasonAgainstDeciding } from '../changes/required-consent.js';
@@ -35,12 +35,7 @@ export interface PageDependencies {
 /** The person at the page, who has no name and may use every account if the page is local. */
 export type PageUser =
   | Pick<DecisionSession, 'person' | 'personId' | 'mayApprove' | 'scopes'>
-  | {
-      readonly person: undefined;
-      readonly personId: undefined;
-      readonly mayApprove: false;
-      readonly scopes: undefined;
-    };
+  | { readonly person: undefined; readonly mayApprove: false };
 
 function accountFor({ args }: Change, user: PageUser, accounts: Accounts): Account | undefined {
   const principal = user.person === undefined ? undefined : { name: user.person, scopes: user.scopes };
@@ -88,12 +83,9 @@ export function shownChange(
   return resultForView(waitingOutcome(change, { mayDecide, others }), change);
 }
 
-function endOnPage(
-  change: Change,
-  { earlierDecision, isLate = false }: { readonly earlierDecision: SafeText | undefined; readonly isLate?: boolean },
-): object {
+function endOnPage(change: Change, showing: Showing): object {
   const { replacedBy } = change.decision ?? {};
-  const result = resultForView(stateOf(change, {}), change, { earlierDecision, isLate, isOfPlan: true });
+  const result = resultForView(stateOf(change, {}), change, { ...showing, isOfPlan: true });
   return { ...result, ...(replacedBy !== undefined && { successor: replacedBy }) };
 }
 
@@ -112,13 +104,7 @@ function waitingOutcome(
 ): EndedOutcome {
   return {
     kind: 'succeeded',
-    success: {
-      summary: plan.summary,
-      outcome: 'waiting',
-      plan: { ...plan, others },
-      warnings: [],
-      requestIds: {},
-    },
+    success: { summary: plan.summary, outcome: 'waiting', plan: { ...plan, others }, warnings: [], requestIds: {} },
     // The page proves who clicks, so the ID is enough.
     view: { kind: 'plan', accept, typedName, issuedAt: madeAt, expiresAt, ...(mayDecide && { ticket: id }) },
   };
@@ -144,17 +130,11 @@ const clickSchema = z.object({
 });
 
 type PageClick = z.output<typeof clickSchema>['arguments'];
-type DecidingClick = PageClick & { readonly decision: 'accept' | 'decline' };
-
-const isDeciding = (click: PageClick): click is DecidingClick => click.decision !== 'look';
 
 /** Reads a tool call of the change view. */
 export const readClick = (params: unknown): PageClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
-const effects = { decided: 'counted', late: 'too late', refused: 'not counted' } as const satisfies Record<
-  DecisionResult['kind'],
-  string
->;
+const effects = { decided: 'counted', late: 'too late', refused: 'not counted' } as const;
 
 /** Takes a click, and returns the new content of the change view. */
 export async function answerClick(
@@ -163,24 +143,23 @@ export async function answerClick(
   user: PageUser,
   dependencies: PageDependencies,
 ): Promise<object> {
-  if (!isDeciding(click)) return shownChange(change, user, dependencies);
+  const { decision: clicked, reason, name: typedName } = click;
+  if (clicked === 'look') return shownChange(change, user, dependencies);
   const { tool, id, caller } = change;
-  const decided = await decideByClick(change, click, user, dependencies);
+  const ofPerson = { decision: clicked, where: 'page', person: user.person, reason, typedName } as const;
+  const decided = await decideByClick(change, ofPerson, user, dependencies);
   // The ID is not enough for a click, so it may be in the log.
-  const decision = { decision: click.decision, result: effects[decided.kind], person: user.person };
+  const decision = { decision: clicked, result: effects[decided.kind], person: user.person };
   dependencies.log('info', 'decision', { tool, id, ...decision, caller });
   switch (decided.kind) {
-    case 'decided':
-      return resultForView(
-        decided.outcome,
-        change,
-        user.person === undefined ? {} : { earlierDecision: standingDecision(decided.change) },
-      );
-    case 'late':
-      return endOnPage(decided.change, {
-        ...decided,
-        earlierDecision: withReason(decided.change, decided.earlierDecision),
-      });
+    case 'decided': {
+      const earlierDecision = user.person === undefined ? undefined : standingDecision(decided.change);
+      return resultForView(decided.outcome, change, { earlierDecision });
+    }
+    case 'late': {
+      const earlierDecision = withReason(decided.change, decided.earlierDecision);
+      return endOnPage(decided.change, { earlierDecision, isLate: decided.isLate });
+    }
     case 'refused':
       return resultForView(refusedClick(tool, decided), change);
   }
@@ -189,11 +168,10 @@ export async function answerClick(
 /** Calls in the name of the caller, with the caller's present scopes. */
 async function decideByClick(
   change: Change,
-  { decision, reason, name: typedName }: DecidingClick,
+  click: Click,
   user: PageUser,
   { accounts, changes, callerOf }: PageDependencies,
 ): Promise<DecisionResult> {
-  const click = { decision, where: 'page', person: user.person, reason, typedName } as const;
   if (change.state !== 'waiting') return lateDecision(change, decisionOfClick(change, click));
   const objection = reasonAgainst(change, user, accounts);
   if (objection !== undefined) return new Refusal('NotAllowed', [objection]);

@@ -25,7 +25,7 @@ interface LocalPageOptions extends Omit<PageDependencies, 'callerOf'> {
 }
 
 /** Without authentication, nobody has a name, and changes have no caller. */
-const personHere: PageUser = { person: undefined, personId: undefined, mayApprove: false, scopes: undefined };
+const personHere: PageUser = { person: undefined, mayApprove: false };
 
 /** A browser opens six, and other users of the machine can open some. */
 const mostConnections = 64;

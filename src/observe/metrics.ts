@@ -93,11 +93,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
 }
 
 /** `state` has the counts, and each scrape copies them. */
-function registerInterruptedChanges(
-  registers: Registry[],
-  tools: readonly string[],
-  state: Pick<ProcessState, 'interruptedChanges'>,
-): void {
+function registerInterruptedChanges(registers: Registry[], tools: readonly string[], state: ProcessState): void {
   new Counter({
     name: 'cloudops_interrupted_changes_total',
     help: 'Changes of processes that are gone, which this process has ended as unknown',
@@ -113,10 +109,7 @@ function registerInterruptedChanges(
   });
 }
 
-function registerWaitingDecisions(
-  registers: Registry[],
-  state: Pick<ProcessState, 'waitingQuestions' | 'waitingPlans'>,
-): void {
+function registerWaitingDecisions(registers: Registry[], state: ProcessState): void {
   const countPlans = state.waitingPlans && withReadLimit(state.waitingPlans);
   new Gauge({
     name: 'cloudops_waiting_decisions',
