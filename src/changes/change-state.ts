@@ -17,7 +17,7 @@ import {
 } from '../util/safe-text.js';
 import type { Change, Decision, DecisionWay } from './change.js';
 import { withChangeId, withNotes } from './conclude-change.js';
-import { reasonText } from './decline-reason.js';
+import { longestReason } from './decline-reason.js';
 import { addressOf, type DecisionPage, whoDecides } from './required-consent.js';
 
 /** This file tells the state of a change, and who decided on it. */
@@ -91,7 +91,8 @@ export function refusalOf(
   const dismissed = isDismissed ? words('the user closed the question, or did not answer') : undefined;
   const isVisit = way === 'asked' && !options.byForm;
   const deed = isVisit ? words('the user declined to open the page') : textsOf(way).declined;
-  const problems = [dismissed ?? deed, ...asked, ...sentences(reason !== undefined && reasonText(reason))];
+  const why = reason !== undefined && say`the person gave this reason: ${quoted(reason, longestReason)}`;
+  const problems = [dismissed ?? deed, ...asked, ...sentences(why)];
   return new Refusal('Declined', problems, mode === 'approval' ? { ...more, ...byAnother } : more);
 }
 

@@ -21,7 +21,7 @@ import {
   thingOf,
   toldOutcome,
 } from './change-state.js';
-import { boundedReason } from './decline-reason.js';
+import { longestReason } from './decline-reason.js';
 import { isTyped } from './typed-name.js';
 
 /** This file has the verb with which every decision ends, and what else can be done with a change by its ID or its proof. */
@@ -74,9 +74,9 @@ const unwrittenNote = words(
 
 /** Removes secrets from a reason for declining. Drops the reason if the secrets are not known. */
 async function redactReason(reason: string | undefined, change: Change, run: ChangeRun): Promise<string | undefined> {
-  const text = boundedReason(reason);
+  const text = (reason ?? '').trim().slice(0, longestReason);
   const operation = run.operations.find(({ name }) => name === change.tool);
-  if (text === undefined || operation === undefined) return undefined;
+  if (text === '' || operation === undefined) return undefined;
   try {
     const call = await resolveStored(operation, change, run);
     const keys = await call.endpoint.keys.current().catch(() => undefined);

@@ -37,8 +37,9 @@ type PlanInput = Omit<
 
 /** Makes the plan of a change from `call` alone, without reading or sending anything. Shows no values of secret arguments. */
 export function makePlan(call: PlanInput): Plan {
-  const { operation, change: ownTexts, input, shownInput, endpoint, found, alert } = call;
-  const { region, isSandbox = false } = endpoint;
+  const { operation, change: ownTexts, input, shownInput, shownRequest, keyId, endpoint, found, alert } = call;
+  const { origin, region, service, profile, isSandbox = false } = endpoint;
+  const { method, target, body } = shownRequest;
   const schema = operation.input();
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
@@ -50,7 +51,16 @@ export function makePlan(call: PlanInput): Plan {
 
   return {
     summary: say`${ownTexts.headline(input, region)}.`,
-    ...requestOf(call),
+    // Without the date and the signature.
+    method,
+    url: origin + target,
+    headers: {
+      ...shownRequest.headers,
+      [profile.dateHeader]: 'the time of sending',
+      authorization: `signed as ${keyId} for service ${service} in ${region}`,
+    },
+    // Marks of secrets may be encoded, as in base64.
+    ...(body !== undefined && { body: withDecodedSecretMarks(call, parseJson(body) ?? body) }),
     where: whereOf(call),
     ...(found !== undefined && { found }),
     ...(alert !== undefined && { alert }),
@@ -66,25 +76,6 @@ export function makePlan(call: PlanInput): Plan {
     })),
     warnings: [...pastedSecretWarnings(call), ...hints.warnings].map(inWords),
     notChecked: ownTexts.notChecked.map(defined),
-  };
-}
-
-/** Without the date and the signature. */
-function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
-  const { shownRequest, endpoint, keyId } = call;
-  const { method, target, body } = shownRequest;
-  const { origin, region, service, profile } = endpoint;
-  const headers = {
-    ...shownRequest.headers,
-    [profile.dateHeader]: 'the time of sending',
-    authorization: `signed as ${keyId} for service ${service} in ${region}`,
-  };
-  return {
-    method,
-    url: origin + target,
-    headers,
-    // Marks of secrets may be encoded, as in base64.
-    ...(body !== undefined && { body: withDecodedSecretMarks(call, parseJson(body) ?? body) }),
   };
 }
 
@@ -127,13 +118,6 @@ function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: PlanI
   });
 }
 
-/** The destinations of a change, the most important first. */
-export const destinationsOf = (call: PlanInput): readonly SafeText[] => [
-  ...(call.endpoint.isSandbox === true ? [say`the built-in sandbox`] : []),
-  ...regionsOf(call),
-  ...zonesOf(call),
-];
-
 const given = detail(words(' (given)'));
 const regionSources = {
   given,
@@ -141,24 +125,23 @@ const regionSources = {
   default: detail(words(" (this server's default)")),
 } as const;
 
-function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlanInput): readonly SafeText[] {
+/** The destinations of a change, the most important first. */
+function destinationsOf({ operation, input, endpoint, regionSource }: PlanInput): readonly SafeText[] {
+  const { region, isSandbox } = endpoint;
   const regionInArguments = firstText(input.region ?? input.regions);
-  const source = regionSources[regionSource];
-  if (regionInArguments === region) return [say`region ${place(region)}${given}`];
-  if (regionInArguments !== undefined)
-    return [say`region ${place(regionInArguments)}${given}`, say`request sent to ${place(region)}${source}`];
-
-  // The region then only says which endpoint gets the request.
-  const kind = words('region' in operation.input().shape ? 'region' : 'request sent to');
-  return [say`${kind} ${place(region)}${source}`];
-}
-
-function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonly SafeText[] {
   const zoneInArguments = firstText(input.availabilityZone ?? input.availabilityZones);
-  if (zoneInArguments !== undefined) return [say`zone ${place(zoneInArguments)}${given}`];
-  return knownDefaults(operation, input, region)
-    .filter(({ path }) => path === 'availabilityZone')
-    .map(({ value }) => say`zone ${defined(value)}${detail(words(" (the cloud's default)"))}`);
+  const zones = knownDefaults(operation, input, region).filter(({ path }) => path === 'availabilityZone');
+  const isRegionOfThing = regionInArguments === undefined && 'region' in operation.input().shape;
+  // Otherwise, the region only says which endpoint gets the request.
+  const kind = words(isRegionOfThing ? 'region' : 'request sent to');
+  return [
+    ...(isSandbox === true ? [say`the built-in sandbox`] : []),
+    ...(regionInArguments === undefined ? [] : [say`region ${place(regionInArguments)}${given}`]),
+    ...(regionInArguments === region ? [] : [say`${kind} ${place(region)}${regionSources[regionSource]}`]),
+    ...(zoneInArguments === undefined
+      ? zones.map(({ value }) => say`zone ${defined(value)}${detail(words(" (the cloud's default)"))}`)
+      : [say`zone ${place(zoneInArguments)}${given}`]),
+  ];
 }
 
 const firstText = (value: unknown) => [value].flat().find((element) => typeof element === 'string');

@@ -52,13 +52,9 @@ export const httpCommand: Command = {
     const access = await accessOf(host, config, terminal.now);
     const localPage =
       access.openIdentity === undefined ? localPageFor(config, terminal, { printsLink: true }) : undefined;
-    const serveWithPage = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
-      localPage?.attach(runtime, log);
-      const code = await serve(config, terminal, address, access, runtime, log, stop);
-      await localPage?.close();
-      return code;
-    };
-    return runUntilSignal(config, terminal, serveWithPage, localPage?.page);
+    const serveHere = (runtime: Runtime, log: Log, stop: AbortSignal) =>
+      serve(config, terminal, address, access, runtime, log, stop);
+    return runUntilSignal(config, terminal, serveHere, localPage);
   },
 };
 

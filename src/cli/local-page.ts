@@ -56,6 +56,8 @@ export function localPageFor(config: Config, terminal: Terminal, { printsLink = 
   };
 }
 
+export type LocalPage = NonNullable<ReturnType<typeof localPageFor>>;
+
 function openFor(terminal: Terminal, printsLink: boolean): Open | undefined {
   const program = browserProgram(terminal);
   if (program !== undefined) return async (url) => (await import('./open-browser.js')).openBrowser(url, program);

@@ -1,10 +1,10 @@
 import { nothingConfigured } from '../calls/account.js';
-import type { DecisionPage } from '../changes/required-consent.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { crashFacts, type Log } from '../util/log.js';
 import { join, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
+import type { LocalPage } from './local-page.js';
 import { serverLog } from './terminal-log.js';
 
 /** Time limit for running changes after a termination signal (milliseconds). */
@@ -15,11 +15,12 @@ export async function runUntilSignal(
   config: Config,
   terminal: Terminal,
   serve: (runtime: Runtime, log: Log, stop: AbortSignal) => Promise<number>,
-  page?: DecisionPage,
+  localPage: LocalPage | undefined,
 ): Promise<number> {
   const { version, now, abortOnSignal } = terminal;
   const log = serverLog(config, terminal);
-  const runtime = await startRuntime(config, version, log, now, page);
+  const runtime = await startRuntime(config, version, log, now, localPage?.page);
+  localPage?.attach(runtime, log);
 
   log('info', 'start', { version, sandbox: config.sandbox });
   const ignored = hiddenBySandbox(config);
@@ -37,7 +38,9 @@ export async function runUntilSignal(
     void runtime.inFlight.finish(graceMs).finally(() => process.exit(1));
   });
   try {
-    return await serve(runtime, log, stop);
+    const code = await serve(runtime, log, stop);
+    await localPage?.close();
+    return code;
   } finally {
     await runtime.close(graceMs);
   }

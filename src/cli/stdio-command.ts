@@ -24,16 +24,13 @@ export const stdioCommand: Command = {
         terminal.stderr,
         'Waiting for an MCP client on stdin. Ctrl-C ends it. To use it yourself: cloudops-mcp --help',
       );
-    const localPage = localPageFor(config, terminal);
     const serve = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
       const { server, store } = runtime;
-      localPage?.attach(runtime, log);
       if (allowChanges(server.accounts, server.operations)) void reportStore(store, log);
       await serveClient(runtime, log, stop, terminal);
-      await localPage?.close();
       return 0;
     };
-    return runUntilSignal(config, terminal, serve, localPage?.page);
+    return runUntilSignal(config, terminal, serve, localPageFor(config, terminal));
   },
 };
 

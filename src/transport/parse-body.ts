@@ -1,5 +1,5 @@
 import { type EntityDecoderOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
-import { countValues, isDeeperThan, isObject } from '../util/objects.js';
+import { countCharacter, countValues, isDeeperThan, isObject } from '../util/objects.js';
 
 /** The kind follows from the content, because some services send wrong content types. */
 export type Body =
@@ -57,11 +57,7 @@ const maximumDepth = 32;
 const maximumCounts = { '<': 150_000, '&': 200_000, '=': 200_000 };
 
 const isTooMuch = (xml: string) =>
-  Object.entries(maximumCounts).some(([character, limit]) => {
-    let count = 0;
-    for (let at = xml.indexOf(character); at >= 0 && count <= limit; at = xml.indexOf(character, at + 1)) count += 1;
-    return count > limit;
-  });
+  Object.entries(maximumCounts).some(([character, limit]) => countCharacter(character, xml, limit) > limit);
 
 /** Otherwise the parser creates a decoder for each document. */
 const decoder: EntityDecoderOptions = {

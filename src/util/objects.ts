@@ -131,7 +131,7 @@ const [quote, backslash, comma, bracket, brace] = Array.from('"\\,[{', (characte
  * Each JSON value has a comma or an opening bracket before it.
  */
 export function countValues(text: string, most = Number.POSITIVE_INFINITY): number {
-  if (/^\s*</.test(text)) return countTags(text, most);
+  if (/^\s*</.test(text)) return countCharacter('<', text, most);
   let count = 0;
   let isString = false;
   for (let at = 0; at < text.length && count <= most; at += 1) {
@@ -143,8 +143,9 @@ export function countValues(text: string, most = Number.POSITIVE_INFINITY): numb
   return count;
 }
 
-function countTags(xml: string, most: number): number {
+/** Counts a character, at most until there are more than `most`. */
+export function countCharacter(character: string, text: string, most: number): number {
   let count = 0;
-  for (let at = xml.indexOf('<'); at >= 0 && count <= most; at = xml.indexOf('<', at + 1)) count += 1;
+  for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) count += 1;
   return count;
 }
