@@ -1,5 +1,15 @@
 import type { Effect, Operation } from '../tools/define-operation.js';
 import { sentenceCase } from '../util/human.js';
+import {
+  changesNamedLikeReads,
+  chargedReads,
+  chargesByCreation,
+  chargesByVerb,
+  namesSecret,
+  readsNamedLikeChanges,
+  readsOfSecrets,
+} from './effect-exceptions.js';
+import { hasTrait, type Model, type ModelOperation } from './model.js';
 
 /** The effect that a draft gives an operation, and the reason if a person has to confirm the effect. */
 interface DraftedEffect {
@@ -89,21 +99,21 @@ const neverNouns =
   /^(?:Create|Put|Add|Modify|Attach|Detach|Remove|Delete|Terminate|Destroy|Deregister|Reboot|Stop|Enable|Disable|Associate|Disassociate|Authorize|Revoke)(?![a-z])/;
 const endsOfReads = /(?:Status|State|List|History|Time|Report|Query|Tracker|Members|Count|Summary)$/;
 
-/** The lookahead keeps `Getaway` from counting as `Get`. */
+/** The list of reads is narrow, because a read needs no consent. The lookahead keeps `Getaway` from counting as `Get`. */
 const verbs: Readonly<Record<Effect, RegExp>> = {
-  read: /^(?:Get|List|Describe|Head|Search|Lookup|Count|Check(?!In(?![a-z])|Out(?![a-z]))|Query|Scan|Select|Estimate|Filter|Simulate)(?![a-z])/,
+  read: /^(?:Get|List|Describe|Head|Search|Lookup|Count|Check(?!In(?![a-z])|Out(?![a-z]))|Query|Estimate|Simulate)(?![a-z])/,
   create:
     /^(?:Create|Provision|Allocate|Request|Copy|Restore|Clone|Run|Launch|Purchase|Issue|Generate|Register|Send|Import|Upload|Publish|Submit|Post|Invite|Subscribe|Initiate)(?![a-z])/,
   alter:
-    /^(?:Update|Modify|Put|Set|Change|Replace|Enable|Disable|Attach|Detach|Associate|Disassociate|Add|Authorize|Revoke|Reboot|Restart|Start|Stop|Resize|Extend|Upgrade|Rename|Move|Tag|Untag|Reset|Rotate|Apply|Configure|Setup|Resume|Suspend|Promote|Cancel|Accept|Reject|Decline|Complete|Activate|Deactivate|Confirm|Notify|Merge|Failover|Switchover|Retry|Rollback|Disconnect|Pause|Assign|Unassign|Transfer|Write|Deprecate|Respond|Resend|Increase|Decrease|Renew|Flush|Lock|Unlock|Link|Unlink|Share|Unshare|Grant|Monitor|Unmonitor|Archive|Unarchive|Approve|Acknowledge|Override|Initialize|Receive|Join|Leave)(?![a-z])/,
-  delete: /^(?:Delete|Remove|Terminate|Destroy|Purge|Abort|Deregister|Release|Unsubscribe|Deprovision|Expire)(?![a-z])/,
+    /^(?:Update|Modify|Put|Set|Change|Replace|Enable|Disable|Attach|Detach|Associate|Disassociate|Add|Authorize|Revoke|Reboot|Restart|Start|Stop|Resize|Extend|Upgrade|Rename|Move|Tag|Untag|Reset|Rotate|Apply|Configure|Setup|Resume|Suspend|Promote|Cancel|Accept|Reject|Decline|Complete|Activate|Deactivate|Confirm|Notify|Merge|Failover|Switchover|Retry|Rollback|Disconnect|Pause|Assign|Unassign|Transfer|Write|Deprecate|Respond|Resend|Increase|Decrease|Renew|Flush|Lock|Unlock|Link|Unlink|Share|Unshare|Grant|Monitor|Unmonitor|Archive|Unarchive|Approve|Acknowledge|Override|Initialize|Receive|Join|Leave|Poll|Take|Claim|Consume|Acquire|Mark)(?![a-z])/,
+  delete:
+    /^(?:Delete|Remove|Terminate|Destroy|Purge|Abort|Deregister|Unregister|Release|Unsubscribe|Deprovision|Expire|Retire|Forget|Dispose|Erase|Wipe|Drop|Empty|Close(?=Account)|Schedule\w*Deletion)(?![a-z])/,
 };
 
 const wordBeforeVerb = /^(?:Batch|Admin|Transact|Nifty)(?=[A-Z])/;
 
-/** For example, `GetActivityTask` takes a task from a queue. */
-const changesNamedLikeReads =
-  /^Get(?:ActivityTask|Id|OpenIdTokenForDeveloperIdentity|ScalingConfigurationRecommendation)$/;
+/** A second verb, as in `GetOrCreateUser`. */
+const secondVerb = /(?:And|Or)(?:Create|Update|Delete|Remove|Lock|Mark|Set|Reset|Add|Send|Start|Claim)(?![a-z])/;
 
 /** True if the name begins with a verb of a change. */
 export function isChangeByName(name: string): boolean {
@@ -114,6 +124,38 @@ export function isChangeByName(name: string): boolean {
 function effectOfName(name: string): Effect | undefined {
   const effects = ['read', 'create', 'alter', 'delete'] as const;
   const beginning = sentenceCase(name).replace(wordBeforeVerb, '');
-  if (changesNamedLikeReads.test(beginning)) return 'alter';
-  return effects.find((effect) => verbs[effect].test(beginning));
+  if (Object.hasOwn(changesNamedLikeReads, beginning)) return 'alter';
+  if (Object.hasOwn(readsNamedLikeChanges, beginning)) return 'read';
+  const effect = effects.find((effect) => verbs[effect].test(beginning));
+  return effect === 'read' && secondVerb.test(beginning) ? 'alter' : effect;
 }
+
+/** The effect of an operation of a model, and what a caller has to know before a call. */
+export interface EffectOfOperation {
+  readonly effect: Effect;
+  /** True if the call by itself can start or raise a charge. A guess by the name. */
+  readonly canCost: boolean;
+  /** True for a read whose answer has secrets, such as `GetSecretValue`. */
+  readonly givesSecrets: boolean;
+}
+
+/** Returns the effect of an operation. It is a read only if the model or the name proves it. */
+export function effectOf({ service }: Model, { name, http, traits }: ModelOperation): EffectOfOperation {
+  const { effect } = draftedEffect({
+    name,
+    method: http.method,
+    isReadonly: hasTrait(traits, 'smithy.api#readonly'),
+    isMethodFixed: !service.protocol.startsWith('rest'),
+  });
+  const beginning = sentenceCase(name).replace(wordBeforeVerb, '');
+  return { effect, canCost: canCost(beginning, effect), givesSecrets: effect === 'read' && givesSecrets(beginning) };
+}
+
+function canCost(name: string, effect: Effect): boolean {
+  if (effect === 'read') return chargedReads.test(name);
+  if (effect === 'create' && chargesByCreation.test(name)) return true;
+  return effect !== 'delete' && chargesByVerb.test(name);
+}
+
+const givesSecrets = (name: string): boolean =>
+  Object.hasOwn(readsOfSecrets, name) || (!name.startsWith('List') && namesSecret.test(name));
