@@ -48,6 +48,8 @@ const operationSchema = z.object({
   errors: z.array(reference).default([]),
   documentation: text.optional(),
   readonly: flag,
+  deprecated: flag,
+  deprecatedMessage: text.optional(),
   endpoint: z.object({ hostPrefix: text.optional() }).optional(),
   httpChecksumRequired: flag,
   httpChecksum: z.record(z.string(), z.unknown()).optional(),
@@ -62,6 +64,7 @@ const serviceSchema = z.object({
     jsonVersion: text.default('1.0'),
     targetPrefix: text.optional(),
     serviceId: text.optional(),
+    serviceFullName: text.optional(),
     signatureVersion: text.optional(),
     auth: z.array(text).default([]),
     signingName: text.optional(),
@@ -166,7 +169,7 @@ const v4Signatures = ['v4', 's3', 's3v4'];
 
 /** @throws ModelError if the service does not sign with Signature Version 4 */
 function serviceTraits({ metadata }: Botocore): Traits {
-  const { serviceId, signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
+  const { serviceId, serviceFullName, signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
   const signsWithV4 =
     auth.includes('aws.auth#sigv4') || (signatureVersion !== undefined && v4Signatures.includes(signatureVersion));
   if (!signsWithV4)
@@ -184,6 +187,7 @@ function serviceTraits({ metadata }: Botocore): Traits {
     'aws.auth#sigv4': { name: metadata.signingName ?? metadata.endpointPrefix },
     'aws.api#service': serviceId === undefined ? undefined : { sdkId: serviceId },
     'aws.protocols#awsQueryCompatible': metadata.awsQueryCompatible,
+    'smithy.api#title': serviceFullName,
     'smithy.api#xmlNamespace': namespaceTrait(xmlNamespace),
   });
 }
@@ -241,6 +245,7 @@ function convertOperation(
       'smithy.api#http': { method: http.method, uri, code: http.responseCode },
       'smithy.api#documentation': operation.documentation,
       'smithy.api#readonly': traitIf(operation.readonly),
+      'smithy.api#deprecated': operation.deprecated === true ? { message: operation.deprecatedMessage } : undefined,
       'smithy.api#endpoint': endpoint?.hostPrefix === undefined ? undefined : { hostPrefix: endpoint.hostPrefix },
       'smithy.api#httpChecksumRequired': traitIf(operation.httpChecksumRequired),
       'aws.protocols#httpChecksum': operation.httpChecksum,

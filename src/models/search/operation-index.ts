@@ -1,0 +1,180 @@
+/** The index of the search: which operations have which words, and how much each word says about an operation. */
+import * as z from 'zod';
+import { nameInWords } from '../../util/field-names.js';
+import { sentenceCase } from '../../util/human.js';
+import { isSetByServer } from '../check-supported.js';
+import { documentationText, shortenText } from '../documentation-text.js';
+import { type EffectOfOperation, effectOf } from '../guess-effect.js';
+import { hasTrait, type Model, type ModelOperation, textTrait } from '../model.js';
+import type { Vocabulary } from './read-vocabulary.js';
+import { stem, withoutVendor, wordsOfName, wordsOfText } from './words.js';
+
+/** What the search knows about an operation. */
+export interface OperationEntry extends EffectOfOperation {
+  readonly service: string;
+  readonly operation: string;
+  /** One English line. */
+  readonly summary: string;
+  /** Names of the required arguments. */
+  readonly required: readonly string[];
+  /** What the model says about a deprecated operation. May be empty. */
+  readonly deprecated?: string | undefined;
+}
+
+/** An operation with the weights of its words. */
+export interface IndexedOperation {
+  readonly entry: OperationEntry;
+  readonly words: ReadonlyMap<string, number>;
+}
+
+/** The operations of each word, one word after the other. */
+export interface OperationIndex {
+  readonly entries: readonly OperationEntry[];
+  /** Number of each word. Its operations are from `starts[number]` to `starts[number + 1]`. */
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly starts: Uint32Array;
+  readonly operations: Uint32Array;
+  readonly weights: Float32Array;
+}
+
+/** A word in the name says most. A word that the documentation repeats does not say more. */
+const weightOf = { name: 1, service: 0.4, argument: 0.2, documentation: 0.3, firstSentence: 0.15 };
+const longestIndexed = 300;
+const longestSummary = 80;
+
+/** Returns the operations of a service for `buildIndex`. An operation that the model describes wrongly is left out. */
+export function* entriesOf(service: string, model: Model, vocabulary: Vocabulary): Generator<IndexedOperation> {
+  const { words: kind, names } = vocabulary.kinds.get(service) ?? { words: [], names: [] };
+  const title = textTrait(model.service.traits, 'smithy.api#title') ?? '';
+  const ofService = [service, ...names, ...kind, ...wordsOfText(`${title} ${model.service.name}`)];
+  for (const name of model.names) {
+    const operation = model.operation(name);
+    const documentation = documentationText(textTrait(operation.traits, 'smithy.api#documentation') ?? '');
+    yield {
+      entry: entryOf(service, model, operation, documentation),
+      words: wordsOf(operation, ofService, shortenText(documentation, longestIndexed), vocabulary),
+    };
+  }
+}
+
+function entryOf(service: string, model: Model, operation: ModelOperation, documentation: string): OperationEntry {
+  const required = operation.input.members
+    .filter((member) => hasTrait(model.traitsOf(member), 'smithy.api#required') && !isSetByServer(operation, member))
+    .map(({ name }) => name);
+  const isDeprecated = hasTrait(operation.traits, 'smithy.api#deprecated');
+  return {
+    service,
+    operation: operation.name,
+    summary: summaryOf(operation.name, documentation, required),
+    ...effectOf(model, operation),
+    required,
+    ...(isDeprecated && { deprecated: String(Object(operation.traits['smithy.api#deprecated']).message ?? '') }),
+  };
+}
+
+/** Documentation that is not English is replaced by the name in words. */
+function summaryOf(name: string, documentation: string, required: readonly string[]): string {
+  const isEnglish = /^[\p{Script=Latin}\p{N}\p{P}\p{S}\s]+$/u.test(documentation);
+  const sentence = isEnglish ? shortenText(documentation, longestSummary) : '';
+  if (sentence !== '') return sentence;
+  const by = required.length === 0 ? '' : ` by ${required.map(nameInWords).join(', ')}`;
+  return shortenText(`${sentenceCase(nameInWords(withoutVendor(name)))}${by}.`, longestSummary);
+}
+
+function wordsOf(
+  { name, input }: ModelOperation,
+  ofService: readonly string[],
+  documentation: string,
+  { translate, otherNames }: Vocabulary,
+): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>();
+  const add = (words: readonly string[], weight: number) => {
+    for (const word of new Set(words.map(stem))) weights.set(word, (weights.get(word) ?? 0) + weight);
+  };
+  add(
+    [name, otherNames.get(name) ?? ''].flatMap((each) => wordsOfName(withoutVendor(each))),
+    weightOf.name,
+  );
+  add(ofService, weightOf.service);
+  add(
+    input.members.flatMap((member) => wordsOfName(member.name)),
+    weightOf.argument,
+  );
+  const [sentence = ''] = documentation.split(/(?<=[.。])/);
+  add(wordsOfText(`${translate(sentence)} ${sentence}`), weightOf.firstSentence);
+  add(wordsOfText(`${translate(documentation)} ${documentation}`), weightOf.documentation);
+  return weights;
+}
+
+/** Collects operations, and makes the index of them. */
+export function createIndexBuilder(): { add(operation: IndexedOperation): void; finish(): OperationIndex } {
+  const entries: OperationEntry[] = [];
+  const postings = new Map<string, { readonly operations: number[]; readonly weights: number[] }>();
+  return {
+    add: ({ entry, words }) => {
+      for (const [word, weight] of words) {
+        const posting = postings.get(word) ?? { operations: [], weights: [] };
+        postings.set(word, posting);
+        posting.operations.push(entries.length);
+        posting.weights.push(weight);
+      }
+      entries.push(entry);
+    },
+    finish: () => {
+      const all = [...postings.values()];
+      const starts = new Uint32Array(all.length + 1);
+      for (const [number, { weights }] of all.entries()) starts[number + 1] = (starts[number] ?? 0) + weights.length;
+      const size = starts.at(-1) ?? 0;
+      const operations = new Uint32Array(size);
+      const weights = new Float32Array(size);
+      for (const [number, posting] of all.entries()) {
+        operations.set(posting.operations, starts[number]);
+        weights.set(posting.weights, starts[number]);
+      }
+      return { entries, numbers: numbered([...postings.keys()]), starts, operations, weights };
+    },
+  };
+}
+
+const numbered = (words: readonly string[]): ReadonlyMap<string, number> =>
+  new Map(words.map((word, number) => [word, number]));
+
+const numbersInBase64 = z.base64().transform((text) => Uint8Array.from(Buffer.from(text, 'base64')).buffer);
+const indexSchema = z.object({
+  entries: z.array(
+    z.object({
+      service: z.string(),
+      operation: z.string(),
+      summary: z.string(),
+      effect: z.enum(['read', 'create', 'alter', 'delete']),
+      canCost: z.boolean(),
+      givesSecrets: z.boolean(),
+      required: z.array(z.string()),
+      deprecated: z.string().optional(),
+    }),
+  ),
+  words: z.array(z.string()),
+  starts: numbersInBase64,
+  operations: numbersInBase64,
+  weights: numbersInBase64,
+});
+
+/** Writes an index as JSON. */
+export function serializeIndex({ entries, numbers, starts, operations, weights }: OperationIndex): string {
+  const base64 = ({ buffer }: Uint32Array | Float32Array) => Buffer.from(buffer).toString('base64');
+  const lists = { starts: base64(starts), operations: base64(operations), weights: base64(weights) };
+  return JSON.stringify({ entries, words: [...numbers.keys()], ...lists });
+}
+
+/** Reads an index from parsed JSON. Undefined if it is no index. */
+export function restoreIndex(json: unknown): OperationIndex | undefined {
+  const { data } = indexSchema.safeParse(json);
+  if (data === undefined) return undefined;
+  return {
+    entries: data.entries,
+    numbers: numbered(data.words),
+    starts: new Uint32Array(data.starts),
+    operations: new Uint32Array(data.operations),
+    weights: new Float32Array(data.weights),
+  };
+}

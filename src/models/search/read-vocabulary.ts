@@ -1,0 +1,150 @@
+/** Reads the tables of `vocabulary.ts`. */
+import { fillerWords, foreignNames, japanese, readingWords, serviceKinds, synonyms } from './vocabulary.js';
+import { stem, wordsOfText } from './words.js';
+
+/** Words that mean the same together, each a list of stems. */
+export type Meaning = readonly string[];
+
+/** A phrase of a question: stems, and undefined for a gap. */
+interface Phrase {
+  readonly stems: readonly (string | undefined)[];
+  readonly meanings: readonly Meaning[];
+}
+
+export interface Vocabulary {
+  /** Phrases by their first stem, the longest first. */
+  readonly phrases: ReadonlyMap<string, readonly Phrase[]>;
+  /** Replaces Japanese words by English ones. */
+  translate(text: string): string;
+  /** Names of a service in other clouds, and the words for its kind. */
+  readonly kinds: ReadonlyMap<string, { readonly names: readonly string[]; readonly words: readonly string[] }>;
+  readonly fillers: ReadonlySet<string>;
+  readonly readingWords: ReadonlySet<string>;
+  /** Other names of an operation, by its name. */
+  readonly otherNames: ReadonlyMap<string, string>;
+}
+
+const linesOf = (table: string): [left: string, right: string][] =>
+  table
+    .trim()
+    .split('\n')
+    .filter((line) => line.includes('='))
+    .map((line) => {
+      const [left = '', right = ''] = line.split(' = ');
+      return [left.trim(), right.trim()];
+    });
+
+const stemSet = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/).map(stem));
+
+const stemsOf = (text: string): string[] => wordsOfText(text).map(stem);
+
+export function readVocabulary(): Vocabulary {
+  const translations = linesOf(japanese)
+    .flatMap(([words, english]) => words.split(' ').map((word): [string, string] => [word, english]))
+    .sort(([a], [b]) => b.length - a.length);
+  const english = new Map(translations.toReversed());
+  const anyJapanese = new RegExp(translations.map(([word]) => word).join('|'), 'g');
+  return {
+    phrases: readPhrases(),
+    translate: (text) => text.replace(anyJapanese, (word) => ` ${english.get(word)} `),
+    kinds: new Map(
+      linesOf(serviceKinds).flatMap(([left, right]) => {
+        const names = left.split(' ');
+        return names.map((name) => [name, { names, words: stemsOf(right) }] as const);
+      }),
+    ),
+    fillers: stemSet(`${fillerWords} ${readingWords}`),
+    readingWords: stemSet(readingWords),
+    otherNames: new Map(linesOf(foreignNames)),
+  };
+}
+
+function readPhrases(): Vocabulary['phrases'] {
+  const phrases = new Map<string, Phrase[]>();
+  for (const [left, right] of linesOf(synonyms)) {
+    const meanings = right.split(' ').map((meaning) => meaning.split('+').map(stem));
+    for (const text of left.split(', ')) {
+      const stems = text.split(' ').map((word) => (word === '_' ? undefined : stem(word)));
+      const first = stems[0] ?? '';
+      phrases.set(first, [...(phrases.get(first) ?? []), { stems, meanings }]);
+    }
+  }
+  for (const list of phrases.values()) list.sort((a, b) => b.stems.length - a.stems.length);
+  return phrases;
+}
+
+/** A part of a question. An operation fits if it has one of the meanings. */
+export interface Concept {
+  readonly text: string;
+  readonly meanings: readonly { readonly stems: Meaning; readonly weight: number }[];
+}
+
+const longestGap = 4;
+
+/** Divides words into phrases and single words. A phrase with a gap leaves the words in the gap. */
+export function conceptsOf(words: readonly string[], { phrases, fillers }: Vocabulary): readonly Concept[] {
+  const given = words.map(stem);
+  const textOf = (places: readonly number[]) => places.map((place) => words[place]).join(' ');
+  const taken = new Set<number>();
+  const ofPhrases = given.flatMap((first, start) => {
+    const found = (phrases.get(first) ?? []).flatMap(({ stems, meanings }) => {
+      const places = placesOf(stems, given, start, taken);
+      return places === undefined ? [] : [{ places, meanings }];
+    });
+    const [longest] = found;
+    if (longest === undefined) return [];
+    for (const place of longest.places) taken.add(place);
+    // A word such as `copy` may stand in several lines.
+    const meanings = found
+      .filter(({ places }) => places.join() === longest.places.join())
+      .flatMap((each) => each.meanings);
+    return [
+      conceptOf(
+        textOf(longest.places),
+        longest.places.map((place) => given[place] ?? ''),
+        meanings,
+        fillers,
+      ),
+    ];
+  });
+  const others = [...given.entries()].filter(([place, word]) => !taken.has(place) && !fillers.has(word));
+  return [...ofPhrases, ...others.map(([place, word]) => conceptOf(textOf([place]), [word], [], fillers))];
+}
+
+/** The word itself counts most, then its first meaning. */
+function conceptOf(
+  text: string,
+  stems: readonly string[],
+  meanings: readonly Meaning[],
+  fillers: ReadonlySet<string>,
+): Concept {
+  const isWord = stems.length === 1 && !stems.some((word) => fillers.has(word));
+  return {
+    text,
+    meanings: [
+      ...(isWord ? [{ stems, weight: 1 }] : []),
+      ...meanings.map((meaning, index) => ({ stems: meaning, weight: 0.85 - 0.03 * index })),
+    ],
+  };
+}
+
+function placesOf(
+  stems: readonly (string | undefined)[],
+  given: readonly string[],
+  start: number,
+  taken: ReadonlySet<number>,
+): readonly number[] | undefined {
+  const places: number[] = [];
+  let [from, to] = [start, start + 1];
+  for (const wanted of stems) {
+    if (wanted === undefined) {
+      to = from + longestGap + 1;
+      continue;
+    }
+    const place = given.slice(from, to).indexOf(wanted);
+    if (place < 0 || taken.has(from + place)) return undefined;
+    places.push(from + place);
+    [from, to] = [from + place + 1, from + place + 2];
+  }
+  return places;
+}
