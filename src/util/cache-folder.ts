@@ -1,0 +1,33 @@
+import { lstatSync, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+
+/** The parts of Node's `process` that decide where the cache is. */
+export type CacheProcess = Pick<NodeJS.Process, 'platform' | 'getuid'> & {
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+
+/** Makes the folder for caches. Returns undefined unless only this user can write to it, because another user could put code or lies into it. */
+export function privateCacheFolder(process: CacheProcess): string | undefined {
+  try {
+    const folder = join(cacheFolder(process), 'cloudops-mcp');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return isPrivate(folder, process.getuid?.()) ? folder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function cacheFolder({ env, platform }: CacheProcess): string {
+  const configured = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
+  if (configured !== undefined && isAbsolute(configured)) return configured;
+  const home = homedir();
+  if (platform === 'win32') return join(home, 'AppData', 'Local');
+  return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
+}
+
+/** True for a folder (and no link) of this user that others cannot open. On Windows, the parent folder is already private. */
+function isPrivate(folder: string, user: number | undefined): boolean {
+  const status = lstatSync(folder);
+  return status.isDirectory() && (user === undefined || (status.uid === user && (status.mode & 0o077) === 0));
+}
