@@ -49,7 +49,7 @@ test.each([
   ['the sandbox', /^sandbox\//],
   ['a database', /node_modules\/pg/],
   ['telemetry', /node_modules\/@opentelemetry/],
-  ['what loads operations from outside', /^src\/operations\//],
+  ['what loads operations from outside', /^src\/models\//],
   ['the protocols of models', /node_modules\/@aws-sdk\//],
   ['services that give keys', /node_modules\/@aws-sdk\/(credential-provider|nested-clients)/],
   ['the HTTP server', /^src\/http\/serve\./],
