@@ -17,7 +17,9 @@ import { createNotices } from './changes/watch-store.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
 import { questionLimits } from './mcp/client-quirks.js';
+import { createServiceCatalog, type ServiceCatalog } from './models/service-catalog.js';
 import type { ServerDependencies } from './server.js';
+import { privateCacheFolder } from './util/cache-folder.js';
 import { type Log, reasonOf } from './util/log.js';
 import { lazy } from './util/objects.js';
 import { words } from './util/safe-text.js';
@@ -97,6 +99,7 @@ export async function startRuntime(
     page,
     planLifetimeMs: config.planLifetimeMs,
     pendingNotes: notices.take,
+    services: openServices(config, version, log),
     openCallStack: (callDependencies) =>
       openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
     // For the operator. Callers over HTTP get another text.
@@ -130,6 +133,23 @@ export async function startRuntime(
   };
 }
 
+/** Creates the catalog of whole services, if there are any. */
+export function openServices(
+  { services, operations, secretsDir, otherVariables }: Config,
+  version: string,
+  log: Log,
+): ServiceCatalog | undefined {
+  if (services.size === 0) return undefined;
+  const { platform, getuid } = process;
+  const cacheFolder = () => privateCacheFolder({ env: otherVariables, platform, ...(getuid && { getuid }) });
+  return createServiceCatalog(services, operations, {
+    listsSecretNames: secretsDir !== undefined,
+    version,
+    log,
+    cacheFolder,
+  });
+}
+
 /** Resolves early, without an error, if the signal aborts. */
 const sleep = (milliseconds: number, signal: AbortSignal) =>
   delay(milliseconds, undefined, { signal }).catch(() => undefined);
@@ -137,7 +157,7 @@ const sleep = (milliseconds: number, signal: AbortSignal) =>
 /** The parts that `wireCalls` connects. Tests replace some. */
 interface RuntimeParts
   extends Pick<ChangeDependencies, 'accounts' | 'store' | 'pendingNotes' | 'log' | 'now'>,
-    Partial<Pick<ChangeDependencies, 'page' | 'statusWaitMs' | 'planLifetimeMs'>>,
+    Partial<Pick<ChangeDependencies, 'services' | 'page' | 'statusWaitMs' | 'planLifetimeMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
   readonly openCallStack: (callDependencies: CallingDependencies) => CallStack;
   /** Undefined if calls are not traced. */
@@ -176,6 +196,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
     server: {
       version: parts.version,
       operations,
+      services: parts.services,
       accounts,
       call: parts.traced?.(callStack.call) ?? callStack.call,
       changes: callStack.changes,

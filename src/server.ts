@@ -14,6 +14,9 @@ import { type AnsweredCall, withinBudget } from './calls/answer-budget.js';
 import type { Wait } from './calls/context.js';
 import type { EndedOutcome, Question } from './calls/outcome.js';
 import { plainResult, resultText } from './calls/result-text.js';
+
+import type { ArgumentName } from './calls/validate.js';
+
 import type { ChangeContext } from './changes/change-context.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
@@ -29,14 +32,18 @@ import {
 import { serverIcon } from './mcp/server-icon.js';
 import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { callChangeTool, changeToolNames, changeToolsFor } from './mcp/tools-of-changes.js';
+import { type ServiceTool, serviceCall, serviceToolNames, serviceTools } from './mcp/tools-of-services.js';
 import { decideInView } from './mcp/views/decide-in-view.js';
 import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
+import type { ServiceCatalog } from './models/service-catalog.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
 
 export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
   readonly operations: readonly Operation[];
+  /** Undefined without whole services. */
+  readonly services?: ServiceCatalog | undefined;
   readonly accounts: Accounts;
   readonly call: CallTool;
   readonly changes: ChangeTools;
@@ -64,7 +71,11 @@ const unchanging = { listChanged: false };
 /** Makes the MCP server of a connection. Uses the low-level `Server`, because the lists of `McpServer` cannot depend on the client. */
 export function createServer(
   dependencies: ServerDependencies,
-  catalog: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
+  catalog: ToolCatalog = createToolCatalog(
+    dependencies.operations,
+    dependencies.accounts,
+    dependencies.services?.services,
+  ),
 ): Server {
   const { version, principal, protocolVersions } = dependencies;
   const offer = catalog.offerTo(principal);
@@ -129,14 +140,18 @@ interface Connection {
 /** Lists the offered tools, but calls any tool, because `dependencies.call` says why it refuses a tool. */
 function serveTools(connection: Connection, allTools: readonly Tool[], offer: Offer): void {
   const { server, clientFor, dependencies } = connection;
-  const changeTools = changeToolsFor(offer.operations, dependencies.operations, offer.accounts);
-  const hasChanges = offer.operations.some(({ change }) => change !== undefined);
+  const { services } = dependencies;
+  const ofServices = services === undefined ? [] : serviceTools;
+  const offered = [...offer.operations, ...offer.serviceTools];
+  const changeTools = changeToolsFor(offered, [...dependencies.operations, ...ofServices], offer.accounts);
+  const hasChanges = offered.some(({ effect }) => effect !== 'read');
   // Only for clients that show views, because the tool is behind the buttons of the change view.
   const hasDecideTool = (client: Client) => client.views && hasChanges;
 
   server.setRequestHandler('tools/list', (_request, requestContext) => {
     const client = clientFor(requestContext);
-    const tools = [...offer.tools.map((tool) => toolListing(tool, client)), ...changeTools];
+    const listed = offer.serviceTools.map((tool) => serviceToolListing(tool, client));
+    const tools = [...offer.tools.map((tool) => toolListing(tool, client)), ...listed, ...changeTools];
     return { tools: hasDecideTool(client) ? [...tools, decideToolListing] : tools };
   });
 
@@ -145,6 +160,8 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offer: Of
     const tool = allTools.find(({ operation }) => operation.name === name);
     const args = withoutAddedArguments(params.arguments ?? {}, clientFor(requestContext), tool?.input);
     if (tool !== undefined) return callOperation(connection, tool, args, requestContext);
+    if (services !== undefined && serviceToolNames.includes(name))
+      return callServiceTool(connection, { name, args, services }, requestContext);
     if (changeToolNames.includes(name)) {
       const context = changeContextOf(connection, clientFor(requestContext), requestContext);
       return toolResult(await callChangeTool(name, args, dependencies.changes, context), undefined, { args });
@@ -156,23 +173,31 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offer: Of
 }
 
 function toolListing({ operation, description, input, output }: OfferedTool, client: Client) {
-  const { name, title, effect } = operation;
   const view = client.views ? viewOf(operation) : undefined;
   return {
-    name,
-    title,
-    description,
-    inputSchema: objectSchema(schemaFor(client, input)),
-    annotations: annotations[effect],
+    ...listing({ ...operation, description }, schemaFor(client, input)),
     ...(view !== undefined && { _meta: viewOfTool(view) }),
     ...(output !== undefined && { outputSchema: objectSchema(output) }),
   };
 }
 
+const serviceToolListing = (tool: ServiceTool, client: Client) => ({
+  ...listing(tool, tool.input),
+  ...(client.views && tool.effect !== 'read' && { _meta: viewOfTool('change') }),
+});
+
+const listing = ({ name, title, description, effect }: ServiceTool | Operation, input: JsonSchema) => ({
+  name,
+  title,
+  description,
+  inputSchema: objectSchema(input),
+  annotations: annotations[effect],
+});
+
 /** Since protocol 2026-07-28, the result may be a question to the user. */
 async function callOperation(
   connection: Connection,
-  { operation, input }: Tool,
+  { operation, input, argumentName }: Pick<Tool, 'operation' | 'input'> & { readonly argumentName?: ArgumentName },
   clientArgs: Readonly<Record<string, unknown>>,
   requestContext: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
@@ -189,7 +214,7 @@ async function callOperation(
   if (context.isUnknownClient && !isRead) dependencies.noteUnknownClient();
   const outcome = await dependencies.call(operation, args, {
     ...context,
-    argumentName: swapName,
+    argumentName: argumentName ?? swapName,
     ...(!isRead && {
       elicitor: elicitorFor(client, requestContext, onWaiting),
       guide: guideFor(client, requestContext, onWaiting),
@@ -199,6 +224,24 @@ async function callOperation(
 
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client);
   return toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
+}
+
+/** Searches or describes operations of services, or calls one of them. */
+async function callServiceTool(
+  connection: Connection,
+  { name, args, services }: ServiceToolCall,
+  requestContext: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
+  const call = await serviceCall(name, args, { ...connection.dependencies, services });
+  if (call.kind === 'call') return callOperation(connection, { ...call, input: {} }, call.args, requestContext);
+  if (call.kind === 'ended') return toolResult(call.outcome, undefined);
+  return { content: [{ type: 'text', text: call.text.text }], structuredContent: { ...call.data } };
+}
+
+interface ServiceToolCall {
+  readonly name: string;
+  readonly args: unknown;
+  readonly services: ServiceCatalog;
 }
 
 /** The client's next call brings the answer, and the proof as `requestState`. */

@@ -2,7 +2,7 @@ import type { Operation, Service } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
 import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Cloud } from './endpoint.js';
-import { isAllowed, type Policy, type Principal } from './policy.js';
+import { isAllowed, offersServices, type Policy, type PolicySubject, type Principal } from './policy.js';
 
 /** The modes of CLOUDOPS_CONFIRM, which say how people agree to changes. */
 export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
@@ -60,7 +60,7 @@ export function accountsOf({ all, byDefault, areNamed }: Accounts, principal: Pr
 /** The accounts that have what an operation needs, and whose policy and scopes let a caller carry it out. */
 export const accountsFor = (
   { all }: Pick<Accounts, 'all'>,
-  operation: Operation,
+  operation: PolicySubject & Pick<Operation, 'service'>,
   principal: Principal | undefined,
 ): readonly Account[] =>
   all.filter(
@@ -70,7 +70,7 @@ export const accountsFor = (
 /** What no call can do without, as a sentence, if no API of any account can be called. */
 export function nothingConfigured(
   { all }: Pick<Accounts, 'all'>,
-  operations: readonly Operation[],
+  operations: readonly Pick<Operation, 'service'>[],
 ): SafeText | undefined {
   const missing = all.flatMap(({ missingFor }) => operations.map(({ service }) => missingFor(service)));
   if (missing.length === 0 || missing.some((names) => names.length === 0)) return undefined;
@@ -78,8 +78,29 @@ export function nothingConfigured(
   return say`No API can be called yet. Not set: ${listed(names, 'and')}. Set the address of an API and a key, or CLOUDOPS_SANDBOX=1 to try it without an account; ${words('`cloudops-mcp doctor`')} checks the settings.`;
 }
 
-export const allowChanges = (accounts: Pick<Accounts, 'all'>, operations: readonly Operation[]): boolean =>
-  operations.some((operation) => operation.effect !== 'read' && accountsFor(accounts, operation, undefined).length > 0);
+/** The accounts in which operations of services may be called. `tool` has the effect. */
+export const accountsForServices = (
+  { all }: Pick<Accounts, 'all'>,
+  apis: readonly Service[],
+  tool: PolicySubject,
+  principal: Principal | undefined,
+): readonly Account[] =>
+  all.filter(
+    ({ missingFor, policy }) =>
+      offersServices(policy) &&
+      // The operation itself is checked when it is called.
+      isAllowed({ ...policy, tools: undefined }, tool, principal) &&
+      apis.some((api) => missingFor(api).length === 0),
+  );
+
+export const allowChanges = (
+  accounts: Pick<Accounts, 'all'>,
+  operations: readonly Operation[],
+  apis: readonly Service[] = [],
+): boolean =>
+  operations.some(
+    (operation) => operation.effect !== 'read' && accountsFor(accounts, operation, undefined).length > 0,
+  ) || accountsForServices(accounts, apis, { name: 'change_operation', effect: 'alter' }, undefined).length > 0;
 
 /** The only account, or else the default account. */
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>

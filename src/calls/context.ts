@@ -1,3 +1,4 @@
+import type { ServiceCatalog } from '../models/service-catalog.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { OpenClient, SignedClientOptions } from '../transport/signed-client.js';
 import type { Log } from '../util/log.js';
@@ -12,7 +13,10 @@ import type { ArgumentName } from './validate.js';
 /** The services of this process that all calls share. */
 export interface CallDependencies {
   readonly accounts: Accounts;
+  /** The named tools. */
   readonly operations: readonly Operation[];
+  /** Undefined without whole services. */
+  readonly services?: ServiceCatalog | undefined;
   readonly openClient: OpenClient;
   readonly secretFiles: SecretFiles;
   readonly now: () => Date;

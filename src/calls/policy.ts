@@ -7,7 +7,7 @@ import { Refusal } from './refusal.js';
 /** The operations that are offered in an account. */
 export interface Policy {
   readonly readOnly: boolean;
-  /** Undefined offers all. */
+  /** Names, and patterns such as `ec2:Describe*` for operations of services. Undefined offers all. */
   readonly tools: readonly string[] | undefined;
   /** Undefined allows any region. */
   readonly regions?: readonly string[] | undefined;
@@ -47,11 +47,27 @@ export const scopeOf = ({ effect }: Pick<Operation, 'effect'>) => (effect === 'r
 export const visibleCaller = (principal: Principal | undefined): string | undefined =>
   principal === undefined || principal.scopes.includes(auditScope) ? undefined : principal.name;
 
-export const isAllowed = (policy: Policy, operation: Operation, principal?: Principal): boolean =>
+/** True if a list such as `CLOUDOPS_TOOLS` names an operation, or has a pattern for its name in a service. */
+export const isNamedIn = (
+  list: readonly string[],
+  { name, serviceName = name }: Pick<PolicySubject, 'name' | 'serviceName'>,
+) => list.some((entry) => entry === name || (entry.includes(':') && matches(entry, serviceName)));
+
+/** True if a pattern, in which `*` stands for any text, matches the whole text. */
+export const matches = (pattern: string, text: string): boolean =>
+  new RegExp(`^${pattern.replace(/[^\w:*-]/g, '\\$&').replaceAll(/\*+/g, '.*')}$`).test(text);
+
+/** True if the policy may allow operations of services. */
+export const offersServices = ({ tools }: Policy): boolean => tools?.some((entry) => entry.includes(':')) ?? true;
+
+/** The parts of an operation that decide whether it is allowed. */
+export type PolicySubject = Pick<Operation, 'name' | 'serviceName' | 'effect' | 'extension'>;
+
+export const isAllowed = (policy: Policy, operation: PolicySubject, principal?: Principal): boolean =>
   reasonAgainst(policy, operation, principal) === undefined;
 
 /** Checks that an operation is allowed. @throws Refusal */
-export function checkPolicy(policy: Policy, operation: Operation, principal?: Principal, account?: string): void {
+export function checkPolicy(policy: Policy, operation: PolicySubject, principal?: Principal, account?: string): void {
   const reason = reasonAgainst(policy, operation, principal, account);
   if (reason !== undefined) throw new Refusal('NotAllowed', [reason]);
 }
@@ -86,15 +102,15 @@ const ownerOfRegions = (account: string | undefined): SafeText =>
 
 function reasonAgainst(
   policy: Policy,
-  operation: Operation,
+  operation: PolicySubject,
   principal: Principal | undefined,
   account?: string,
 ): SafeText | undefined {
   const { readOnly, tools, extensions = [] } = policy;
-  const { name, effect, extension } = operation;
+  const { effect, extension } = operation;
   if (readOnly && effect !== 'read')
     return account === undefined ? words('CLOUDOPS_READ_ONLY is set') : say`account ${own(account)} only reads`;
-  if (tools !== undefined && !tools.includes(name)) return words('CLOUDOPS_TOOLS does not name it');
+  if (tools !== undefined && !isNamedIn(tools, operation)) return words('CLOUDOPS_TOOLS does not name it');
   if (tools === undefined && extension !== undefined && !extensions.includes(extension))
     return words(`it is not in the API reference; set CLOUDOPS_STORAGE_HEADERS=amz, or name it in CLOUDOPS_TOOLS`);
   if (principal !== undefined && !principal.scopes.includes(scopeOf(operation)))

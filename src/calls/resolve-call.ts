@@ -1,3 +1,4 @@
+import { findOperation } from '../models/service-catalog.js';
 import { type Operation, readOfFollow } from '../tools/define-operation.js';
 import { plainText } from '../tools/request-body.js';
 import { createRedactor } from '../transport/redact.js';
@@ -21,7 +22,7 @@ export async function resolveCall(
   requestedOperation: Operation,
   resolution: AccountResolution,
   { principal, argumentName }: CallContext,
-  { operations, secretFiles }: CallDependencies,
+  { operations, services, secretFiles }: CallDependencies,
 ): Promise<ResolvedCall> {
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
   if (resolution.kind === 'unclear')
@@ -57,7 +58,9 @@ export async function resolveCall(
     nameBySecretPath,
     regionSource,
     budget: budgetOf(cloud, account.budget, principal?.name),
-    followTool: followToolOf(operation, operations, isOffered),
+    followTool: await followToolOf(operation, { operations, services }, (read) =>
+      isAllowed(account.policy, read, principal),
+    ),
     control,
   };
 }
@@ -102,13 +105,15 @@ function splitControlArguments(
   return { control, fields: Array.isArray(fields) ? fields.map(String) : undefined, input };
 }
 
-function followToolOf(
+async function followToolOf(
   operation: Operation,
-  operations: readonly Operation[],
-  isOffered: (tool: string) => boolean,
-): string | undefined {
-  const read = operation.follow && readOfFollow(operation, operation.follow, operations);
-  return read !== undefined && isOffered(read.name) ? read.name : undefined;
+  all: Pick<CallDependencies, 'operations' | 'services'>,
+  isOffered: (read: Operation) => boolean,
+): Promise<string | undefined> {
+  const { follow } = operation;
+  if (follow === undefined) return undefined;
+  const read = readOfFollow(operation, follow, all.operations) ?? (await findOperation(follow.read, all));
+  return read !== undefined && isOffered(read) ? read.name : undefined;
 }
 
 /** The regions of the API reference do not apply to another storage product (S3 headers, `amz`). */

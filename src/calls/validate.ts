@@ -199,9 +199,10 @@ function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: Argum
   const knownNames = argumentNames(schema, issue.path).map(clientName);
   const unknown = issue.keys.slice(0, limit).map((key) => {
     const name = clientName(key);
+    const similar = didYouMean(lastStep(name), knownNames.map(lastStep));
     // The argument may belong inside another one.
-    const paths = pathsOfArgument(schema, name);
-    const suggestion = didYouMean(name, knownNames) ?? (paths.length > 0 ? paths.join(' or ') : undefined);
+    const paths = pathsOfArgument(schema, key).map((each) => each.replace(/^[^.[]+/, argumentName));
+    const suggestion = knownNames.find((known) => lastStep(known) === similar) ?? (paths.join(' or ') || undefined);
     return { shownName: own(isTopLevel ? name : `${path}.${name}`), suggestion };
   });
   // The known names are listed once.
@@ -213,8 +214,10 @@ function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: Argum
   });
 }
 
+const lastStep = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
+
 const shownPath = ([first, ...rest]: Issue['path'], argumentName: ArgumentName): string =>
-  first === undefined ? '' : toDotPath([argumentName(String(first)), ...rest]);
+  first === undefined ? '' : toDotPath([...argumentName(String(first)).split('.'), ...rest]);
 
 function describe(issue: Issue, path: string, operation: Arguments): SafeText {
   if (issue.input === undefined) {

@@ -7,6 +7,7 @@ import { visibleCaller } from '../calls/policy.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { clientOptions, resolveCall, secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
+import { findOperation } from '../models/service-catalog.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Next } from '../tools/next.js';
 import { NotSent, type SignedClient } from '../transport/signed-client.js';
@@ -58,8 +59,8 @@ export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOut
 }
 
 async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedChange | Refusal> {
-  const { operations, log, keys } = run;
-  const operation = operations.find(({ name }) => name === change.tool);
+  const { log, keys } = run;
+  const operation = await findOperation(change.tool, run);
   if (operation === undefined) return new Refusal('NotAllowed', [say`the tool does not exist here any more`]);
   try {
     const call = await resolveStored(operation, change, run);

@@ -5,6 +5,7 @@ import type { EndedOutcome } from '../calls/outcome.js';
 import { auditScope } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import { secretsIn } from '../calls/resolve-call.js';
+import { findOperation } from '../models/service-catalog.js';
 import { forAgent, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { reasonOf, shownReason } from '../util/log.js';
@@ -75,7 +76,7 @@ const unwrittenNote = words(
 /** Removes secrets from a reason for declining. Drops the reason if the secrets are not known. */
 async function redactReason(reason: string | undefined, change: Change, run: ChangeRun): Promise<string | undefined> {
   const text = (reason ?? '').trim().slice(0, longestReason);
-  const operation = run.operations.find(({ name }) => name === change.tool);
+  const operation = await findOperation(change.tool, run);
   if (text === '' || operation === undefined) return undefined;
   try {
     const call = await resolveStored(operation, change, run);

@@ -109,7 +109,9 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
     argumentTexts.push(say`${own(name)} ${shownValue(value, 200)}`);
   }
   const withArguments = argumentTexts.length === 0 ? words('') : say` with ${join(argumentTexts, ', ')}`;
-  return say`${own(followTool)}${withArguments}`;
+  // The read of a service is no tool of its own.
+  const tool = followTool.includes(':') ? say`read_operation (name ${own(followTool)})` : own(followTool);
+  return say`${tool}${withArguments}`;
 }
 
 function doneSentence({ operation: { follow, effect } }: FollowedCall): SafeText | false {

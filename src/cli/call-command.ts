@@ -10,7 +10,7 @@ import { planDetails } from '../changes/plan.js';
 import { isTyped, notTyped, typePrompt } from '../changes/typed-name.js';
 import type { Config } from '../config/load-config.js';
 import { callChangeTool, changeToolNames } from '../mcp/tools-of-changes.js';
-import { startRuntime } from '../runtime.js';
+import { openServices, startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
@@ -112,7 +112,10 @@ async function readCall(invocation: Invocation): Promise<Call> {
   const [tool = '', argument = '{}'] = positionals;
   // Problems of the configuration come first, because they may be why the tool is unknown.
   const config = validConfig(invocation);
-  const operation = operations.find(({ name }) => name === tool);
+  const services = openServices(config, terminal.version, commandLog(config, terminal));
+  const found = services !== undefined && tool.includes(':') ? await services.find(tool) : undefined;
+  if (found?.kind === 'unknown') throw new UsageError(say`${found.problem}.`);
+  const operation = found?.operation ?? operations.find(({ name }) => name === tool);
   if (operation === undefined && !changeToolNames.includes(tool)) {
     const tools = operations.map(({ name }) => name);
     throw new UsageError(notOneOf('tool', tool, tools));

@@ -77,7 +77,13 @@ async function serve(
   runtime.inFlight.detach();
 
   // Only changes are recorded in the journal, so a server that allows none is ready without it.
-  const journalWatch = allowChanges(server.accounts, server.operations) ? watchStore(store, log) : undefined;
+  const journalWatch = allowChanges(
+    server.accounts,
+    server.operations,
+    server.services?.services.map(({ api }) => api),
+  )
+    ? watchStore(store, log)
+    : undefined;
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config.publicUrl, runtime, identity, log);
   // If `serveHttp` fails, the process ends, so nothing has to be closed here.

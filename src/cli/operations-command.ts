@@ -5,6 +5,9 @@ import { requestLines } from '../calls/result-text.js';
 import { withDefaults } from '../config/setting-values.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { effectDoubt } from '../models/guess-effect.js';
+import { createServiceCatalog } from '../models/service-catalog.js';
+import type { ServiceSources } from '../models/service-sources.js';
+import { UnusableFile } from '../models/settings-schema.js';
 import { fixedKeys } from '../signing/keys.js';
 import { type ExampleInput, exampleOf, type Operation } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
@@ -74,14 +77,45 @@ function toolLines(
 }
 
 async function check(path: string, { stdout }: Terminal): Promise<number> {
-  const { operations, follows = {}, problems } = await loadOperationFiles(path);
+  const { operations, follows = {}, services = new Map(), problems: problemsOfFiles } = await loadOperationFiles(path);
+  const checked = await checkServices(services);
+  const problems = [...problemsOfFiles, ...checked.problems];
   for (const problem of problems) printLine(stdout, say`problem  ${problem}`);
   for (const operation of operations) for (const line of await checkedLines(operation)) printLine(stdout, line);
   const extended = Object.entries(follows);
   for (const [change, { read }] of extended) printLine(stdout, say`${own(change)}: leads to ${quoted(read, 100)}`);
+  for (const line of checked.lines) printLine(stdout, line);
   const count = operations.length + extended.length;
   printLine(stdout, say`\noperations: ${count}, problems: ${problems.length}`);
   return problems.length === 0 ? 0 : 1;
+}
+
+/** Loads each model, and finds each operation that has settings. */
+async function checkServices(services: ServiceSources) {
+  const catalog = createServiceCatalog(services, [], {
+    listsSecretNames: false,
+    version: '',
+    log: () => undefined,
+    cacheFolder: () => undefined,
+  });
+  const lines: SafeText[] = [];
+  const problems: SafeText[] = [];
+  for (const [service, { settings }] of services) {
+    const { names } = await catalog.open(service).then(
+      ({ model }) => model,
+      (error: unknown) => {
+        if (!(error instanceof UnusableFile)) throw error;
+        problems.push(say`services.${own(service)}: ${defined(error.message)}`);
+        return { names: [] };
+      },
+    );
+    lines.push(say`service ${own(service)}: ${counted(names.length, 'operation')}`);
+    for (const operation of names.length === 0 ? [] : Object.keys(Object(settings.operations))) {
+      const found = await catalog.find(`${service}:${operation}`);
+      if (found.kind === 'unknown') problems.push(found.problem);
+    }
+  }
+  return { lines, problems };
 }
 
 async function checkedLines(operation: Operation): Promise<SafeText[]> {

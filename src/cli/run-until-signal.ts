@@ -26,7 +26,11 @@ export async function runUntilSignal(
   const ignored = hiddenBySandbox(config);
   if (ignored.length > 0)
     log('warn', 'sandbox', { message: say`The sandbox is in use, and these are ignored: ${join(ignored, ', ')}.` });
-  const missing = nothingConfigured(runtime.server.accounts, runtime.server.operations);
+  const { accounts, operations, services } = runtime.server;
+  const missing = nothingConfigured(accounts, [
+    ...operations,
+    ...(services?.services ?? []).map(({ api }) => ({ service: api })),
+  ]);
   if (missing !== undefined) log('warn', 'configuration', { message: missing });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 

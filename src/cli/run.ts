@@ -2,7 +2,13 @@ import { readFileSync, statSync } from 'node:fs';
 import { JournalFault } from '../changes/sql.js';
 import type { Environment } from '../config/environment.js';
 import { type ConfigResult, loadConfig } from '../config/load-config.js';
-import { allOperations, hasSecretsFolder, noOwnOperations, operationsPath } from '../config/own-operations.js';
+import {
+  allOperations,
+  hasSecretsFolder,
+  modelsPath,
+  noOwnOperations,
+  operationsPath,
+} from '../config/own-operations.js';
 import { variableName } from '../config/settings.js';
 import type { OwnOperations } from '../models/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
@@ -117,12 +123,14 @@ function readSettingsFile(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** Without the setting, not even the code for loading operations is imported. */
+/** Without the settings, not even the code for loading operations is imported. */
 async function loadOwnOperations(env: Environment): Promise<OwnOperations> {
   const path = operationsPath(env);
-  if (path === undefined) return noOwnOperations;
-  const { loadOperationFiles } = await import('./load-operation-files.js');
-  return loadOperationFiles(path, hasSecretsFolder(env));
+  const folder = modelsPath(env);
+  if (path === undefined && folder === undefined) return noOwnOperations;
+  const { loadOperationFiles, loadModelFolder } = await import('./load-operation-files.js');
+  const loaded = path === undefined ? noOwnOperations : await loadOperationFiles(path, hasSecretsFolder(env));
+  return folder === undefined ? loaded : loadModelFolder(folder, loaded);
 }
 
 function noSuchCommand(name: string): SafeText {

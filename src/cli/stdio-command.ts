@@ -26,7 +26,14 @@ export const stdioCommand: Command = {
       );
     const serve = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
       const { server, store } = runtime;
-      if (allowChanges(server.accounts, server.operations)) void reportStore(store, log);
+      if (
+        allowChanges(
+          server.accounts,
+          server.operations,
+          server.services?.services.map(({ api }) => api),
+        )
+      )
+        void reportStore(store, log);
       await serveClient(runtime, log, stop, terminal);
       return 0;
     };

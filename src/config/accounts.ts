@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import type { Account } from '../calls/account.js';
 import type { Cloud } from '../calls/endpoint.js';
-import { isAllowed, type Policy } from '../calls/policy.js';
+import { isAllowed, isNamedIn, matches, offersServices, type Policy } from '../calls/policy.js';
 import { isAsStrict } from '../changes/required-consent.js';
+import type { ServiceSources } from '../models/service-sources.js';
 import type { KeySettings } from '../signing/open-keys.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
@@ -39,6 +40,7 @@ export interface ParsedEnvironment extends Pick<GatheredSettings, 'files'> {
   readonly endpoints: Cloud['endpoints'];
   /** All operations, built in and from files. */
   readonly operations: readonly Operation[];
+  readonly services: ServiceSources;
 }
 
 /** The account that the environment describes if there is no accounts file. */
@@ -85,7 +87,7 @@ function accountOfFile(
   // An account that gives any key setting inherits none, because parts of two keys do not match.
   const keys = givesKeys ? keysOf(ownValues, keyFiles.paths) : keysOf(environment.values, environment.files);
   reportWidening(values, environment, nameOf, report);
-  reportContradictions(values, environment.operations, nameOf, report);
+  reportContradictions(values, environment, nameOf, report);
 
   const endpoints = { ...environment.endpoints, ...endpointsOf(written, values, environment, report) };
   return { ...accountOf(name, { explicit: ownAndInherited, values, endpoints }, keys), description };
@@ -146,11 +148,11 @@ const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS }: SettingValues)
 function endpointsOf(
   { name, endpoints }: WrittenAccount,
   { ALLOW_HTTP: allowHttp }: SettingValues,
-  { operations }: ParsedEnvironment,
+  environment: ParsedEnvironment,
   report: Report,
 ): Cloud['endpoints'] {
   const nameOf = (service: Service) => say`${own(`accounts.${name}`)}.endpoints.${own(service)}`;
-  const services = addedServices(operations);
+  const services = addedServices(environment);
   for (const service of Object.keys(endpoints))
     if (!services.includes(service)) report(say`${nameOf(service)} is for an API that no file of operations names.`);
   return parseEndpoints(endpoints, allowHttp, nameOf, report);
@@ -203,7 +205,8 @@ function reportWidening(values: SettingValues, environment: ParsedEnvironment, n
     // Without a list in the environment, every name is allowed.
     if (allowed === undefined) continue;
     // `values` lacks the list if the account's list is wrong, which has been reported.
-    const excluded = (values[setting] ?? []).filter((name) => !allowed.includes(name));
+    const isIn = (name: string) => (setting === 'TOOLS' ? isNamedIn(allowed, { name }) : allowed.includes(name));
+    const excluded = (values[setting] ?? []).filter((name) => !isIn(name));
     if (excluded.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(excluded)}, which ${safeVariableName(setting)} leaves out.`);
   }
@@ -218,13 +221,11 @@ function reportWidening(values: SettingValues, environment: ParsedEnvironment, n
   if (confirmDelete === 'type' && values.CONFIRM_DELETE === 'click') reportWeaker('CONFIRM_DELETE', confirmDelete);
 }
 
+/** The tools, and the services whose operations are no tools. */
+type Tools = Pick<ParsedEnvironment, 'operations' | 'services'>;
+
 /** Reports settings of an account that contradict each other, and tools that do not exist. */
-export function reportContradictions(
-  values: SettingValues,
-  operations: readonly Operation[],
-  nameOf: NameOf,
-  report: Report,
-): void {
+export function reportContradictions(values: SettingValues, environment: Tools, nameOf: NameOf, report: Report): void {
   for (const setting of endpointSettings)
     if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}.`);
   const { STORAGE_STYLE: style, STORAGE_URL: storage } = values;
@@ -242,12 +243,24 @@ export function reportContradictions(
     );
   if (regions?.includes(region) === false)
     report(say`${nameOf('REGIONS')} does not include ${own(region)}, which is ${nameOf('REGION')}.`);
+  reportTools(values, environment, nameOf, report);
+}
 
+/** Reports tools that do not exist, and settings that leave none. */
+function reportTools(values: SettingValues, { operations, services }: Tools, nameOf: NameOf, report: Report): void {
   const names = operations.map(({ name }) => name);
-  const unknownTools = (values.TOOLS ?? []).filter((tool) => !names.includes(tool));
+  // Only the service of a pattern is checked, because its model is not loaded yet.
+  const isOfService = (tool: string) => {
+    const [service = '', operation] = tool.split(':');
+    return operation !== undefined && [...services.keys()].some((name) => matches(service, name));
+  };
+  const unknownTools = (values.TOOLS ?? []).filter((tool) => !names.includes(tool) && !isOfService(tool));
   for (const tool of unknownTools)
     report(say`${nameOf('TOOLS')} names ${quoted(tool, 60)}, which is not a tool; the tools are ${namesOf(names)}.`);
-  if (unknownTools.length === 0 && !operations.some((operation) => isAllowed(policyOf(values), operation)))
+  const policy = policyOf(values);
+  const offersAny =
+    operations.some((operation) => isAllowed(policy, operation)) || (services.size > 0 && offersServices(policy));
+  if (unknownTools.length === 0 && !offersAny)
     report(say`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
 }
 

@@ -57,22 +57,23 @@ function parseEnvironment(
   const values = withDefaults(explicit);
 
   const urlsByService = Object.fromEntries(
-    addedServices(ownOperations.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
+    addedServices(ownOperations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
   );
   const variableOf = (service: Service) => safeVariableName(endpointSetting(service));
   const endpoints = parseEndpoints(urlsByService, values.ALLOW_HTTP, variableOf, report);
 
-  reportContradictions(values, operations, safeVariableName, report);
+  const services = ownOperations.services ?? new Map();
+  reportContradictions(values, { operations, services }, safeVariableName, report);
 
   const keyVariables = words(
     'CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS, CLOUDOPS_PROFILE and CLOUDOPS_CREDENTIAL_SOURCE',
   );
   reportKeySources((setting) => explicit[setting] !== undefined, keyVariables, report);
-  return { explicit, values, files, endpoints, operations };
+  return { explicit, values, files, endpoints, operations, services };
 }
 
 function configOf(
-  { values, files, operations }: Pick<ParsedEnvironment, 'values' | 'files' | 'operations'>,
+  { values, files, operations, services }: Pick<ParsedEnvironment, 'values' | 'files' | 'operations' | 'services'>,
   accounts: AccountsConfig,
   { origins }: GatheredSettings,
   proxies: Proxies,
@@ -80,6 +81,7 @@ function configOf(
 ) {
   return {
     operations,
+    services,
     sandbox: values.SANDBOX,
     sandboxOptions: { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT },
     accounts,

@@ -1,20 +1,29 @@
 import { endpointSetting } from '../calls/endpoint.js';
 import type { OwnOperations } from '../models/load-operations.js';
+import type { ServiceSources } from '../models/service-sources.js';
 import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
 import { type Environment, textOfVariable, withHome } from './environment.js';
 import { prefix } from './settings.js';
 
-/** The built-in operations and the user's. Operation files may also add a follow-up read to a built-in operation. */
-export const allOperations = (
+/**
+ * The built-in operations and the user's. Operation files may also add a follow-up read to a built-in operation. An operation that also belongs to
+ * a whole service has the name that it has there, so that both names have the same rules.
+ */
+export function allOperations(
   builtIn: readonly Operation[],
-  { operations, follows = {} }: OwnOperations,
-): Operation[] => [
-  ...builtIn.map((operation) => {
+  { operations, follows = {}, services = noServices }: OwnOperations,
+): Operation[] {
+  const withFollows = builtIn.map((operation) => {
     const follow = follows[operation.name];
     return follow === undefined ? operation : { ...operation, follow };
-  }),
-  ...operations,
-];
+  });
+  return [...withFollows, ...operations].map((operation) => {
+    const [service] = [...services].find(([, { api }]) => api === operation.service) ?? [];
+    return service === undefined ? operation : { ...operation, serviceName: `${service}:${operation.api}` };
+  });
+}
+
+const noServices: ServiceSources = new Map();
 
 /** `own` means the user's and not this server's. */
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
@@ -22,13 +31,17 @@ export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 export const operationsPath = (env: Environment): string | undefined =>
   withHome(textOfVariable(env[`${prefix}OPERATIONS`] ?? ''), env) || undefined;
 
+export const modelsPath = (env: Environment): string | undefined =>
+  withHome(textOfVariable(env[`${prefix}MODELS`] ?? ''), env) || undefined;
+
 export const hasSecretsFolder = (env: Environment): boolean => textOfVariable(env[`${prefix}SECRETS_DIR`] ?? '') !== '';
 
-/** The services that operation files add, one for each API. */
-export const addedServices = (operations: readonly Operation[]): Service[] => [
-  ...new Set(operations.map(({ service }) => service).filter((service) => !isBuiltInService(service))),
-];
+/** The APIs that are not built in, of operations in files and of whole services. */
+export const addedServices = ({ operations, services = noServices }: Omit<OwnOperations, 'problems'>): Service[] => {
+  const apis = [...operations.map(({ service }) => service), ...[...services.values()].map(({ api }) => api)];
+  return [...new Set(apis.filter((api) => !isBuiltInService(api)))];
+};
 
 /** Names of the settings for the endpoints of added services, without the prefix `CLOUDOPS_`. */
-export const addedSettings = ({ operations }: OwnOperations): string[] =>
-  addedServices(operations).map(endpointSetting);
+export const addedSettings = (ownOperations: OwnOperations): string[] =>
+  addedServices(ownOperations).map(endpointSetting);

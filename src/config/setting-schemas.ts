@@ -89,8 +89,8 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
   return z.array(name, 'must be a list of texts').min(1, 'must not be empty');
 };
 
-/** Names of tools. `reportContradictions` checks that the tools exist. */
-export const tools = () => listOf(/^[\s\S]{0,64}$/, 'a tool');
+/** Names of tools, and patterns for operations of services. `reportContradictions` checks that the tools exist. */
+export const tools = () => listOf(/^[\s\S]{0,110}$/, 'a tool');
 export const regions = () => listOf(signableRegion, regionRule);
 export const hostNames = () =>
   listOf(

@@ -43,9 +43,16 @@ export const sections = {
     DEVOPS_SERVICE: row('signing name of the DevOps API', schemas.serviceName, { default: 'devops', account: true }),
   },
   'Tools and consent': {
-    TOOLS: row('comma-separated tools to offer; all if not set', schemas.tools, { kind: 'list', account: true }),
+    TOOLS: row(
+      'comma-separated tools to offer, and operations of services, such as ec2:Describe*; all if not set',
+      schemas.tools,
+      { kind: 'list', account: true },
+    ),
     OPERATIONS: path(
       'file, or folder of files, of further operations; the endpoint of an API that they name is CLOUDOPS_ENDPOINT_<NAME>_URL',
+    ),
+    MODELS: path(
+      'folder of models, such as ec2.json, all of whose operations agents can find; the endpoint of each is CLOUDOPS_ENDPOINT_<NAME>_URL',
     ),
     READ_ONLY: row('offer only tools that read', schemas.onOff, { kind: 'switch', account: true }),
     CONFIRM: row('consent to changes: ask, human, approval, plan or off', schemas.choice(consentModes), {

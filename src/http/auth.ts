@@ -104,16 +104,16 @@ const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ 
 export function checkScope(
   message: unknown,
   principal: Principal,
-  operations: readonly Operation[],
+  tools: readonly Pick<Operation, 'name' | 'effect'>[],
   resource: ProtectedResource | undefined,
 ): void {
   const { data } = toolCall.safeParse(message);
-  const operation = operations.find(({ name }) => name === data?.params.name);
-  if (operation === undefined || principal.scopes.includes(scopeOf(operation))) return;
-  const scope = scopeOf(operation);
+  const tool = tools.find(({ name }) => name === data?.params.name);
+  if (tool === undefined || principal.scopes.includes(scopeOf(tool))) return;
+  const scope = scopeOf(tool);
   const present = principal.scopes.filter((each) => serverScopes.includes(each));
   const needed = insufficientScope(resource, [...present, scope]);
-  throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, needed);
+  throw challenge(resource, 403, 'scope', `${tool.name} needs the scope ${scope}.`, needed);
 }
 
 const requestedScopes = (resource: ProtectedResource | undefined) =>

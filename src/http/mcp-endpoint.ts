@@ -7,6 +7,7 @@ import { refusedChange } from '../calls/refusal.js';
 import type { Client } from '../mcp/client.js';
 import { maximumValues, readMessage } from '../mcp/messages.js';
 import { createToolCatalog } from '../mcp/tool-catalog.js';
+import { serviceTools } from '../mcp/tools-of-services.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
@@ -76,7 +77,7 @@ const shortBody = 16 * 1024;
 
 function createCallServer(options: McpEndpointOptions, report: Watch, concurrency: ConcurrencyLimiter) {
   const { resource, server: serverOptions, log } = options;
-  const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
+  const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts, serverOptions.services?.services);
   const sessions = createMcpSessions(options.stateKeys);
   // Parsing a large body blocks the event loop for milliseconds.
   const takeTurn = createTurns();
@@ -103,7 +104,8 @@ function createCallServer(options: McpEndpointOptions, report: Watch, concurrenc
       if (isGone()) return;
       const message = body.length > shortBody ? await takeTurn(() => parseMessage(body)) : parseMessage(body);
       if (isGone()) return;
-      if (principal !== undefined) checkScope(message, principal, serverOptions.operations, resource);
+      if (principal !== undefined)
+        checkScope(message, principal, [...serverOptions.operations, ...serviceTools], resource);
       await serveMessage(createSdkServer, message, request, response, { log, beginSession });
     } finally {
       // A change that was sent keeps its place until it ends.

@@ -3,9 +3,13 @@ import type { Operation, Service } from '../tools/define-operation.js';
 import { listText, sentences } from '../util/human.js';
 import type { SafeText } from '../util/safe-text.js';
 
+/** A tool, which may be an operation. */
+type Mentioned = Pick<Operation, 'name' | 'title' | 'effect' | 'service'> &
+  Partial<Pick<Operation, 'instructions' | 'change' | 'follow'>>;
+
 /** Returns the server's instructions. Models read them, and some clients search them for tools. */
 export function instructionsFor(
-  operations: readonly Operation[],
+  operations: readonly Mentioned[],
   accounts: Accounts,
   notConfigured?: SafeText,
 ): string {
@@ -29,16 +33,16 @@ export function instructionsFor(
   ).join('\n');
 }
 
-const namesOf = (operations: readonly Operation[]) => operations.map(({ name }) => name);
+const namesOf = (operations: readonly Mentioned[]) => operations.map(({ name }) => name);
 
-function readText(reading: readonly Operation[], offered: readonly Operation[]): string {
+function readText(reading: readonly Mentioned[], offered: readonly Mentioned[]): string {
   const names = namesOf(reading);
   return [`${listText(names)} only ${verb(names, 'read')}.`, ...addedSentences(reading, offered)].join(' ');
 }
 
 function changeTexts(
-  changing: readonly Operation[],
-  offered: readonly Operation[],
+  changing: readonly Mentioned[],
+  offered: readonly Mentioned[],
   accounts: readonly Account[],
 ): string[] {
   const names = namesOf(changing);
@@ -93,7 +97,7 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
 }
 
 /** Skips a sentence if the tool in its field `unless` is offered. */
-const addedSentences = (operations: readonly Operation[], offered: readonly Operation[]): string[] =>
+const addedSentences = (operations: readonly Mentioned[], offered: readonly Mentioned[]): string[] =>
   operations
     .flatMap(({ instructions = [] }) => instructions)
     .filter(({ unless }) => !offered.some(({ name }) => name === unless))

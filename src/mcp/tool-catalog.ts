@@ -2,16 +2,19 @@ import {
   type Account,
   type Accounts,
   accountsFor,
+  accountsForServices,
   accountsOf,
   nothingConfigured,
   presetAmong,
 } from '../calls/account.js';
 import type { Principal } from '../calls/policy.js';
+import type { ServiceCatalog } from '../models/service-catalog.js';
 import type { JsonSchema, Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
 import { instructionsFor } from './instructions.js';
 import generatedSchemas from './schemas.generated.json' with { type: 'json' };
 import type { ToolSchemas } from './tool-schemas.js';
+import { type ServiceTool, serviceTools } from './tools-of-services.js';
 
 /** An operation with its schemas as hosts see them. */
 export interface Tool extends ToolSchemas {
@@ -28,6 +31,8 @@ export interface Offer {
   readonly accounts: Accounts;
   readonly tools: readonly OfferedTool[];
   readonly operations: readonly Operation[];
+  /** The tools for whole services. */
+  readonly serviceTools: readonly ServiceTool[];
   readonly instructions: string;
 }
 
@@ -43,7 +48,11 @@ const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 const maximumOffers = 100;
 
 /** Creates the tool catalog. Offers are cached, because each HTTP request has its own MCP server. */
-export function createToolCatalog(operations: readonly Operation[], accounts: Accounts): ToolCatalog {
+export function createToolCatalog(
+  operations: readonly Operation[],
+  accounts: Accounts,
+  services: ServiceCatalog['services'] = [],
+): ToolCatalog {
   const tools = operations.map((operation) => {
     // Operations from files bring their schemas.
     const toolSchemas = operation.schemas ?? schemas[operation.name];
@@ -61,14 +70,19 @@ export function createToolCatalog(operations: readonly Operation[], accounts: Ac
       if (cached !== undefined) return cached;
 
       if (offers.size === maximumOffers) offers.clear();
-      const offer = makeOffer(tools, accounts, principal);
+      const offer = makeOffer(tools, services, accounts, principal);
       offers.set(scopesJson, offer);
       return offer;
     },
   };
 }
 
-function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: Principal | undefined): Offer {
+function makeOffer(
+  allTools: readonly Tool[],
+  services: ServiceCatalog['services'],
+  allAccounts: Accounts,
+  principal: Principal | undefined,
+): Offer {
   const accounts = accountsOf(allAccounts, principal);
   const tools: OfferedTool[] = [];
   for (const tool of allTools) {
@@ -79,11 +93,33 @@ function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: 
   }
 
   const operations = tools.map(({ operation }) => operation);
-  const notConfigured = nothingConfigured(
-    accounts,
-    allTools.map(({ operation }) => operation),
-  );
-  return { accounts, tools, operations, instructions: instructionsFor(operations, accounts, notConfigured) };
+  const offered = serviceTools.flatMap((tool) => {
+    const allowing = accountsForServices(
+      accounts,
+      services.map(({ api }) => api),
+      tool,
+      principal,
+    );
+    if (allowing.length === 0) return [];
+    const input = tool.takesAccount ? inputFor({ operation: tool, input: tool.input }, accounts, allowing) : tool.input;
+    return [{ ...tool, input }];
+  });
+  const notConfigured = nothingConfigured(accounts, [
+    ...allTools.map(({ operation }) => operation),
+    ...services.map(({ api }) => ({ service: api })),
+  ]);
+  const service = nameList(services.map(({ name }) => name));
+  const mentioned = [...operations, ...offered.map((tool) => ({ ...tool, service }))];
+  const instructions = instructionsFor(mentioned, accounts, notConfigured);
+  return { accounts, tools, operations, serviceTools: offered, instructions };
+}
+
+const mostNames = 12;
+
+/** Some clients search the instructions for tools. */
+function nameList(services: readonly string[]): string {
+  const more = services.length - mostNames;
+  return [...services.slice(0, mostNames), ...(more > 0 ? [`${more} more services`] : [])].join(', ');
 }
 
 /** Names the account if only one of several allows the tool. */
@@ -99,7 +135,10 @@ function descriptionFor(
 
 /** Adds the argument `account` if several accounts allow the tool. */
 function inputFor(
-  { operation: { effect }, input: schema }: Tool,
+  {
+    operation: { effect },
+    input: schema,
+  }: { readonly operation: Pick<Operation, 'effect'>; readonly input: JsonSchema },
   { byDefault, areNamed }: Pick<Accounts, 'byDefault' | 'areNamed'>,
   allowingAccounts: readonly Account[],
 ): JsonSchema {

@@ -59,11 +59,11 @@ export const changeToolNames: readonly string[] = changeTools.map(({ name }) => 
 
 /** The tools of changes for a caller. A caller whose accounts only read can still read earlier changes. */
 export function changeToolsFor(
-  offered: readonly Operation[],
-  all: readonly Operation[],
+  offered: readonly Pick<Operation, 'effect'>[],
+  all: readonly Pick<Operation, 'effect'>[],
   accounts: Accounts,
 ): readonly ChangeTool[] {
-  const isChange = ({ effect }: Operation) => effect !== 'read';
+  const isChange = ({ effect }: Pick<Operation, 'effect'>) => effect !== 'read';
   if (!offered.some(isChange)) {
     const onlyReads = accounts.all.some(({ policy }) => policy.readOnly) && all.some(isChange);
     return onlyReads ? [getChange] : [];

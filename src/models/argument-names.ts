@@ -97,7 +97,8 @@ interface ResolvedPath {
   readonly rules: ValueRules | undefined;
 }
 
-function resolvePath(path: string, fields: readonly Argument[], naming: Naming): ResolvedPath {
+/** Finds the value at a path. @throws ModelError for an unknown name */
+export function resolvePath(path: string, fields: readonly Argument[], naming: Naming): ResolvedPath {
   // `pools[0].id` has the first name `pools`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
   const field = fieldInCall(fields, firstName) ?? fields.find((each) => isNamed([firstName], each));
@@ -126,7 +127,7 @@ export function unknownMember(name: string, fields: readonly Argument[], { setti
 }
 
 /** Undefined for a value that may have any names. */
-function innerFields(rules: ValueRules): readonly Argument[] | undefined {
+export function innerFields(rules: ValueRules): readonly Argument[] | undefined {
   const element = innermostElement(rules);
   if (element.kind === 'map' || element.kind === 'document') return undefined;
   return element.kind === 'structure' ? element.fields() : [];

@@ -75,7 +75,7 @@ const effectIn = ({ service }: Model, { name, http, traits }: ModelOperation) =>
   });
 
 /** Only a person can add the costs and the consequences. */
-function changeSettings(model: Model, operation: ModelOperation, effect: string) {
+export function changeSettings(model: Model, operation: ModelOperation, effect: string) {
   const [errorField] = errorFields(model, operation);
   return {
     ...(effect === 'delete' && { costsMoney: false }),

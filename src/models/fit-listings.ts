@@ -34,8 +34,16 @@ interface Level extends ListingLimits {
 }
 
 /** Levels of detail, the most detailed first. */
+const mostDetailed: Level = {
+  depth: 2,
+  descriptionLimit: 36,
+  valuesLimit: 8,
+  namesLimit: 60,
+  toolDescriptionLimit: 90,
+  foldedNamesLimit: 0,
+};
 const levels: readonly Level[] = [
-  { depth: 2, descriptionLimit: 36, valuesLimit: 8, namesLimit: 60, toolDescriptionLimit: 90, foldedNamesLimit: 0 },
+  mostDetailed,
   { depth: 2, descriptionLimit: 24, valuesLimit: 4, namesLimit: 40, toolDescriptionLimit: 90, foldedNamesLimit: 0 },
   { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 20, toolDescriptionLimit: 60, foldedNamesLimit: 0 },
   { depth: 1, descriptionLimit: 36, valuesLimit: 4, namesLimit: 40, toolDescriptionLimit: 60, foldedNamesLimit: 4000 },
@@ -65,6 +73,15 @@ export function listingFitter(chosen: ChosenOperation): FitListing {
   const shortest = lazy(() => candidates.map((listing) => listing()).reduce((a, b) => (b.size < a.size ? b : a)));
   return (sizeLimit) => (candidates.find((listing) => listing().size <= sizeLimit) ?? shortest)();
 }
+
+/** Returns the function that lists all arguments, whatever the size limit. */
+export function unlimitedFitter(chosen: ChosenOperation): FitListing {
+  const listing = lazy(() => listingAt({ ...mostDetailed, toolDescriptionLimit: longestAbout }, chosen));
+  return () => listing();
+}
+
+/** Length limit of the description of an operation that is no tool (characters). */
+const longestAbout = 300;
 
 function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const { depth, toolDescriptionLimit, foldedNamesLimit, ...argumentLimits } = level;

@@ -11,7 +11,7 @@ import { quote, quoteName } from '../util/quote.js';
 import { convertBotocore, isBotocore } from './botocore.js';
 import { type ControlArguments, chooseOperation } from './chosen-operation.js';
 import { createCodec } from './codec.js';
-import { commonSizeLimit, listingFitter } from './fit-listings.js';
+import { commonSizeLimit, listingFitter, unlimitedFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { followFinder, preflightOf } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
@@ -23,6 +23,8 @@ export interface ToolRules {
   readonly inputSchema: (schema: z.ZodObject) => JsonSchema;
   /** True if the tools list arguments for names of secrets. Calls may have them even if they are not listed. */
   readonly listsSecretNames: boolean;
+  /** False for operations that are no tools of their own, so that no list limits their schemas. */
+  readonly isListed?: false;
 }
 
 /**
@@ -46,7 +48,7 @@ export async function operationsFromModel(
 export function makeOperations(
   model: Model,
   fileSettings: ParsedSettings,
-  { inputSchema, listsSecretNames }: ToolRules,
+  { inputSchema, listsSecretNames, isListed }: ToolRules,
 ): { readonly operations: readonly Operation[]; readonly problems: ReadonlyMap<string, string> } {
   const problems = new Map<string, string>();
   const madeOrProblem = <Made>(name: string, make: () => Made): readonly Made[] => {
@@ -68,7 +70,7 @@ export function makeOperations(
   const tools = Object.entries(fileSettings.operations).flatMap(([name, settings]) =>
     madeOrProblem(name, () => {
       const chosen = chooseOperation(choice, name, settings);
-      return { name, chosen, fitListing: listingFitter(chosen) };
+      return { name, chosen, fitListing: isListed === false ? unlimitedFitter(chosen) : listingFitter(chosen) };
     }),
   );
   // How much detail fits depends on the sizes of all tools, so the size limit is known only now.

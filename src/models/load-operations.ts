@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { type Follow, type Operation, readOfFollow } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
@@ -11,6 +11,8 @@ import { defined, type SafeText, say } from '../util/safe-text.js';
 import type { ToolRules } from './from-model.js';
 import { effectDoubt } from './guess-effect.js';
 import { jsonFault } from './json-fault.js';
+import { serviceSettings } from './model-settings.js';
+import { apiOf, type ServiceSource, type ServiceSources, serviceNamePattern } from './service-sources.js';
 import { followSchema, onlyFields, problemOf, UnusableFile } from './settings-schema.js';
 
 /** The user's own operations, from the files that `CLOUDOPS_OPERATIONS` names. */
@@ -18,6 +20,8 @@ export interface OwnOperations {
   readonly operations: readonly Operation[];
   /** Reads that show the progress of built-in changes, by the tool name of the change. */
   readonly follows?: Readonly<Record<string, Follow>>;
+  /** Services all of whose operations can be found. */
+  readonly services?: ServiceSources;
   readonly notes?: readonly SafeText[];
   /** Reasons why the files cannot be used. If there is one, `operations` is empty. */
   readonly problems: readonly SafeText[];
@@ -36,13 +40,20 @@ const maximumProblems = 20;
 interface Loaded {
   readonly operations: Operation[];
   readonly follows: Record<string, Follow>;
+  readonly services: Map<string, ServiceSource>;
   readonly files: Map<string, string>;
   readonly extendingFiles: Map<string, string>;
 }
 
 /** Loads the operations of a file, or of all `.operations.json` files in a folder. Never rejects. */
 export async function loadOperations(path: string, hosts: HostRules): Promise<OwnOperations> {
-  const loaded: Loaded = { operations: [], follows: {}, files: new Map(), extendingFiles: new Map() };
+  const loaded: Loaded = {
+    operations: [],
+    follows: {},
+    services: new Map(),
+    files: new Map(),
+    extendingFiles: new Map(),
+  };
   const { files, problem } = await filesAt(path);
   const problems = problem === undefined ? [] : [problem];
   for (const file of files) {
@@ -53,9 +64,9 @@ export async function loadOperations(path: string, hosts: HostRules): Promise<Ow
   if (problems.length === 0) problems.push(...followProblemsIn(loaded));
   if (problems.length > 0) return { operations: [], problems: problems.map(aboutFiles) };
 
-  const { operations, follows } = loaded;
+  const { operations, follows, services } = loaded;
   const doubts = operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
-  return { operations, follows, notes: doubts.map(aboutFiles), problems: [] };
+  return { operations, follows, services, notes: doubts.map(aboutFiles), problems: [] };
 }
 
 /** `defined` adds no quotation marks, because the sentence already quotes texts of the files. */
@@ -80,8 +91,8 @@ async function filesAt(path: string): Promise<{ readonly files: readonly string[
 /** Returns the problems of the file. */
 async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise<readonly string[]> {
   try {
-    const { models, extend } = await readOperationsFile(path);
-    const problems = addExtensions(extend, path, loaded);
+    const { models, services, extend } = await readOperationsFile(path);
+    const problems = [...addExtensions(extend, path, loaded), ...(await addServices(services, path, loaded))];
     for (const [index, model] of models.entries()) {
       const place = models.length === 1 ? '' : `models[${index}]: `;
       const problemsOfModel = await loadModel(model, path, loaded, hosts);
@@ -122,6 +133,7 @@ const modelOfFile = z.looseObject({ model: z.string('must be the path of a model
 const operationsFile = z.looseObject({
   models: z.array(modelOfFile, 'must be a list of models with their settings').optional(),
   extend: extendedChanges,
+  services: z.record(z.string(), serviceSettings, 'must be an object with a model for each service').default({}),
 });
 
 type Extensions = z.output<typeof extendedChanges>;
@@ -136,12 +148,16 @@ async function readOperationsFile(path: string) {
   if ((await stat(path)).size > largestFile) throw new UnusableFile(`it has more than ${largestFile / 1e6} MB`);
   const json = parseJsonFile((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''));
   if (!isObject(json)) throw new UnusableFile('it must be an object with the path of a model');
-  const { models, extend, ...onlyModel } = parsed(operationsFile, json);
+  const { models, services, extend, ...onlyModel } = parsed(operationsFile, json);
   const isAboutOneModel = Object.keys(onlyModel).length > 0;
   if (models !== undefined && isAboutOneModel)
     throw new UnusableFile('models: must have all settings of models, so none may stand beside it');
-  const hasOthers = models !== undefined || Object.keys(extend).length > 0;
-  return { models: models ?? (isAboutOneModel || !hasOthers ? [parsed(modelOfFile, onlyModel)] : []), extend };
+  const hasOthers = models !== undefined || Object.keys({ ...extend, ...services }).length > 0;
+  return {
+    models: models ?? (isAboutOneModel || !hasOthers ? [parsed(modelOfFile, onlyModel)] : []),
+    services,
+    extend,
+  };
 }
 
 /** @throws UnusableFile */
@@ -168,6 +184,24 @@ function addExtensions(extend: Extensions, path: string, { follows, extendingFil
     extendingFiles.set(change, path);
     return [];
   });
+}
+
+/** Adds services without reading their models, which are loaded when they are first needed. */
+async function addServices(
+  given: z.output<typeof operationsFile>['services'],
+  path: string,
+  { services }: Loaded,
+): Promise<string[]> {
+  const folder = dirname(path);
+  const problems = Object.entries(given).map(async ([name, { model, api, ...settings }]) => {
+    if (!serviceNamePattern.test(name))
+      return [`services: ${quoteName(name)} must be lowercase letters, digits and "-", at most 40`];
+    if (services.has(name)) return [`services.${name}: is already in another file`];
+    services.set(name, { folder, model, api: api ?? apiOf(name), settings });
+    const isThere = await stat(resolve(folder, model)).catch(() => undefined);
+    return isThere === undefined ? [`services.${name}: its model ${quote(model, 100)} cannot be found`] : [];
+  });
+  return (await Promise.all(problems)).flat();
 }
 
 /** Adds an operation, unless it has problems. */

@@ -17,6 +17,7 @@ import { listed, own, say } from '../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
 import { fieldsAtAnyDepth, isNamed, translateAnswerPath, withListedNames } from './argument-names.js';
+import { outlineOf } from './argument-outline.js';
 import { argumentShape } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
@@ -74,6 +75,12 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     input,
     ...(chosen.fieldsArgument !== undefined && { fieldsArgument: chosen.fieldsArgument }),
     schemas: { input: listing.input },
+    outline: (path) => ({
+      ...outlineOf(takes.fields, path),
+      hidden: fieldsAtAnyDepth(getAnswerFields())
+        .filter(secrecy.isMasked)
+        .map(({ name }) => name),
+    }),
     example: exampleFor(chosen, listing, input, secrecy.secretArguments),
     secrets: secrecy.secretArguments,
     ...(takes.secrets.length > 0 && secretNamesOf(takes.secrets)),

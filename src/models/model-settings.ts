@@ -50,8 +50,23 @@ export const modelSettings = onlyFields({
   operations: z.record(z.string(), operationSettings, 'must be an object with an entry for each operation'),
 });
 
+const { api, region, useHostPrefix } = modelSettings.shape;
+
+/** The settings of a service. Operations without an effect get the one that the model suggests. */
+export const serviceSettings = onlyFields({
+  model: limitedText(1000),
+  api: api.optional(),
+  region,
+  useHostPrefix,
+  operations: z
+    .record(z.string(), onlyFields({ ...operationSettings.shape, effect: operationSettings.shape.effect.optional() }))
+    .optional(),
+});
+
 /** The settings after validation, with defaults. */
 export type ParsedSettings = z.output<typeof modelSettings>;
+/** The settings of a service in a file of operations, except the model and the API. */
+export type ServiceSettings = Omit<z.output<typeof serviceSettings>, 'model' | 'api'>;
 export type OperationSettings = z.output<typeof operationSettings>;
 
 /**

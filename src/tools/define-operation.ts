@@ -83,6 +83,8 @@ export interface Operation<
   /** The API's name in snake_case. */
   readonly name: string;
   readonly api: string;
+  /** Name among all operations of its service, such as `s3:AbortMultipartUpload`, if agents can call it by this name. */
+  readonly serviceName?: string;
   readonly title: string;
   /** Some clients show only the first 150 characters. */
   readonly description: string;
@@ -178,11 +180,22 @@ export interface Operation<
   readonly change?: ChangeTexts<z.output<Input>, Lenient<z.output<Output>>>;
   /** A read before the question to the user. The plan shows its result. */
   readonly preflight?: Preflight<z.output<Input>>;
+  /** Describes the arguments, or what is inside the argument at a path, for agents that know only the name of the operation. */
+  outline?(path: string): OperationOutline;
   /** Arguments of a call that succeeds on the sandbox. */
   readonly example: z.input<Input> | (() => z.input<Input> | undefined);
   /** A read with which `doctor` checks keys and endpoint. */
   readonly probe?: Probe<z.input<Input>>;
   readonly schemas?: { readonly input: JsonSchema; readonly output?: JsonSchema };
+}
+
+export interface OperationOutline {
+  /** By name, with a `?` after the name of an optional argument. */
+  readonly arguments: Readonly<Record<string, string>>;
+  /** Names of further optional arguments. */
+  readonly more: readonly string[];
+  /** Fields of the answer that are masked, because they give out secrets. */
+  readonly hidden: readonly string[];
 }
 
 interface AnswerBody {

@@ -24,6 +24,7 @@ export type LogEvent =
   | 'keys'
   | 'listening'
   | 'login failed'
+  | 'models'
   | 'page'
   | 'refused'
   | 'replies'

@@ -17,6 +17,7 @@ const account = (...args: Parameters<typeof load>) => config(...args).accounts.a
 test('without any setting, the defaults', () => {
   expect(config({})).toEqual({
     operations,
+    services: new Map(),
     sandbox: false,
     sandboxOptions: {},
     accounts: {

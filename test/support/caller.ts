@@ -11,6 +11,7 @@ import type { ChangeContext, ChangeDependencies } from '../../src/changes/change
 import type { DecisionPage } from '../../src/changes/required-consent.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { type Changes, createChanges } from '../../src/changes/store.js';
+import type { ServiceCatalog } from '../../src/models/service-catalog.js';
 import { wireCalls } from '../../src/runtime.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import type { Credentials } from '../../src/signing/sign.js';
@@ -37,6 +38,8 @@ export interface TestCallerOptions {
   readonly policy?: Policy;
   /** Operations of the server; by default all built-in ones. */
   readonly operations?: readonly Operation[];
+  /** The services all of whose operations can be called. */
+  readonly services?: ServiceCatalog;
   readonly limits?: Partial<typeof defaultLimits>;
   readonly now?: () => Date;
   readonly timeoutMs?: number;
@@ -114,6 +117,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       now,
       accounts: options.accounts ?? { all: [account], byDefault: account, areNamed: false },
       store,
+      services: options.services,
       pendingNotes: options.pendingNotes ?? (async () => options.reports?.splice(0) ?? []),
       openCallStack: (calling) => ({
         ...createCalls({

@@ -7,7 +7,7 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
 import type { ConsentMode } from '../../src/calls/account.js';
-import type { Policy } from '../../src/calls/policy.js';
+import type { Policy, Principal } from '../../src/calls/policy.js';
 import type { Changes } from '../../src/changes/store.js';
 import { createServer } from '../../src/server.js';
 import { testCaller } from './caller.js';
@@ -61,9 +61,9 @@ export async function connectInProcess(
 }
 
 /** Connects a client to the server of a caller, as over stdio. Resolves with a function that ends both. */
-export async function connectOverStdio(client: Client, caller: ReturnType<typeof testCaller>) {
+export async function connectOverStdio(client: Client, caller: ReturnType<typeof testCaller>, principal?: Principal) {
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const handle = serveStdio(() => createServer(caller.server), { transport: serverSide });
+  const handle = serveStdio(() => createServer({ ...caller.server, principal }), { transport: serverSide });
   await client.connect(clientSide);
   return async () => {
     await client.close();

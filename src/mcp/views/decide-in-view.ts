@@ -3,7 +3,8 @@ import type { EndedOutcome } from '../../calls/outcome.js';
 import { Refusal, refusedChange } from '../../calls/refusal.js';
 import type { Change } from '../../changes/change.js';
 import type { ChangeContext } from '../../changes/change-context.js';
-import type { Operation } from '../../tools/define-operation.js';
+import { findOperation } from '../../models/service-catalog.js';
+
 import { decideTool } from './contract/apps.js';
 import type { Showing } from './results.js';
 import { decisionSchema } from './view-of-tool.js';
@@ -18,8 +19,8 @@ export async function decideInView(
   {
     call,
     changes,
-    operations,
-  }: { readonly call: CallTool; readonly changes: ChangeTools; readonly operations: readonly Operation[] },
+    ...all
+  }: { readonly call: CallTool; readonly changes: ChangeTools } & Parameters<typeof findOperation>[1],
   context: ChangeContext,
 ): Promise<ViewAnswer> {
   const { data: request } = decisionSchema.safeParse(args);
@@ -27,7 +28,7 @@ export async function decideInView(
   const change = await changes.findByProof(request.ticket, context);
   if (change instanceof Refusal) return { outcome: refusedChange(decideTool, change) };
 
-  if (request.decision === 'again') return planAgain(change, call, operations, context);
+  if (request.decision === 'again') return planAgain(change, call, all, context);
   if (request.decision === 'look') return { outcome: await changes.state(change, context), isOfPlan: true };
 
   const { decision, reason, name: typedName } = request;
@@ -43,10 +44,10 @@ const refused = (code: Refusal['code']): ViewAnswer => ({ outcome: refusedChange
 async function planAgain(
   { tool, args }: Change,
   call: CallTool,
-  operations: readonly Operation[],
+  all: Parameters<typeof findOperation>[1],
   context: ChangeContext,
 ): Promise<ViewAnswer> {
-  const operation = operations.find(({ name }) => name === tool);
+  const operation = await findOperation(tool, all);
   if (operation === undefined) return refused('ClickRefused');
   const outcome = await call(operation, { ...args, planOnly: true }, context);
   // Only for the type: a call with `planOnly` never asks.

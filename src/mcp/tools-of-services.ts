@@ -1,0 +1,314 @@
+import * as z from 'zod';
+import { type Account, type Accounts, accountsFor, accountsOf, type ConsentMode } from '../calls/account.js';
+import type { EndedOutcome, Success } from '../calls/outcome.js';
+import { checkPolicy, type Principal } from '../calls/policy.js';
+import { Refusal, refusalFailure } from '../calls/refusal.js';
+import { type ArgumentName, parseWithTexts, problemsOf } from '../calls/validate.js';
+import { findOperation, type ServiceCatalog } from '../models/service-catalog.js';
+import {
+  type Effect,
+  exampleOf,
+  type JsonSchema,
+  type Operation,
+  type OperationOutline,
+} from '../tools/define-operation.js';
+import { next } from '../tools/next.js';
+import { fieldsDescription } from '../tools/schema/answer-paths.js';
+import { lazy, withoutUndefined } from '../util/objects.js';
+import { own, type SafeText, say, words } from '../util/safe-text.js';
+
+/** This file has the four tools with which agents find and call the operations of whole services. They keep no state. */
+
+export interface ServiceTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly effect: Effect;
+  readonly input: JsonSchema;
+  /** True for the tools that call the cloud. */
+  readonly takesAccount?: true;
+}
+
+const text = (description: string) => ({ type: 'string', description });
+const list = (description: string) => ({ type: 'array', items: { type: 'string' }, description });
+const flag = (description: string) => ({ type: 'boolean', description });
+const effects = ['read', 'create', 'alter', 'delete'] as const satisfies readonly Effect[];
+
+const schemaOf = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+const name = text('Such as ec2:DescribeVolumes.');
+const operationArguments = { type: 'object', description: 'As describe_operation lists them.' };
+
+const findTool: ServiceTool = {
+  name: 'find_operations',
+  title: 'Find operations',
+  description:
+    'Searches all operations of the services here. Give a verb and a thing, in English, general cloud terms; name the service if you know it; two or three phrasings.',
+  effect: 'read',
+  input: schemaOf(
+    {
+      words: text('Such as: list disks; describe volumes; show block storage.'),
+      service: text('Only of this service.'),
+      effect: { type: 'string', enum: [...effects], description: 'Only with this effect.' },
+    },
+    ['words'],
+  ),
+};
+
+const describeTool: ServiceTool = {
+  name: 'describe_operation',
+  title: 'Describe an operation',
+  description: 'Shows the arguments of an operation, its effect, the consent that it needs, and an example.',
+  effect: 'read',
+  input: schemaOf({ name, path: text('Shows what is inside this argument.') }, ['name']),
+};
+
+const readTool: ServiceTool = {
+  name: 'read_operation',
+  title: 'Read with an operation',
+  description: 'Calls an operation that only reads.',
+  effect: 'read',
+  input: schemaOf({ name, arguments: operationArguments, fields: list(fieldsDescription) }, ['name']),
+  takesAccount: true,
+};
+
+const changeTool: ServiceTool = {
+  name: 'change_operation',
+  title: 'Change with an operation',
+  description: 'Calls an operation that changes something. A person agrees before it is sent, as its plan says.',
+  effect: 'alter',
+  input: schemaOf(
+    {
+      name,
+      arguments: operationArguments,
+      planOnly: flag('Only show the plan.'),
+      allowRepeat: flag('If the user wants it twice.'),
+      replaces: text('changeId of an older plan.'),
+    },
+    ['name'],
+  ),
+  takesAccount: true,
+};
+
+export const serviceTools: readonly ServiceTool[] = [findTool, describeTool, readTool, changeTool];
+export const serviceToolNames: readonly string[] = serviceTools.map((tool) => tool.name);
+
+const operationName = () => z.string().max(200, 'must have at most 200 characters');
+const beside = ['account', 'planOnly', 'allowRepeat', 'replaces'];
+/** The operation checks its own arguments. */
+const calling = {
+  name: operationName(),
+  arguments: z.record(z.string(), z.unknown()).default({}),
+  account: z.unknown().optional(),
+};
+
+const schemas = lazy(() => ({
+  find_operations: z.strictObject({
+    words: z.string().min(1, 'must not be empty').max(500, 'must have at most 500 characters'),
+    service: z.string().max(100, 'must have at most 100 characters').optional(),
+    effect: z.enum(effects).optional(),
+  }),
+  describe_operation: z.strictObject({ name: operationName(), path: operationName().default('') }),
+  read_operation: z.strictObject({ ...calling, fields: z.unknown().optional() }),
+  change_operation: z.strictObject({
+    ...calling,
+    planOnly: z.unknown().optional(),
+    allowRepeat: z.unknown().optional(),
+    replaces: z.unknown().optional(),
+  }),
+}));
+
+export interface ServiceDependencies {
+  readonly operations: readonly Operation[];
+  readonly services: ServiceCatalog;
+  readonly accounts: Accounts;
+  readonly principal?: Principal | undefined;
+}
+
+/** The result of one of these tools, or the call of an operation that the tool asks for. */
+export type ServiceCall =
+  | { readonly kind: 'found'; readonly text: SafeText; readonly data: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'ended'; readonly outcome: EndedOutcome }
+  | {
+      readonly kind: 'call';
+      readonly operation: Operation;
+      readonly args: Readonly<Record<string, unknown>>;
+      /** Adds the place of an argument to its name. */
+      readonly argumentName: ArgumentName;
+    };
+
+/** Answers a search or a description, or returns the call to make. Never rejects. */
+export async function serviceCall(
+  tool: string,
+  args: unknown,
+  dependencies: ServiceDependencies,
+): Promise<ServiceCall> {
+  try {
+    if (tool === findTool.name) return await find(parsed(schemas().find_operations, args), dependencies);
+    if (tool === describeTool.name)
+      return ended(await describe(parsed(schemas().describe_operation, args), dependencies));
+    return await callOf(tool, args, dependencies);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const failure = refusalFailure(tool, error, { isChange: tool === changeTool.name });
+    return { kind: 'ended', outcome: { kind: 'failed', failure } };
+  }
+}
+
+const ended = (success: Omit<Success, 'warnings' | 'requestIds'>): ServiceCall => ({
+  kind: 'ended',
+  outcome: { kind: 'succeeded', success: { warnings: [], requestIds: {}, ...success } },
+});
+
+/** @throws Refusal */
+function parsed<Schema extends z.ZodObject>(schema: Schema, args: unknown): z.output<Schema> {
+  const { data, error } = parseWithTexts(schema, args);
+  if (data !== undefined) return data;
+  throw new Refusal('InvalidArguments', problemsOf(error?.issues ?? [], { input: () => schema }));
+}
+
+/** @throws Refusal */
+async function operationNamed(given: string, dependencies: ServiceDependencies): Promise<Operation> {
+  const tool = given.includes(':') ? undefined : await findOperation(given, dependencies);
+  if (tool !== undefined) return tool;
+  const found = await dependencies.services.find(given);
+  if (found.kind === 'found') return found.operation;
+  throw new Refusal('InvalidArguments', [say`name: ${found.problem}`], {
+    next: next('agent', 'call', 'Call find_operations to find the name.'),
+  });
+}
+
+async function find(
+  query: z.output<ReturnType<typeof schemas>['find_operations']>,
+  { services, operations, accounts: allAccounts, principal }: ServiceDependencies,
+): Promise<ServiceCall> {
+  const state = await services.search();
+  if (state.kind === 'building')
+    return ended({
+      summary: say`The operations are being indexed, after a change of the models: ${state.services} of ${state.of} services are done.`,
+      next: next('agent', 'wait', 'Call again in half a minute.'),
+    });
+
+  const accounts = accountsOf(allAccounts, principal);
+  const apis = new Map(services.services.map((service) => [service.name, service.api]));
+  const tools = new Map(operations.map((operation) => [operation.serviceName, operation]));
+  const found = state.search.search(query, ({ service, operation, effect }) => {
+    const name = `${service}:${operation}`;
+    const subject = tools.get(name) ?? { name, effect, service: apis.get(service) ?? service };
+    return accountsFor(accounts, subject, principal).length > 0;
+  });
+  // Loaded late, as the search itself.
+  const { foundData, foundText } = await import('../models/search/found-answer.js');
+  return { kind: 'found', text: foundText(found), data: { ...foundData(found) } };
+}
+
+/** @throws Refusal */
+async function callOf(tool: string, args: unknown, dependencies: ServiceDependencies): Promise<ServiceCall> {
+  const isRead = tool === readTool.name;
+  const schema = isRead ? schemas().read_operation : schemas().change_operation;
+  const { name: given, arguments: inner, fields, ...others } = { fields: undefined, ...parsed(schema, args) };
+  const operation = await operationNamed(given, dependencies);
+  const otherTool = isRead ? changeTool.name : readTool.name;
+  if ((operation.effect === 'read') !== isRead)
+    throw new Refusal(
+      'InvalidArguments',
+      [say`name: ${own(given)} ${words(isRead ? 'changes something' : 'only reads')}`],
+      { next: next('agent', 'call', say`Call ${own(otherTool)} with the same name and arguments.`) },
+    );
+  const { fieldsArgument = 'fields' } = operation;
+  return {
+    kind: 'call',
+    operation,
+    args: withoutUndefined({ ...inner, ...others, [fieldsArgument]: fields }),
+    argumentName: (argument) => {
+      if (argument === fieldsArgument) return 'fields';
+      return beside.includes(argument) ? argument : `arguments.${argument}`;
+    },
+  };
+}
+
+/** @throws Refusal */
+async function describe(
+  { name: given, path }: z.output<ReturnType<typeof schemas>['describe_operation']>,
+  dependencies: ServiceDependencies,
+): Promise<Omit<Success, 'warnings' | 'requestIds'>> {
+  const operation = await operationNamed(given, dependencies);
+  const { principal } = dependencies;
+  const accounts = accountsOf(dependencies.accounts, principal);
+  const allowing = accountsFor(accounts, operation, principal);
+  const [first] = accounts.all;
+  if (first === undefined) throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
+  if (allowing.length === 0)
+    checkPolicy(first.policy, operation, principal, accounts.areNamed ? first.name : undefined);
+
+  const { effect, description, secretNames = {} } = operation;
+  const outline = await outlineOf(operation, path);
+  if (path !== '') return { summary: say`${own(given)}, inside ${path}:`, answer: outline.arguments };
+  const isRead = effect === 'read';
+  return {
+    summary: say`${own(given)}: call ${own(isRead ? readTool.name : changeTool.name)}.`,
+    answer: withoutUndefined({
+      about: description,
+      effect,
+      ...(!isRead && {
+        risks: risksOf(operation),
+        consent: consentOf(operation, allowing.length > 0 ? allowing : accounts.all, accounts.areNamed),
+      }),
+      arguments: outline.arguments,
+      more: ifAny(outline.more),
+      // A call may name a secret that only this server knows.
+      secretsByName: ifAny(Object.keys(secretNames)),
+      masked: ifAny([...new Set(outline.hidden)]),
+      example: exampleOf(operation),
+    }),
+  };
+}
+
+const ifAny = (names: readonly string[]) => (names.length === 0 ? undefined : names);
+
+/** @throws Refusal */
+async function outlineOf(operation: Operation, path: string): Promise<OperationOutline> {
+  if (operation.outline === undefined) {
+    // Loaded late, as for the reference.
+    const { argumentRows } = await import('./reference.js');
+    const rows = argumentRows(operation).filter((row) => row.path.startsWith(path));
+    const texts = rows.map((row) => [row.path, [row.type, ...row.rules].join(', ')]);
+    return { arguments: Object.fromEntries(texts), more: [], hidden: [] };
+  }
+  try {
+    return operation.outline(path);
+  } catch (error) {
+    // The class is loaded only for operations of models. Its message quotes names.
+    if (!(error instanceof Error) || error.name !== 'ModelError') throw error;
+    throw new Refusal('InvalidArguments', [say`path: ${error.message}`]);
+  }
+}
+
+function risksOf({ effect, change }: Operation): string {
+  const costs = change?.costsMoney === undefined ? 'may cost money' : change.costsMoney && 'costs money';
+  const isIrreversible = change?.irreversible ?? (effect === 'delete' || undefined);
+  const undo = isIrreversible === undefined ? 'may not be undone' : isIrreversible && 'cannot be undone';
+  return [costs, undo].filter((risk) => risk !== false).join(', ') || 'none known';
+}
+
+const consentTexts: Readonly<Record<ConsentMode, string>> = {
+  ask: 'the user is asked, or confirms the plan',
+  human: 'a person has to agree',
+  approval: 'another person has to approve',
+  plan: 'the user confirms the plan',
+  off: 'none, it is sent at once',
+};
+
+function consentOf({ effect }: Operation, allowing: readonly Account[], areNamed: boolean): string {
+  const texts = allowing.map((account) => {
+    const isTyped = effect === 'delete' && account.confirm !== 'off' && account.confirmDelete !== 'click';
+    const consent = `${consentTexts[account.confirm]}${isTyped ? '; a person types the name' : ''}`;
+    return areNamed ? `${account.name}: ${consent}` : consent;
+  });
+  return [...new Set(texts)].join('; ');
+}
