@@ -57,8 +57,9 @@ const problem = (text: SafeText): ModelFolder => ({
   problems: [say`CLOUDOPS_MODELS: ${text}`],
 });
 
-/** Files of operations and the companions of botocore's models are no models. */
-const isModel = /(?<!\.operations|paginators-1|waiters-2|examples-1)\.json(?:\.gz)?$/;
+/** Files of operations, and other files of botocore, are no models. */
+const isModel =
+  /(?<!\.operations|paginators-1|waiters-2|examples-1|^endpoints|^partitions|^sdk-default-configuration|^_retry)\.json(?:\.gz)?$/;
 
 type NamedSource = readonly [string, ServiceSource];
 

@@ -52,7 +52,13 @@ describe('in a file of operations', () => {
 
 describe('CLOUDOPS_MODELS', () => {
   test('has a service for each model, by file or by folder of botocore, whose newest date counts', async () => {
-    for (const name of ['dns.json.gz', 's3-2006-03-01.json', 'my.operations.json', 'paginators-1.json'])
+    for (const name of [
+      'dns.json.gz',
+      's3-2006-03-01.json',
+      'my.operations.json',
+      'paginators-1.json',
+      'endpoints.json',
+    ])
       written(`models/${name}`);
     for (const date of ['2014-10-31', '2016-11-15']) written(`models/ec2/${date}/service-2.json`);
     const { services, problems: found } = await loadModelFolder(join(folder, 'models'), noOwnOperations);

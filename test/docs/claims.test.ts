@@ -238,11 +238,11 @@ test('README can be read in a few minutes', () => {
 
 const architecture = 'docs/ARCHITECTURE.md';
 
-test('the pages can be read by a busy operator: at most 20,700 words, without ARCHITECTURE and the folded parts of TOOLS', () => {
+test('the pages can be read by a busy operator: at most 21,000 words, without ARCHITECTURE and the folded parts of TOOLS', () => {
   const unfolded = pages
     .filter((page) => page !== architecture)
     .map((page) => readFileSync(page, 'utf8').replaceAll(/<details>[\s\S]*?<\/details>/g, ''));
-  expect(unfolded.join(' ').split(/\s+/).length).toBeLessThanOrEqual(20_700);
+  expect(unfolded.join(' ').split(/\s+/).length).toBeLessThanOrEqual(21_000);
 });
 
 test('ARCHITECTURE has at most 2,000 words', () => {

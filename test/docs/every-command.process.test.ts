@@ -72,7 +72,11 @@ const elsewhere: readonly (readonly [RegExp, string, string])[] = [
   [/^unset CLOUDOPS_SANDBOX\n/, 'test/docs/every-command.process.test.ts', "README's real account"],
   [/^cloudops-mcp health/, 'test/cli/health-command.process.test.ts', 'health'],
   [/^cloudops-mcp journal migrate/, 'test/cli/journal-command.test.ts', "'migrate'"],
-  [/(?:my|groups)\.operations\.json/, 'test/docs/operations-page.process.test.ts', 'docs/OPERATIONS.md'],
+  [
+    /(?:my|groups)\.operations\.json|CLOUDOPS_MODELS/,
+    'test/docs/operations-page.process.test.ts',
+    'docs/OPERATIONS.md',
+  ],
   [
     /sandbox --port 8080 --seed demo/,
     'test/cli/sandbox-command.process.test.ts',

@@ -201,6 +201,8 @@ test.each([
       'models/answer-summary.ts',
       'models/change-texts.ts',
       'models/load-operations.ts',
+      'models/search-services.ts',
+      'models/service-catalog.ts',
       'signing/program-keys.ts',
       'tools/schema/meanings.ts',
       'tools/schema/zones.ts',
