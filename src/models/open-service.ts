@@ -1,9 +1,11 @@
 import type { Effect, Operation } from '../tools/define-operation.js';
 import { lazy } from '../util/objects.js';
+import { fieldsAtAnyDepth } from './argument-names.js';
+import { structureOf } from './arguments.js';
 import { changeSettings } from './draft.js';
 import { makeOperations, openModel } from './from-model.js';
 import { effectOf } from './guess-effect.js';
-import { type Model, ModelError } from './model.js';
+import { type Model, ModelError, type ModelOperation } from './model.js';
 import { followFinder } from './model-follow.js';
 import { readSettings, type ServiceSettings } from './model-settings.js';
 import type { ServiceSource } from './service-sources.js';
@@ -19,6 +21,14 @@ export interface OpenService {
 }
 
 type ServiceOperationSettings = Partial<NonNullable<ServiceSettings['operations']>[string]>;
+
+/** The ends of names of fields that hold secrets only in an answer that gives out secrets, such as an address with a signature. */
+const endOfSecret = /(?:ur[il]|location|value|unlockcode)$/i;
+
+function secretsIn(model: Model, { output }: ModelOperation): string[] {
+  const names = fieldsAtAnyDepth(structureOf(model, output).fields()).map(({ memberName }) => memberName);
+  return [...new Set(names.filter((name) => endOfSecret.test(name)))];
+}
 
 /** Operations that are kept. */
 const mostKept = 50;
@@ -38,8 +48,9 @@ export async function openService(
   const settingsOf = (name: string): ServiceOperationSettings & { readonly effect: Effect } => {
     const operation = model.operation(name);
     const own = Object.hasOwn(given, name) ? given[name] : undefined;
-    const effect = own?.effect ?? effectOf(model, operation).effect;
-    if (effect === 'read') return { ...own, effect };
+    const { effect: drafted, givesSecrets } = effectOf(model, operation);
+    const effect = own?.effect ?? drafted;
+    if (effect === 'read') return { ...(givesSecrets && { secretNames: secretsIn(model, operation) }), ...own, effect };
     // Plans say of each deletion that it cannot be undone.
     const isClear = effect === 'delete' || own?.irreversible !== undefined;
     const consequences = isClear ? {} : { consequences: ['It may not be undone.'] };

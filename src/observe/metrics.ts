@@ -80,7 +80,9 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
 
   return {
     /** `outcome` is undefined if the call threw an error. */
-    called: (tool: string, outcome: CallOutcome | undefined, milliseconds: number): void => {
+    called: (name: string, outcome: CallOutcome | undefined, milliseconds: number): void => {
+      // A service may have hundreds of operations, so they share a label.
+      const [tool = name] = name.split(':', 1);
       const account = accountOf(outcome);
       const accountLabel = hasAccounts ? { account: accounts.includes(account) ? account : 'none' } : {};
       calls.inc({ tool, outcome: outcomeLabel(outcome), ...accountLabel });

@@ -113,6 +113,10 @@ describe('static tokens', () => {
     expect(await toolNames(await post(server.url, message('tools/list'), headers))).toEqual(
       offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
     );
+    // A server without services knows the scopes of their tools all the same.
+    for (const name of ['describe_operation', 'read_operation'])
+      expect((await post(server.url, toolCall(name, {}), headers)).status).toBe(200);
+    expect((await post(server.url, toolCall('change_operation', {}), headers)).status).toBe(403);
     const refused = await post(server.url, toolCall('restore_instance', restore), headers);
     expect(refused.status).toBe(403);
     expect(refused.headers.get('www-authenticate')).toContain(

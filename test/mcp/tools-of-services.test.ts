@@ -14,6 +14,7 @@ import { createServiceCatalog } from '../../src/models/service-catalog.js';
 import { findModels } from '../../src/models/service-sources.js';
 import { operations as builtIn } from '../../src/tools/index.js';
 import { member, smallModelJson } from '../models/small-model.js';
+import { namedAccounts } from '../support/accounts.js';
 import { memoryStore, type TestCallerOptions, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { connectOverStdio } from '../support/in-process.js';
@@ -30,6 +31,7 @@ const disks = smallModelJson(
     DeleteVolume: { input: { VolumeId: volumeId } },
     ModifyVolume: { input: { VolumeId: volumeId, Size: 'Integer' } },
     GetPassword: { input: { VolumeId: volumeId }, output: { Password: 'String' } },
+    GetPresignedUrl: { input: { VolumeId: volumeId }, output: { VolumeId: 'String', Url: 'String' } },
     SetPassword: { input: { VolumeId: volumeId, Password: volumeId } },
   },
   {
@@ -58,6 +60,7 @@ beforeAll(async () => {
       DescribeVolume: { VolumeId: 'vol-1', State: 'available', Size: 10 },
       CreateVolume: { VolumeId: 'vol-2' },
       GetPassword: { Password: 'hunter2' },
+      GetPresignedUrl: { VolumeId: 'vol-1', Url: 'https://disks.example.com/?X-Amz-Signature=s' },
     };
     response
       .writeHead(operation === '' ? 204 : 200)
@@ -215,6 +218,16 @@ describe('read_operation', () => {
     expect(answer).toEqual({ State: 'available' });
   });
 
+  test('masks what gives access, such as a signed address', async () => {
+    const { call } = await connect();
+    const { answer } = await call('read_operation', {
+      name: 'disks:GetPresignedUrl',
+      arguments: { VolumeId: 'vol-1' },
+    });
+    expect(answer).toMatchObject({ VolumeId: 'vol-1' });
+    expect(answer.Url).not.toContain('X-Amz-Signature');
+  });
+
   test('masks secrets', async () => {
     const { call } = await connect();
     const { text } = await call('read_operation', { name: 'disks:GetPassword', arguments: { VolumeId: 'vol-1' } });
@@ -292,6 +305,30 @@ describe('change_operation', () => {
     const creation = { name: 'disks:CreateVolume', arguments: { Zone: 'z-1' } };
     const { next } = await call('change_operation', creation);
     expect(next.text).toContain('read_operation (name disks:DescribeVolume) with VolumeId "vol-2"');
+  });
+});
+
+test('with several accounts, calls name theirs beside the arguments', async () => {
+  const policy = { readOnly: false, tools: undefined, extensions: ['s3'] };
+  const accounts = namedAccounts(cloud.origin, [
+    { name: 'prod', policy },
+    { name: 'staging', policy },
+  ]);
+  const { client, call } = await connect({ accounts });
+  const { tools } = await client.listTools();
+  const takesAccount = tools.filter(({ inputSchema }) => inputSchema.required?.includes('account'));
+  expect(takesAccount.map(({ name }) => name)).toEqual(expect.arrayContaining(['read_operation', 'change_operation']));
+  const read = { name: 's3:AbortMultipartUpload', arguments: {} };
+  expect((await call('change_operation', read)).problems).toEqual([
+    expect.stringMatching(/^account: is required/),
+    'arguments.bucket: is required',
+    'arguments.object: is required',
+    'arguments.uploadId: is required',
+  ]);
+  const upload = { bucket: 'photos', object: 'a.jpg', uploadId: 'u-9' };
+  expect(await call('change_operation', { ...read, arguments: upload, account: 'staging' })).toMatchObject({
+    account: 'staging',
+    outcome: 'accepted',
   });
 });
 

@@ -123,3 +123,9 @@ test('every metric of this server is in the runbook', async () => {
   expect(names.length).toBeGreaterThan(7);
   expect(names.filter((name) => !runbook.includes(`\`${name}\``))).toEqual([]);
 });
+
+test('the operations of a service share a label, because there may be hundreds', async () => {
+  const metrics = createMetrics(state);
+  for (const name of ['ec2:DescribeVolumes', 'ec2:StopInstances']) metrics.called(name, succeeded(), 1);
+  expect(await metrics.text()).toMatch(/^cloudops_calls_total\{tool="ec2",outcome="ok"\} 2$/m);
+});
