@@ -10,7 +10,7 @@ import {
 import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
 import { defined, own, quoted, say } from '../util/safe-text.js';
-import { regionInHost } from '../util/uri.js';
+import { isLoopback, regionInHost } from '../util/uri.js';
 import { Refusal } from './refusal.js';
 
 /** Where the region of a call comes from. */
@@ -55,13 +55,15 @@ export function resolveEndpoint(
   const bucketInHost = api === 'storage' && cloud.storageStyle === 'virtual' ? bucketOf(path) : undefined;
   const prefix = bucketInHost === undefined ? hostPrefix : `${bucketInHost}.${hostPrefix}`;
   const url = withHostPrefix(new URL(address.replaceAll('{region}', region)), prefix);
+  const profile = signingProfileOf(cloud, api, signing);
+  if (profile.kind === 'v3' && url.protocol === 'http:' && !isLoopback(url.hostname)) throw needsHttps(api);
   return {
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
     region,
     // The name in signatures, and not the name of the API.
     service: signingService,
-    profile: signingProfileOf(cloud, api, signing),
+    profile,
     account,
     keys,
     ...(isSandbox && { isSandbox }),
@@ -107,6 +109,11 @@ const unusableRegion = (cloud: Cloud, api: Service, region: string): Refusal =>
     say`region: ${quoted(region, 64)} cannot be the {region} in ${own(`CLOUDOPS_${endpointSetting(api)}`)}, which takes lower-case letters, digits and hyphens`,
   ]);
 
+const needsHttps = (api: Service): Refusal =>
+  new Refusal('NotConfigured', [
+    say`${own(`CLOUDOPS_${endpointSetting(api)}`)} is plain http, over which Signature Version 3 protects no request`,
+  ]);
+
 /** @throws Refusal if the host is an IP address */
 function withHostPrefix(url: URL, prefix: string): URL {
   if (prefix === '') return url;
@@ -118,8 +125,15 @@ function withHostPrefix(url: URL, prefix: string): URL {
   ]);
 }
 
+const profiles: Readonly<Record<Signing['variant'], SigningProfile>> = {
+  s3: s3Profile,
+  api: apiProfile,
+  v2: { kind: 'v2' },
+  v3: { kind: 'v3' },
+};
+
 function signingProfileOf({ storageHeaders }: Cloud, service: Service, signing: Signing | undefined): SigningProfile {
-  if (signing !== undefined) return signing.headers === 's3' ? s3Profile : apiProfile;
+  if (signing !== undefined) return profiles[signing.variant];
   if (service !== 'storage') return apiProfile;
   return storageHeaders === 'amz' ? s3Profile : storageProfile;
 }

@@ -38,7 +38,7 @@ type PlanInput = Omit<
 /** Makes the plan of a change from `call` alone, without reading or sending anything. Shows no values of secret arguments. */
 export function makePlan(call: PlanInput): Plan {
   const { operation, change: ownTexts, input, shownInput, shownRequest, keyId, endpoint, found, alert } = call;
-  const { origin, region, service, profile, isSandbox = false } = endpoint;
+  const { origin, region, isSandbox = false } = endpoint;
   const { method, target, body } = shownRequest;
   const schema = operation.input();
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
@@ -56,8 +56,7 @@ export function makePlan(call: PlanInput): Plan {
     url: origin + target,
     headers: {
       ...shownRequest.headers,
-      [profile.dateHeader]: 'the time of sending',
-      authorization: `signed as ${keyId} for service ${service} in ${region}`,
+      ...signatureLines(endpoint, keyId),
     },
     // Marks of secrets may be encoded, as in base64.
     ...(body !== undefined && { body: withDecodedSecretMarks(call, parseJson(body) ?? body) }),
@@ -77,6 +76,18 @@ export function makePlan(call: PlanInput): Plan {
     warnings: [...pastedSecretWarnings(call), ...hints.warnings].map(inWords),
     notChecked: ownTexts.notChecked.map(defined),
   };
+}
+
+function signatureLines({ profile, service, region }: PlanInput['endpoint'], keyId: string): Record<string, string> {
+  const time = 'the time of sending';
+  switch (profile.kind) {
+    case 'v4':
+      return { [profile.dateHeader]: time, authorization: `signed as ${keyId} for service ${service} in ${region}` };
+    case 'v3':
+      return { date: time, 'x-amzn-authorization': `the date signed as ${keyId} (version 3)` };
+    case 'v2':
+      return { signature: `added to the body with the time of sending, signed as ${keyId} (version 2)` };
+  }
 }
 
 function whereOf(call: PlanInput): readonly SafeText[] {

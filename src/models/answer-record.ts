@@ -23,11 +23,15 @@ export function answerRecord(
     Object.entries(values).flatMap(([name, value]) => {
       if (value === undefined || value === null) return [];
       const field = fieldsByName.get(name);
+      // Some services write an empty element for a time or a number that is not set.
+      if (value === '' && neverEmpty.test(field?.rules.kind ?? '')) return [];
       if (field !== undefined && isMasked(field)) return [[name, mark]];
       return [[name, answerValue(field?.rules, value, isMasked, mark)]];
     }),
   );
 }
+
+const neverEmpty = /^(?:timestamp|integer|number|boolean)$/;
 
 /** `rules` is undefined for a value that the model does not describe. */
 function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked, mark: string): unknown {

@@ -216,7 +216,11 @@ function requestNameOf({ service, shape }: Model, { name, target, traits }: Memb
     case 'restJson1':
       return trait('jsonName') ?? name;
     case 'restXml':
-    case 'awsQuery': {
+    case 'awsQuery':
+    case 'computing':
+    case 'ess':
+    case 'nas':
+    case 'rdb': {
       const isFlattened = isListOrMap && hasTrait(traits, 'smithy.api#xmlFlattened');
       return isFlattened ? name : (trait('xmlName') ?? name);
     }

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { withoutUndefined } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
-import { check, ModelError, type Traits } from './model.js';
+import { check, ModelError, olderSignatureTrait, type Traits, unwrappedTrait } from './model.js';
 
 const text = z.string().max(100_000);
 const flag = z.boolean().optional();
@@ -23,7 +23,7 @@ const serialization = {
   idempotencyToken: flag,
   sensitive: flag,
 };
-const reference = z.object({ shape: text, ...serialization });
+const reference = z.object({ shape: text, resultWrapper: text.optional(), ...serialization });
 const shapeSchema = z.object({
   ...serialization,
   type: text,
@@ -125,7 +125,11 @@ export function convertBotocore(json: unknown, companions: BotocoreCompanions = 
   const { waiters: allWaiters } = check(waitersSchema, companions.waiters ?? { waiters: {} }, 'the waiters');
 
   const { metadata, operations, shapes } = model;
-  const context: Context = { shapes, hasJsonNames: /json/.test(metadata.protocol) };
+  const context: Context = {
+    shapes,
+    hasJsonNames: /json/.test(metadata.protocol),
+    flattensUnnamedLists: metadata.protocol === 'computing',
+  };
   const service = {
     type: 'service',
     version: metadata.apiVersion,
@@ -151,6 +155,8 @@ export function convertBotocore(json: unknown, companions: BotocoreCompanions = 
 interface Context {
   readonly shapes: Readonly<Record<string, BotocoreShape>>;
   readonly hasJsonNames: boolean;
+  /** True if a list is flattened if its elements have no name. */
+  readonly flattensUnnamedLists: boolean;
 }
 
 const idOf = (name: string) => `botocore#${name}`;
@@ -167,16 +173,9 @@ const smithyProtocols: Readonly<Record<string, string>> = {
 };
 const v4Signatures = ['v4', 's3', 's3v4'];
 
-/** @throws ModelError if the service does not sign with Signature Version 4 */
+/** @throws ModelError if the signature of the service is unknown */
 function serviceTraits({ metadata }: Botocore): Traits {
-  const { serviceId, serviceFullName, signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
-  const signsWithV4 =
-    auth.includes('aws.auth#sigv4') || (signatureVersion !== undefined && v4Signatures.includes(signatureVersion));
-  if (!signsWithV4)
-    throw new ModelError(
-      `it signs with ${quoteName(signatureVersion ?? 'none')} (metadata.signatureVersion), and only Signature Version 4 is supported`,
-    );
-
+  const { serviceId, serviceFullName, jsonVersion, xmlNamespace } = metadata;
   const jsonProtocol = jsonVersion === '1.1' ? 'awsJson1_1' : 'awsJson1_0';
   const protocolNames = [metadata.protocol, ...metadata.protocols].map((name) =>
     name === 'json' ? jsonProtocol : (smithyProtocols[name] ?? name),
@@ -184,12 +183,20 @@ function serviceTraits({ metadata }: Botocore): Traits {
 
   return withoutUndefined({
     ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
-    'aws.auth#sigv4': { name: metadata.signingName ?? metadata.endpointPrefix },
+    [signatureTrait(metadata)]: { name: metadata.signingName ?? metadata.endpointPrefix },
     'aws.api#service': serviceId === undefined ? undefined : { sdkId: serviceId },
     'aws.protocols#awsQueryCompatible': metadata.awsQueryCompatible,
     'smithy.api#title': serviceFullName,
     'smithy.api#xmlNamespace': namespaceTrait(xmlNamespace),
   });
+}
+
+function signatureTrait({ signatureVersion = 'none', auth }: Botocore['metadata']): string {
+  if (auth.includes('aws.auth#sigv4') || v4Signatures.includes(signatureVersion)) return 'aws.auth#sigv4';
+  if (signatureVersion === 'v2' || signatureVersion === 'v3') return olderSignatureTrait(signatureVersion);
+  throw new ModelError(
+    `it signs with ${quoteName(signatureVersion)} (metadata.signatureVersion), and only the versions 2 to 4 are supported`,
+  );
 }
 
 const namespaceTrait = (value: Serialization['xmlNamespace']) => (typeof value === 'string' ? { uri: value } : value);
@@ -251,6 +258,7 @@ function convertOperation(
       'aws.protocols#httpChecksum': operation.httpChecksum,
       // An empty list means that the requests are not signed.
       'smithy.api#auth': authtype === 'none' ? [] : auth,
+      [unwrappedTrait]: traitIf(output !== undefined && output.resultWrapper === undefined),
     }),
   };
 }
@@ -291,8 +299,14 @@ function convertShape(shape: BotocoreShape, context: Context): unknown {
       ]);
       return { type: shape.union === true ? 'union' : 'structure', members: Object.fromEntries(members), traits };
     }
-    case 'list':
-      return { type: 'list', member: shape.member && convertMember(shape.member, 'member', shape, context), traits };
+    case 'list': {
+      const isFlattened = context.flattensUnnamedLists && shape.member?.locationName === undefined;
+      return {
+        type: 'list',
+        member: shape.member && convertMember(shape.member, 'member', shape, context),
+        traits: { ...traits, ...(isFlattened && { 'smithy.api#xmlFlattened': {} }) },
+      };
+    }
     case 'map':
       return {
         type: 'map',

@@ -39,7 +39,7 @@ const endpointTrait = z.object({
 
 /** Headers that this server or its HTTP client sets, or that concern a single connection (RFC 9110, section 7.6.1). */
 const fixedHeaders: readonly string[] = [
-  ...['authorization', 'host', 'content-length', 'content-md5', 'expect'],
+  ...['authorization', 'date', 'host', 'content-length', 'content-md5', 'expect', 'x-amzn-authorization'],
   ...['amz', 'ext'].flatMap((vendor) =>
     ['date', 'security-token', 'content-sha256'].map((name) => `x-${vendor}-${name}`),
   ),

@@ -1,6 +1,15 @@
 import type { ApiRequest } from '../tools/define-operation.js';
 import { lazy } from '../util/objects.js';
-import { hasTrait, isIdempotencyToken, isXml, type Model, type ModelOperation, type Shape } from './model.js';
+import {
+  hasTrait,
+  isIdempotencyToken,
+  isXml,
+  type Model,
+  type ModelOperation,
+  type Shape,
+  unwrappedTrait,
+} from './model.js';
+import { formType, isNifcloud, nifcloudForm } from './nifcloud.js';
 import type { LoadedProtocol, ProtocolAnswer, ProtocolRequest } from './protocol.js';
 import { operationSchemasOf } from './sdk-schema.js';
 
@@ -35,7 +44,7 @@ export function createCodec(model: Model): Codec {
       const request = await protocol.serialize(requestSchemaOf(operation), valuesToSend);
       // Otherwise the protocols write an empty object, which is no valid union.
       const body = isUnionBodyMissing(model, operation, values) ? undefined : request.body;
-      return apiRequest(operation, { ...request, body });
+      return apiRequest(operation, nifcloudRequest(model, operation, { ...request, body }));
     },
     decode: async (operation, answer) => {
       const bodyShape = shapeOfBody(model, operation);
@@ -45,7 +54,8 @@ export function createCodec(model: Model): Codec {
       const readableAnswer = withoutNullBody(operation, { ...answer, text });
       const protocol = await loadProtocol();
       try {
-        const values = await protocol.deserialize(answerSchemaOf(operation), readableAnswer);
+        const isUnwrapped = hasTrait(operation.traits, unwrappedTrait);
+        const values = await protocol.deserialize(answerSchemaOf(operation), readableAnswer, isUnwrapped);
         // If the output has no members, the protocols return every field of the answer.
         return knownMembers(operation, values);
       } catch {
@@ -144,6 +154,21 @@ const isUnionBodyMissing = ({ shape }: Model, { input }: ModelOperation, values:
     ({ name, target, traits }) =>
       hasTrait(traits, 'smithy.api#httpPayload') && shape(target).kind === 'union' && values[name] === undefined,
   );
+
+function nifcloudRequest(
+  { service: { protocol } }: Model,
+  { name, http }: ModelOperation,
+  request: ProtocolRequest,
+): ProtocolRequest {
+  if (!isNifcloud(protocol)) return request;
+  const { headers, body = '' } = request;
+  return {
+    ...request,
+    path: http.uri,
+    headers: { ...headers, 'content-type': formType },
+    body: nifcloudForm(protocol, name, body),
+  };
+}
 
 const requiresChecksum = ({ traits }: ModelOperation): boolean =>
   hasTrait(traits, 'smithy.api#httpChecksumRequired') ||

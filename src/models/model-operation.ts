@@ -384,7 +384,7 @@ function answerFormat(
     output.members.filter((member) => !isOutsideBody(member)).map((member) => member.name);
   if (!isXml(service)) return { answer: 'jsonText', answerBody: { fields } };
 
-  // `awsQuery` and `ec2Query` name the root after the operation.
+  // All other protocols with XML name the root after the operation.
   if (service.protocol !== 'restXml') return { answer: 'xmlText', answerBody: { fields, root: `${name}Response` } };
 
   const { id, traits } = bodyMember === undefined ? output : { id: bodyMember.target, traits: traitsOf(bodyMember) };
@@ -398,9 +398,10 @@ function answerFormat(
 function signingOf({ model, fileSettings }: ModelContext): { readonly signing?: Signing } {
   const { api, region } = fileSettings;
   if (isBuiltInService(api)) return {};
-  const { signingName } = model.service;
-  const headers = signingName === 's3' ? 's3' : 'api';
-  return { signing: { service: signingName, headers, ...(region !== undefined && { region }) } };
+  const { signature, signingName } = model.service;
+  const version4 = signingName === 's3' ? 's3' : 'api';
+  const variant = signature === 'v4' ? version4 : signature;
+  return { signing: { service: signingName, variant, ...(region !== undefined && { region }) } };
 }
 
 function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {

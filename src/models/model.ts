@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { nearestHint } from '../util/did-you-mean.js';
 import { isDeeperThan, isObject, parseJson } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
+import { isNifcloud, nifcloudProtocols } from './nifcloud.js';
 
 /** Values of traits by shape ID, such as `smithy.api#length`. */
 export type Traits = Readonly<Record<string, unknown>>;
@@ -31,12 +32,14 @@ export type Shape = { readonly id: string; readonly traits: Traits } & (
 export type StructureShape = Extract<Shape, { kind: 'structure' | 'union' }>;
 
 /** Supported protocols, in the order of preference. */
-export const protocols = ['restJson1', 'awsJson1_0', 'awsJson1_1', 'restXml', 'awsQuery', 'ec2Query'] as const;
+export const protocols = [
+  ...(['restJson1', 'awsJson1_0', 'awsJson1_1', 'restXml', 'awsQuery', 'ec2Query'] as const),
+  ...nifcloudProtocols,
+] as const;
 export type Protocol = (typeof protocols)[number];
 
 /** True if answers are XML. Answers in the other protocols are JSON. */
-export const isXml = ({ protocol }: Pick<ModelService, 'protocol'>): boolean =>
-  protocol === 'restXml' || protocol === 'awsQuery' || protocol === 'ec2Query';
+export const isXml = ({ protocol }: Pick<ModelService, 'protocol'>): boolean => !/json/i.test(protocol);
 
 export interface ModelService {
   readonly id: string;
@@ -44,6 +47,8 @@ export interface ModelService {
   readonly protocol: Protocol;
   /** Name in lowercase letters, digits and "-". */
   readonly name: string;
+  /** The version of the signature. */
+  readonly signature: 'v4' | 'v3' | 'v2';
   /** Service name in the credential scope. */
   readonly signingName: string;
   readonly xmlNamespace: string | undefined;
@@ -55,7 +60,7 @@ export interface ModelOperation {
   readonly name: string;
   readonly input: StructureShape;
   readonly output: StructureShape;
-  /** Protocols other than the REST protocols send POST to `/`. */
+  /** Protocols other than the REST protocols send POST, and to `/` unless they are NIFCLOUD's. */
   readonly http: { readonly method: string; readonly uri: string; readonly code: number };
   /** IDs of the shapes of errors. */
   readonly errors: readonly string[];
@@ -86,6 +91,12 @@ export const textTrait = (traits: Traits, id: string): string | undefined => {
 };
 
 export const hasTrait = (traits: Traits, id: string): boolean => Object.hasOwn(traits, id);
+
+/** The trait of a service that signs with an older version, for which Smithy has none. */
+export const olderSignatureTrait = (version: 'v2' | 'v3'): string => `botocore.auth#${version}`;
+
+/** The trait of an operation whose answer in `awsQuery` has its fields in the root. */
+export const unwrappedTrait = 'botocore#unwrapped';
 
 /** True for the member that gets the idempotency token. */
 export const isIdempotencyToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
@@ -183,7 +194,9 @@ const ast = z.object({
 const httpTrait = z.object({ method: z.string(), uri: z.string(), code: z.int().default(200) });
 const namespaceTrait = z.object({ uri: z.string() });
 const serviceTrait = z.object({ sdkId: z.string().max(100).optional() });
-const sigv4Trait = z.object({ name: z.string().regex(/^[\w.-]{1,100}$/, 'must be letters, digits, ".", "_" and "-"') });
+const signingTrait = z.object({
+  name: z.string().regex(/^[\w.-]{1,100}$/, 'must be letters, digits, ".", "_" and "-"'),
+});
 
 /** @throws ModelError if the text is no JSON object, is too long or is nested too deeply */
 export function parseModelJson(text: string): Readonly<Record<string, unknown>> {
@@ -207,7 +220,7 @@ export function readAst(json: unknown): Model {
     return shapes[id];
   };
   const service = readService(shapes);
-  const selectTraits = isRest(service.protocol) ? (traits: Traits) => traits : withoutHttpBindings;
+  const selectTraits = traitSelector(service.protocol);
 
   const shapesById = new Map<string, Shape>();
   const shapeOf = (id: string): Shape => {
@@ -248,12 +261,15 @@ export function readAst(json: unknown): Model {
   };
 }
 
-const isRest = (protocol: Protocol): boolean => protocol.startsWith('rest');
-
 /** Many models have HTTP bindings although they have another protocol. */
-const withoutHttpBindings = (traits: Traits): Traits =>
-  Object.fromEntries(Object.entries(traits).filter(([id]) => !httpBinding.test(id)));
-const httpBinding = /^smithy\.api#http(?!ChecksumRequired$)/;
+function traitSelector(protocol: Protocol): SelectTraits {
+  if (protocol.startsWith('rest')) return (traits) => traits;
+  // NIFCLOUD's protocols also take the path.
+  const httpBinding = isNifcloud(protocol)
+    ? /^smithy\.api#http(?!$|ChecksumRequired$)/
+    : /^smithy\.api#http(?!ChecksumRequired$)/;
+  return (traits) => Object.fromEntries(Object.entries(traits).filter(([id]) => !httpBinding.test(id)));
+}
 
 type SelectTraits = (traits: Traits) => Traits;
 
@@ -323,19 +339,33 @@ function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
   if (protocol === undefined)
     throw new ModelError(`the service has none of the protocols that are supported: ${protocols.join(', ')}`);
 
-  const sigv4 = readTrait(traits, 'aws.auth#sigv4', sigv4Trait, id);
-  if (sigv4 === undefined)
-    throw new ModelError('the service does not sign with Signature Version 4, and no other signature is supported');
+  const { signature, name } = readSignature(traits, protocol, id);
 
   return {
     id,
     version,
     protocol,
-    name: nameOfService(readTrait(traits, 'aws.api#service', serviceTrait, id)?.sdkId ?? sigv4.name),
-    signingName: sigv4.name,
+    name: nameOfService(readTrait(traits, 'aws.api#service', serviceTrait, id)?.sdkId ?? name),
+    signature,
+    signingName: name,
     xmlNamespace: readTrait(traits, 'smithy.api#xmlNamespace', namespaceTrait, id)?.uri,
     traits,
   };
+}
+
+const signatureTraits = { v4: 'aws.auth#sigv4', v3: olderSignatureTrait('v3'), v2: olderSignatureTrait('v2') } as const;
+
+/** Prefers Signature Version 4. */
+function readSignature(traits: Traits, protocol: Protocol, id: string) {
+  for (const signature of ['v4', 'v3', 'v2'] as const) {
+    const trait = readTrait(traits, signatureTraits[signature], signingTrait, id);
+    // Version 2 adds parameters to a form, and NIFCLOUD names one of them in its own way.
+    const isSupported = trait !== undefined && (signature !== 'v2' || isNifcloud(protocol));
+    if (isSupported) return { signature, name: trait.name };
+  }
+  throw new ModelError(
+    'the service does not sign with Signature Version 4, and older versions are supported only if they are 3, or 2 with a protocol of NIFCLOUD',
+  );
 }
 
 const nameOfService = (name: string): string =>

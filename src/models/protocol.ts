@@ -10,7 +10,8 @@ import {
 import { HttpResponse as Response } from '@smithy/core/protocols';
 import { fromBase64, fromUtf8, toBase64, toUtf8 } from '@smithy/core/serde';
 import type { $ClientProtocol, $OperationSchema, HttpRequest, HttpResponse, SerdeFunctions } from '@smithy/types';
-import { hasTrait, type ModelService, shapeName } from './model.js';
+import { hasTrait, type ModelService, type Protocol, shapeName } from './model.js';
+import { isNifcloud } from './nifcloud.js';
 
 /** A request that a protocol has made. */
 export interface ProtocolRequest {
@@ -36,14 +37,20 @@ export interface LoadedProtocol {
   serialize(operation: $OperationSchema, values: Readonly<Record<string, unknown>>): Promise<ProtocolRequest>;
   /**
    * Reads the answer to a request that succeeded.
+   * @param isUnwrapped true if an answer in `awsQuery` has its fields in the root
    * @throws Error if the answer does not have the format of the protocol
    */
-  deserialize(operation: $OperationSchema, answer: ProtocolAnswer): Promise<Readonly<Record<string, unknown>>>;
+  deserialize(
+    operation: $OperationSchema,
+    answer: ProtocolAnswer,
+    isUnwrapped: boolean,
+  ): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** Makes the protocol of a service, which writes requests and reads answers, but sends nothing. */
 export function createProtocol(service: ModelService): LoadedProtocol {
-  const protocol = protocolOf(service);
+  const protocol = protocolOf(service, service.protocol);
+  const unwrappedProtocol = isNifcloud(service.protocol) ? protocolOf(service, 'ec2Query') : protocol;
   const encoders = {
     base64Encoder: toBase64,
     base64Decoder: fromBase64,
@@ -52,6 +59,7 @@ export function createProtocol(service: ModelService): LoadedProtocol {
     streamCollector: () => Promise.reject(new Error('bodies are not streamed')),
   } satisfies SerdeFunctions;
   protocol.setSerdeContext(encoders);
+  unwrappedProtocol.setSerdeContext(encoders);
   // The protocols require an endpoint, but its host is not used.
   const endpoint = () => Promise.resolve({ protocol: 'https:', hostname: 'endpoint.invalid', path: '/' });
 
@@ -60,17 +68,20 @@ export function createProtocol(service: ModelService): LoadedProtocol {
       const request = await protocol.serializeRequest(operation, values, { ...encoders, endpoint });
       return { path: request.path, query: queryOf(request), headers: request.headers, body: textOf(request.body) };
     },
-    deserialize: async (operation, { status, headers, text }) => {
+    deserialize: async (operation, { status, headers, text }, isUnwrapped) => {
       const body = Buffer.from(text);
       const response = new Response({ statusCode: status, headers: { ...headers }, body });
-      const { $metadata: _, ...values } = await protocol.deserializeResponse(operation, encoders, response);
+      const reader = isUnwrapped ? unwrappedProtocol : protocol;
+      const { $metadata: _, ...values } = await reader.deserializeResponse(operation, encoders, response);
       return values;
     },
   };
 }
 
-function protocolOf(service: ModelService): $ClientProtocol<HttpRequest, HttpResponse> {
-  const { id, protocol, traits, version, xmlNamespace = '' } = service;
+function protocolOf(
+  { id, traits, version, xmlNamespace = '' }: ModelService,
+  protocol: Protocol,
+): $ClientProtocol<HttpRequest, HttpResponse> {
   // Any text will do, because only reading errors uses the namespace.
   const defaultNamespace = id;
   const jsonOptions = {
@@ -88,6 +99,10 @@ function protocolOf(service: ModelService): $ClientProtocol<HttpRequest, HttpRes
     case 'restXml':
       return new AwsRestXmlProtocol({ defaultNamespace, xmlNamespace });
     case 'awsQuery':
+    case 'computing':
+    case 'ess':
+    case 'nas':
+    case 'rdb':
       return new AwsQueryProtocol({ defaultNamespace, xmlNamespace, version });
     case 'ec2Query':
       return new AwsEc2QueryProtocol({ defaultNamespace, xmlNamespace, version });

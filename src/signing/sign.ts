@@ -1,3 +1,4 @@
+import { createHash, createHmac } from 'node:crypto';
 import { Sha256 } from '@aws-crypto/sha256-js';
 import {
   ALGORITHM_IDENTIFIER,
@@ -8,8 +9,8 @@ import {
   SignatureV4Base,
 } from '@smithy/signature-v4';
 import type { HttpRequest } from '@smithy/types';
-import type { Query } from '../util/uri.js';
-import type { SigningProfile } from './signature-variants.js';
+import { encodeSegment, type Query } from '../util/uri.js';
+import type { SigningProfile, Version4Profile } from './signature-variants.js';
 
 export interface Credentials {
   readonly accessKeyId: string;
@@ -24,7 +25,7 @@ interface UnsignedRequest {
   readonly host: string;
   readonly path: string;
   readonly query: Query;
-  /** Lower-case names. All headers are signed. */
+  /** Lower-case names. Version 4 signs all headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
@@ -40,24 +41,40 @@ interface SigningContext {
 /** The signed texts are for debugging. Their only secret is the session token. */
 interface Signed {
   readonly headers: Readonly<Record<string, string>>;
+  /** If signing changes the body. */
+  readonly body?: string;
   readonly canonicalRequest: string;
   readonly stringToSign: string;
 }
 
-/** Signs a request with Signature Version 4. Each attempt needs a new signature, because it covers the time. */
-export function sign(request: UnsignedRequest, context: SigningContext): Promise<Signed> {
-  return new RequestSigner(context).signRequest(request, context);
+/** Signs a request. Each attempt needs a new signature, because it covers the time. */
+export async function sign(request: UnsignedRequest, context: SigningContext): Promise<Signed> {
+  const { profile } = context;
+  switch (profile.kind) {
+    case 'v2':
+      return signForm(request, context);
+    case 'v3':
+      return signDate(request, context);
+    case 'v4': {
+      const version4 = { ...context, profile };
+      return new RequestSigner(version4).signRequest(request, version4);
+    }
+  }
+}
+
+interface Version4Context extends SigningContext {
+  readonly profile: Version4Profile;
 }
 
 /** The library's own signer has fixed header names, and does not return the signed texts. */
 class RequestSigner extends SignatureV4Base {
-  constructor({ profile, credentials, region, service }: SigningContext) {
+  constructor({ profile, credentials, region, service }: Version4Context) {
     super({ credentials, region, service, sha256: Sha256, uriEscapePath: profile.encodesPathTwice });
   }
 
   async signRequest(
     request: UnsignedRequest,
-    { profile, credentials, region, service, date }: SigningContext,
+    { profile, credentials, region, service, date }: Version4Context,
   ): Promise<Signed> {
     const { longDate, shortDate } = this.formatDate(date);
     const headers: Record<string, string> = { ...request.headers, host: request.host, [profile.dateHeader]: longDate };
@@ -94,3 +111,56 @@ function httpRequest(
   const request = { method, protocol: 'https:', hostname: host, path, query: Object.fromEntries(parameters), headers };
   return body === undefined ? request : { ...request, body };
 }
+
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** Version 2 adds parameters to a form. @throws Error if an argument has the name of such a parameter */
+function signForm(
+  { method, host, path, headers, body = '' }: UnsignedRequest,
+  { credentials, date }: SigningContext,
+): Signed {
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  const given: Pairs = [...new URLSearchParams(body)];
+  const token: Pairs = sessionToken === undefined ? [] : [['SecurityToken', sessionToken]];
+  const added: Pairs = [
+    ['AccessKeyId', accessKeyId],
+    ['SignatureVersion', '2'],
+    ['SignatureMethod', hmacAlgorithm],
+    ['Timestamp', date.toISOString().replace(/\.\d+Z$/, 'Z')],
+    ...token,
+  ];
+  if (given.some(([name]) => name === 'Signature' || added.some(([fixed]) => fixed === name)))
+    throw new Error('an argument has the name of a parameter of the signature');
+
+  const parameters = [...given, ...added].sort(([a], [b]) => (a < b ? -1 : 1));
+  const stringToSign = [method, host, path, encodePairs(parameters)].join('\n');
+  const signature = hmacOf(stringToSign, secretAccessKey);
+  return {
+    headers: { ...headers, host },
+    body: `${body}&${encodePairs([...added, ['Signature', signature]])}`,
+    // As with version 4, the log gets no values of the body.
+    canonicalRequest: [method, host, path, ...parameters.map(([name]) => name)].join('\n'),
+    stringToSign: createHash('sha256').update(stringToSign).digest('hex'),
+  };
+}
+
+const encodePairs = (pairs: Pairs): string =>
+  pairs.map(([name, value]) => `${encodeSegment(name)}=${encodeSegment(value)}`).join('&');
+
+/** Version 3 signs the date, and nothing else. */
+function signDate({ host, headers }: UnsignedRequest, { credentials, date }: SigningContext): Signed {
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  const text = date.toUTCString();
+  const signature = hmacOf(text, secretAccessKey);
+  const signed = {
+    ...headers,
+    host,
+    date: text,
+    ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
+    'x-amzn-authorization': `AWS3-HTTPS AWSAccessKeyId=${accessKeyId},Algorithm=${hmacAlgorithm},Signature=${signature}`,
+  };
+  return { headers: signed, canonicalRequest: text, stringToSign: text };
+}
+
+const hmacAlgorithm = 'HmacSHA256';
+const hmacOf = (text: string, key: string): string => createHmac('sha256', key).update(text).digest('base64');

@@ -1,5 +1,20 @@
-/** An API's variant of Signature Version 4 (docs/API.md: Signing). */
-export interface SigningProfile {
+/** How the requests of an API are signed (docs/API.md: Signing). */
+export type SigningProfile =
+  | Version4Profile
+  /**
+   * Signature Version 2, for forms. Weaker than version 4: it covers no header, and its key is the secret key itself, for all days,
+   * regions and services.
+   */
+  | { readonly kind: 'v2' }
+  /**
+   * Signature Version 3 over HTTPS. Much weaker: it covers only the date, so who sees one request can send any other with its headers,
+   * until the date is too old.
+   */
+  | { readonly kind: 'v3' };
+
+/** A variant of Signature Version 4. */
+export interface Version4Profile {
+  readonly kind: 'v4';
   readonly dateHeader: string;
   /** The header with the body's SHA-256. Only storage has one. */
   readonly contentHashHeader?: string;
@@ -9,7 +24,8 @@ export interface SigningProfile {
 }
 
 /** The object storage of the API reference. */
-export const storageProfile: SigningProfile = {
+export const storageProfile: Version4Profile = {
+  kind: 'v4',
   dateHeader: 'x-ext-date',
   contentHashHeader: 'x-ext-content-sha256',
   tokenHeader: 'x-ext-security-token',
@@ -17,7 +33,8 @@ export const storageProfile: SigningProfile = {
 };
 
 /** Any S3-compatible store. */
-export const s3Profile: SigningProfile = {
+export const s3Profile: Version4Profile = {
+  kind: 'v4',
   dateHeader: 'x-amz-date',
   contentHashHeader: 'x-amz-content-sha256',
   tokenHeader: 'x-amz-security-token',
@@ -25,7 +42,8 @@ export const s3Profile: SigningProfile = {
 };
 
 /** All other APIs. */
-export const apiProfile: SigningProfile = {
+export const apiProfile: Version4Profile = {
+  kind: 'v4',
   dateHeader: 'x-amz-date',
   tokenHeader: 'x-amz-security-token',
   encodesPathTwice: true,

@@ -17,8 +17,11 @@ export type Service = string;
 export interface Signing {
   /** In the credential scope of signatures. */
   readonly service: string;
-  /** `s3` signs the path as it is, `api` signs it percent-encoded again. */
-  readonly headers: 's3' | 'api';
+  /**
+   * Version 4: `s3` signs the path as it is, `api` signs it percent-encoded again. `v2` and `v3` are older versions, for services whose
+   * model names them.
+   */
+  readonly variant: 's3' | 'api' | 'v2' | 'v3';
   /** The one region of a global API, whatever region the settings and requests name. */
   readonly region?: string;
 }

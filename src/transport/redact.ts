@@ -97,7 +97,7 @@ function substrings(texts: Iterable<string>, length: number): Set<string> {
   return result;
 }
 
-const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
+const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=(?:[0-9a-f]{64}|[\w+/]{43}=)/;
 
 /** The secret itself, in base64, and as `decodePercents` leaves it. */
 function formsOf(secret: string): string[] {

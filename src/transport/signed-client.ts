@@ -107,7 +107,7 @@ function createCallClient(
     const credentials = await keys.current();
     const date = new Date(now().getTime() + offsetMs);
     const { host } = new URL(origin);
-    const { headers, canonicalRequest, stringToSign } = await sign(
+    const { headers, body, canonicalRequest, stringToSign } = await sign(
       { ...request, host },
       { ...endpoint, credentials, date },
     );
@@ -119,7 +119,7 @@ function createCallClient(
       const shown = redactorWith(credentials).clean(withoutToken.split('\n')).join('\n');
       log('debug', 'signed', { canonicalRequest: shown, stringToSign });
     }
-    return { headers, credentials };
+    return { headers, credentials, body: body ?? request.body };
   };
 
   /** If the clocks differ, signs by the service's time from now on. */
@@ -147,8 +147,8 @@ function createCallClient(
   };
 
   const attemptOnce = async (request: WireRequest, attempts: Attempt[]) => {
-    const { method, target, body } = request;
-    const { headers, credentials } = await signed(request).catch((cause: unknown) => {
+    const { method, target } = request;
+    const { headers, credentials, body } = await signed(request).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
     const attemptSpan = span?.child(method, requestAttributes(endpoint, request, attempts.length));

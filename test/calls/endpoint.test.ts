@@ -78,9 +78,11 @@ describe('an endpoint', () => {
   test.each([
     ['s3', s3Profile],
     ['api', apiProfile],
-  ] as const)('of another API is signed by its operations: %s', (headers, profile) => {
+    ['v2', { kind: 'v2' }],
+    ['v3', { kind: 'v3' }],
+  ] as const)('of another API is signed by its operations: %s', (variant, profile) => {
     const endpoints = { ...cloud.endpoints, billing: 'https://billing.example' };
-    const operation = { service: 'billing', signing: { service: 'b', headers } };
+    const operation = { service: 'billing', signing: { service: 'b', variant } };
     expect(resolveEndpoint({ ...cloud, endpoints }, operation)).toMatchObject({ service: 'b', profile });
   });
 
@@ -113,7 +115,7 @@ describe('an endpoint', () => {
   test('of an API that the sandbox does not have is refused, whatever is set', () => {
     const sandbox = { ...cloud, isSandbox: true };
     expect(() =>
-      resolveEndpoint(sandbox, { service: 'billing', signing: { service: 'billing', headers: 'api' } }),
+      resolveEndpoint(sandbox, { service: 'billing', signing: { service: 'billing', variant: 'api' } }),
     ).toThrow(
       expect.objectContaining({
         code: 'NotConfigured',

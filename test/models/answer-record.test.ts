@@ -94,7 +94,8 @@ test.each<[object, object, fits: boolean]>([
   [{ Size: '12', Ratio: '1.5' }, { Size: 12, Ratio: 1.5 }, true],
   [{ Size: ' 12 ', Ratio: '-1e3' }, { Size: 12, Ratio: -1000 }, true],
   [{ Size: '9007199254740993', Ratio: 'NaN' }, { Size: '9007199254740993', Ratio: 'NaN' }, true],
-  [{ Size: 'big', Ratio: '' }, { Size: 'big', Ratio: '' }, false],
+  [{ Size: 'big', Ratio: 'wide' }, { Size: 'big', Ratio: 'wide' }, false],
+  [{ Size: '', Ratio: '' }, {}, true],
   [{ Ratio: 'Infinity' }, { Ratio: 'Infinity' }, true],
 ])('a text in place of a number becomes the number, if that changes nothing: %j', (answer, expected, fits) => {
   const record = answerRecord(fields, { ...answer }, isSecret);

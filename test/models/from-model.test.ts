@@ -91,7 +91,7 @@ describe('operations of a model', () => {
         name: 'people_create_user',
         effect: 'create',
         service: 'people',
-        signing: { service: 'small', headers: 'api' },
+        signing: { service: 'small', variant: 'api' },
         method: 'POST',
         takesToken: true,
         secrets: ['InitialPassword', 'Contacts[].ApiToken'],

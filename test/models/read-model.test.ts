@@ -255,9 +255,12 @@ describe('a model of botocore', () => {
     });
   });
 
-  test('with another signature is refused', () => {
-    const v3 = { metadata: { ...metadata, signatureVersion: 'v3' }, operations: {}, shapes: {} };
-    expect(() => readBotocore(v3)).toThrow(/signs with v3 \(metadata\.signatureVersion\)/);
+  test.each([
+    ['v1', 'computing', /signs with v1 \(metadata\.signatureVersion\)/],
+    ['v2', 'query', /only if they are 3, or 2 with a protocol of NIFCLOUD/],
+  ])('with the signature %s and the protocol %s is refused', (signatureVersion, protocol, problem) => {
+    const refused = { metadata: { ...metadata, signatureVersion, protocol }, operations: {}, shapes: {} };
+    expect(() => readBotocore(refused)).toThrow(problem);
   });
 });
 

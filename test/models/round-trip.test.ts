@@ -60,7 +60,7 @@ interface Document {
 
 const inXml = (text: string) => text.replace(/[<>&"\r]/g, (character) => `&#${character.charCodeAt(0)};`);
 const element = (name: string, content: string) => `<${name}>${content}</${name}>`;
-const isXml = (protocol: Protocol) => /xml|query/i.test(protocol);
+const isXml = (protocol: Protocol) => !/json/i.test(protocol);
 
 /** The answer of a service to the read. */
 function answerOf(protocol: Protocol, { Text, Bytes, Texts, Labels }: Document): string {
@@ -75,7 +75,7 @@ function answerOf(protocol: Protocol, { Text, Bytes, Texts, Labels }: Document):
     element('Labels', entries.join('')),
   ].join('');
   if (protocol === 'restXml') return element('GetDocumentOutput', content);
-  const result = protocol === 'awsQuery' ? element('GetDocumentResult', content) : content;
+  const result = protocol === 'ec2Query' ? content : element('GetDocumentResult', content);
   return element('GetDocumentResponse', result);
 }
 

@@ -222,3 +222,30 @@ describe('what is sent', () => {
     expect(Object.keys(headers).toSorted()).toEqual(['authorization', 'host', 'x-amz-date']);
   });
 });
+
+describe('the older versions', () => {
+  const request = { method: 'POST', host: 'c.example', path: '/api/', query: {}, headers: {} };
+  const context = { credentials: { accessKeyId: 'AK', secretAccessKey: 'secret', sessionToken: 'tok/en=' } };
+  const signWith = (kind: 'v2' | 'v3', body: string) =>
+    sign({ ...request, body }, { ...context, profile: { kind }, region: 'r', service: 's', date: new Date(0) });
+
+  test('send a session token', async () => {
+    expect((await signWith('v2', 'Action=Run')).body).toContain('&SecurityToken=tok%2Fen%3D&Signature=');
+    expect((await signWith('v3', '')).headers).toMatchObject({ 'x-amz-security-token': 'tok/en=' });
+  });
+
+  test('version 2 gives the log no key, token or value', async () => {
+    const { canonicalRequest, stringToSign } = await signWith('v2', 'Action=Run&Password=hunter2');
+    expect(canonicalRequest).toBe(
+      'POST\nc.example\n/api/\nAccessKeyId\nAction\nPassword\nSecurityToken\nSignatureMethod\nSignatureVersion\nTimestamp',
+    );
+    expect(stringToSign).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test.each(['Signature', 'Timestamp', 'AccessKeyId', 'SecurityToken'])(
+    'version 2 refuses an argument %s, which would replace a parameter of the signature',
+    async (name) => {
+      await expect(signWith('v2', `Action=Run&${name}=x`)).rejects.toThrow('a parameter of the signature');
+    },
+  );
+});

@@ -84,6 +84,7 @@ const blocks: readonly (readonly [string, string])[] = [
   ['as JSON within JSON', json(json(pem))],
   ...['', 'x', 'xy'].map((before) => [`in base64 after ${before.length} bytes`, base64(before + pem)] as const),
   ['a signature', `Credential=x, Signature=${'0af9'.repeat(16)}`],
+  ['a signature of version 2, in a form', `Timestamp=x&Signature=${'0aF%2B'.repeat(10)}0aF%3D`],
 ];
 test.each(blocks)('what looks like a private key is removed whoever it belongs to: %s', (_what, text) => {
   expect(createRedactor([]).finds(text)).toBe(true);
