@@ -7,6 +7,7 @@ import {
   type Model,
   type ModelOperation,
   type Shape,
+  textTrait,
   unwrappedTrait,
 } from './model.js';
 import { formType, isNifcloud, nifcloudForm } from './nifcloud.js';
@@ -170,16 +171,27 @@ function nifcloudRequest(
   };
 }
 
-const requiresChecksum = ({ traits }: ModelOperation): boolean =>
-  hasTrait(traits, 'smithy.api#httpChecksumRequired') ||
-  Object(traits['aws.protocols#httpChecksum']).requestChecksumRequired === true;
+/** True if an argument may set this header, or if the server sets it in place of the argument. */
+const takesHeader = ({ input }: ModelOperation, header: string): boolean =>
+  input.members.some(({ traits }) => textTrait(traits, 'smithy.api#httpHeader')?.toLowerCase() === header);
+
+function requiresChecksum(operation: ModelOperation): boolean {
+  const { traits } = operation;
+  const { requestChecksumRequired = takesHeader(operation, 'content-md5') } = Object(
+    traits['aws.protocols#httpChecksum'],
+  );
+  return hasTrait(traits, 'smithy.api#httpChecksumRequired') || requestChecksumRequired === true;
+}
 
 function apiRequest(operation: ModelOperation, { path, query, headers, body }: ProtocolRequest): ApiRequest {
   const { 'content-type': contentType, ...otherHeaders } = headers;
-  const withoutBody = { path, query, headers: otherHeaders };
-  if (body === undefined) return withoutBody;
+  // Without a body, the type is that of an object that later requests send.
+  if (body === undefined)
+    return { path, query, headers: takesHeader(operation, 'content-type') ? headers : otherHeaders };
   return {
-    ...withoutBody,
+    path,
+    query,
+    headers: otherHeaders,
     body: {
       kind: 'text',
       text: body,

@@ -226,6 +226,12 @@ describe('HTTP bindings decide on the place of a member', () => {
       { body: 'hi', headers: { 'content-type': 'text/csv' } },
     ],
     [
+      'the type of a body that is sent later',
+      { input: { Type: { traits: { httpHeader: 'Content-Type' } } } },
+      { Type: 'text/csv' },
+      { headers: { 'content-type': 'text/csv' } },
+    ],
+    [
       'a structure that is the body',
       { input: { Book: { target: 'Book', traits: { httpPayload: {} } } } },
       { Book: { Title: 't' } },
@@ -355,6 +361,15 @@ describe('the server adds', () => {
     const operationTraits = { [trait]: { requestChecksumRequired: true } };
     const { headers } = await encode('restJson1', { input: { T: {} }, operationTraits }, { T: 'a' });
     expect(headers['content-md5']).toMatch(/^[\w+/]{22}==$/);
+  });
+
+  test.each([
+    [{}, true],
+    [{ 'aws.protocols#httpChecksum': { requestChecksumRequired: false } }, false],
+  ])('the checksum that an argument could set, unless %j says that none is needed', async (operationTraits, isSent) => {
+    const input = { T: {}, Checksum: { traits: { httpHeader: 'Content-MD5' } } };
+    const { headers } = await encode('restJson1', { input, operationTraits }, { T: 'a' });
+    expect('content-md5' in headers).toBe(isSent);
   });
 
   test.each(['awsJson1_0', 'awsJson1_1'] as const)(

@@ -62,8 +62,10 @@ function markedArguments(
   for (const path of textPaths(schema).filter((one) => !leftOut.includes(one) && isWanted(one))) {
     // Nobody is asked to delete a name with invisible characters.
     const isDeleted = operation.effect === 'delete' && operation.change?.identifies?.at(-1) === path;
+    // A header holds no such characters.
+    const isPlain = isDeleted || path === 'ContentType';
     const fitting = candidates
-      .slice(isDeleted ? 1 : 0)
+      .slice(isPlain ? 1 : 0)
       .map((text) => withValue(args, path, text))
       .find((changed) => problems(operation, changed).length === 0);
     args = fitting ?? args;
