@@ -10,6 +10,7 @@ import {
   readTrait,
   textTrait,
 } from './model.js';
+import { isNifcloud } from './nifcloud.js';
 
 /**
  * Refuses an operation that this server does not support.
@@ -21,7 +22,7 @@ export function checkSupported(model: Model, operation: ModelOperation): void {
     if (hasTrait(traits, 'smithy.api#hostLabel'))
       throw new ModelError(`its argument ${name} is a part of the host, and no argument may choose the host`);
   }
-  refusePath(operation);
+  refusePath(model, operation);
   for (const member of operation.input.members) refuseHeaders(member);
   refuseSignatures(operation);
   readShapes(model, operation);
@@ -59,10 +60,11 @@ export function isSetByServer({ traits }: ModelOperation, member: Member): boole
 /** A label such as `{Key+}`, or a fixed text. "." and ".." would address another resource. */
 const pathSegment = /^(?:\{\w+\+?\}|\{\w+\}:[A-Za-z]\w*|(?!\.{1,2}(?:;|$))[\w!$&'()*+,;=:@~.-]*)$/;
 
-function refusePath({ http }: ModelOperation): void {
+function refusePath({ service }: Model, { http }: ModelOperation): void {
   const [path = ''] = http.uri.split('?');
   const [beginning, ...segments] = path.split('/');
-  if (beginning !== '' || !segments.every((segment) => pathSegment.test(segment)))
+  const takesNothing = isNifcloud(service.protocol) && /[?{]/.test(http.uri);
+  if (takesNothing || beginning !== '' || !segments.every((segment) => pathSegment.test(segment)))
     throw new ModelError(`its path ${quote(path, 200)} is no path whose arguments are whole segments`);
 }
 

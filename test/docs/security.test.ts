@@ -128,6 +128,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ],
   ],
   'Secrets leak': [
+    ['test/models/nifcloud.test.ts', 'its log has neither the signature nor a value of the body'],
     ['test/transport/redact.test.ts', 'any 16 characters of a secret are found, wherever they stand'],
     ['test/calls/changes.process.test.ts', 'no secret is in anything that the process writes or answers'],
     ['test/calls/insert-secrets.test.ts', 'does not exist for an agent, which is told what does'],
@@ -140,6 +141,10 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
       'certificates that nobody checks are a warning, here and in the log of a server',
     ],
     ['test/transport/retry.test.ts', 'time only if that is less than a day away'],
+    [
+      'test/models/nifcloud.test.ts',
+      'is refused over plain http, because its headers would be good for any other request',
+    ],
   ],
   'A stranger calls the HTTP server': [
     ['test/http/issuer.test.ts', 'one %s is refused'],

@@ -9,11 +9,13 @@ function operationWith({
   shapes = {},
   traits = {},
   isInOutput = false,
+  protocol = 'restXml',
 }: {
   readonly member?: object;
   readonly shapes?: object;
   readonly traits?: object;
   readonly isInOutput?: boolean;
+  readonly protocol?: string;
 }) {
   const structure = { type: 'structure', members: { M: { target: 'smithy.api#String', ...member } } };
   const model = readAst({
@@ -22,7 +24,7 @@ function operationWith({
       'lib#Library': {
         type: 'service',
         operations: [{ target: 'lib#Lend' }],
-        traits: { 'aws.protocols#restXml': {}, 'aws.auth#sigv4': { name: 'library' } },
+        traits: { [`aws.protocols#${protocol}`]: {}, 'aws.auth#sigv4': { name: 'library' } },
       },
       'lib#Lend': { type: 'operation', [isInOutput ? 'output' : 'input']: { target: 'lib#Value' }, traits },
       'lib#Value': structure,
@@ -59,6 +61,8 @@ describe('an operation is refused with a reason if it needs', () => {
     ['a part of a segment with another end', { traits: http('/a/{M}:..') }, /whole segments/],
     ['an encoded path', { traits: http('/a/%2e%2e/{M}') }, /whole segments/],
     ['a path without a beginning', { traits: http('a') }, /whole segments/],
+    ['a label in the path of a form', { traits: http('/{M}'), protocol: 'rdb' }, /whole segments/],
+    ['a query with a form', { traits: http('/?a=b'), protocol: 'computing' }, /whole segments/],
     ['no signature', { traits: { 'smithy.api#auth': [] } }, /not signed with Signature Version 4/],
     ['another signature', { traits: { 'smithy.api#auth': ['smithy.api#httpBearerAuth'] } }, /Signature Version 4/],
     [
@@ -108,6 +112,8 @@ describe('members that the server sets are no arguments', () => {
     [{ 'smithy.api#httpHeader': 'Content-MD5' }, true],
     [{ 'smithy.api#httpHeader': 'Content-Length' }, true],
     [{ 'smithy.api#httpHeader': 'Host' }, true],
+    [{ 'smithy.api#httpHeader': 'Date' }, true],
+    [{ 'smithy.api#httpHeader': 'X-Amzn-Authorization' }, true],
     [{ 'smithy.api#httpHeader': 'X-Amz-Security-Token' }, true],
     [{ 'smithy.api#httpHeader': 'Proxy-Authorization' }, true],
     [{ 'smithy.api#httpHeader': 'x-amz-checksum-sha256' }, true],
