@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import { emptyAnswer, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
-import { notOffered } from '../storage/requests.js';
+import { byBytes } from '../storage/pages.js';
+import { notOffered, wholeNumber } from '../storage/requests.js';
 import { isDocumentOf, textOf, xmlAnswer } from '../storage/xml.js';
 
 /** The regions with object storage, which docs/API.md names for RestoreInstance. */
@@ -13,11 +14,29 @@ const reserved = /^(xn--|sthree-|amzn-s3-demo-)|(-s3alias|--ol-s3|\.mrap|--x-s3|
 const isBucketName = (name: string) =>
   /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name) && !name.includes('..') && isIP(name) === 0 && !reserved.test(name);
 
+/** The most buckets of a page, which is also the default of a request with any of the options. */
+const largestPage = 10_000;
+
 export const listBuckets = defineOperation({
   request: 'GET /',
-  handle(_, { storage }) {
-    const buckets = [...storage.buckets].map(([Name, { created }]) => ({ Name, CreationDate: created }));
-    return xmlAnswer('ListAllMyBucketsResult', { Buckets: { Bucket: buckets } });
+  options: ['continuation-token', 'max-buckets', 'prefix'],
+  handle({ query }, { storage }) {
+    const maximum = wholeNumber(query, 'max-buckets', largestPage);
+    if (maximum < 1 || maximum > largestPage)
+      throw new ServiceError(400, 'InvalidArgument', `max-buckets must be from 1 to ${largestPage}.`);
+    const after = Buffer.from(query.get('continuation-token') ?? '', 'base64url').toString();
+    const prefix = query.get('prefix') ?? '';
+    const buckets = [...storage.buckets]
+      .map(([Name, { created }]) => ({ Name, CreationDate: created }))
+      .filter(({ Name }) => Name.startsWith(prefix) && byBytes(Name, after) > 0)
+      .sort((a, b) => byBytes(a.Name, b.Name));
+    const page = buckets.slice(0, maximum);
+    const last = page.length < buckets.length ? page.at(-1)?.Name : undefined;
+    return xmlAnswer('ListAllMyBucketsResult', {
+      Buckets: { Bucket: page },
+      ContinuationToken: last && Buffer.from(last).toString('base64url'),
+      Prefix: query.has('prefix') ? prefix : undefined,
+    });
   },
 });
 
