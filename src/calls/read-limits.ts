@@ -9,6 +9,10 @@ export const defaultReadLimits = {
   entries: 20_000,
   bytes: 16 * mebibyte,
   values: 400_000,
+  /** Limits of one call that makes several reads: how many, how many at a time, and milliseconds. */
+  reads: 3000,
+  readsAtATime: 8,
+  milliseconds: 45_000,
   /** Limits of all concurrent calls together. */
   bytesOfAll: 64 * mebibyte,
   valuesOfAll: 1_000_000,

@@ -1,19 +1,20 @@
-import type { Operation, PageStart } from '../tools/define-operation.js';
+import type { ManyReads, Operation, PageStart, PartialRead, PartialReadEnd } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import { countValues, textAt } from '../util/objects.js';
-import { counted, distinct, listed, longestName, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, distinct, listed, longestName, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import { fitsBudget } from './answer-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
-import { wireRequest } from './endpoint.js';
+import { resolveEndpoint, wireRequest } from './endpoint.js';
 import { tooManyReads, unreadableAnswer } from './failure.js';
 import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import { pickFields } from './pick-fields.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadCount } from './read-limits.js';
 import { type Answer, missingWarning, readAnswer } from './read-reply.js';
+import { Refusal } from './refusal.js';
 import { clientOptions } from './resolve-call.js';
 import type { ResolvedRead } from './resolved-call.js';
 
@@ -30,6 +31,8 @@ export interface ReadRun extends CallContext, CallDependencies {
 /** Runs a read: reads its pages, and reduces them to one record. */
 export async function runRead(call: ResolvedRead, run: ReadRun): Promise<EndedOutcome> {
   const { operation, input, fields } = call;
+  const reads = operation.manyReads?.(input, (tool) => findRead(tool, call, run));
+  if (reads !== undefined) return runManyReads(call, reads, run);
   const pages = operation.pages ?? onePage;
   using readCount = run.startCount();
   using client = openReadClient(call, readCount, run);
@@ -45,14 +48,32 @@ export async function runRead(call: ResolvedRead, run: ReadRun): Promise<EndedOu
 }
 
 function outcomeOfPages(
-  { operation, input, fields, isOffered }: ResolvedRead,
+  call: ResolvedRead,
   pages: PageReducer,
-  { state, warnings, missingFields, requestIds, retriedAttempts, firstUnread, mayHaveMore }: Reduced,
+  { state, firstUnread, mayHaveMore, ...reduced }: Reduced,
   followUp: Fields | undefined,
-  { hasView = false, wantsWholeAnswer = false }: CallContext,
+  context: CallContext,
 ): EndedOutcome {
   const recordOf = (isWhole: boolean) =>
-    pages.result(state, input, { followUp, unread: firstUnread, mayHaveMore, isWhole });
+    pages.result(state, call.input, { followUp, unread: firstUnread, mayHaveMore, isWhole });
+  const outcome = outcomeOf(call, recordOf, reduced, context);
+  // The view draws all parts of an upload, so it gets none if some may be missing.
+  const hasAll = context.hasView === true && firstUnread === undefined && !mayHaveMore;
+  const parts = hasAll ? pages.parts?.(state, call.input) : undefined;
+  return { ...outcome, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
+}
+
+function outcomeOf(
+  { operation, input, fields, isOffered }: ResolvedRead,
+  recordOf: (isWhole: boolean) => Fields,
+  {
+    warnings,
+    missingFields,
+    requestIds,
+    retriedAttempts,
+  }: Pick<Reduced, 'warnings' | 'missingFields' | 'requestIds' | 'retriedAttempts'>,
+  { wantsWholeAnswer = false }: CallContext,
+): Extract<EndedOutcome, { kind: 'succeeded' }> {
   // The marker of a shortened record leads on from its last entry, so that no entry is lost between two calls.
   const isWhole = wantsWholeAnswer || (fields !== undefined && fitsBudget(pickFields(recordOf(true), fields), true));
   const record = recordOf(isWhole);
@@ -71,9 +92,89 @@ function outcomeOfPages(
     // Summary and next step are about the whole record.
     answer,
   };
-  // The view draws all parts of an upload, so it gets none if some may be missing.
-  const parts = hasView && firstUnread === undefined && !mayHaveMore ? pages.parts?.(state, input) : undefined;
-  return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
+  return { kind: 'succeeded', success };
+}
+
+/** A call of several reads, while it runs. */
+interface ReadingMany {
+  readonly call: ResolvedRead;
+  readonly readCount: ReadCount;
+  readonly readSoFar: ReadSoFar;
+  /** Its signal aborts when the time of the call is over. */
+  readonly run: ReadRun;
+  reads: number;
+  stopReason?: SafeText | undefined;
+}
+
+/** Makes the reads that an operation asks for, within the limits of one call. */
+async function runManyReads(call: ResolvedRead, reads: ManyReads, run: ReadRun): Promise<EndedOutcome> {
+  using readCount = run.startCount();
+  const { readsAtATime, milliseconds } = readCount.limits;
+  using limit = timeLimit(milliseconds, run.signal);
+  const readSoFar = new ReadSoFar([]);
+  const reading: ReadingMany = { call, readCount, readSoFar, run: { ...run, signal: limit.signal }, reads: 0 };
+  let step = reads.next([]);
+  while (step.done !== true) {
+    const ends: PartialReadEnd[] = [];
+    for (let start = 0; start < step.value.length; start += readsAtATime) {
+      const batch = step.value.slice(start, start + readsAtATime);
+      const batchEnds = await Promise.all(batch.map((part) => readOneOfMany(reading, part)));
+      for (const end of batchEnds) {
+        if (end.kind === 'failed') return end;
+        ends.push(end);
+      }
+      run.onPage?.(reading.reads, readSoFar.entries);
+    }
+    step = reads.next(ends);
+  }
+  const { warnings, ...reduced } = readSoFar.endWithPages(undefined);
+  const { stopReason } = reading;
+  const cut = stopReason && say`Only a part was read, ${stopReason}. Counts and sums are of this part.`;
+  return outcomeOf(call, step.value, { ...reduced, warnings: sentences(cut ?? false, ...warnings) }, run);
+}
+
+/** The first read fails the call, because nothing is known without it. */
+async function readOneOfMany(
+  reading: ReadingMany,
+  part: PartialRead,
+): Promise<PartialReadEnd | Extract<ReadEnd, { kind: 'failed' }>> {
+  const { call, readCount, readSoFar, run } = reading;
+  reading.stopReason ??= limitOf(reading);
+  if (reading.stopReason !== undefined) return { kind: 'stopped' };
+  // Names that a service gives are checked like those of a call.
+  if (!part.operation.input().safeParse(part.input).success) return { kind: 'refused', code: 'InvalidArguments' };
+
+  reading.reads += 1;
+  const isFirst = reading.reads === 1;
+  const end = await readPart(call, part, readCount, run).catch((error: unknown) => {
+    if (error instanceof Refusal && !isFirst) return { kind: 'refused', code: error.code } as const;
+    throw error;
+  });
+  if (end.kind === 'refused') return end;
+  if (end.kind === 'reduced') {
+    const { firstUnread: unread, mayHaveMore, state } = end;
+    readSoFar.addPart(end);
+    const { result } = part.operation.pages ?? onePage;
+    return { kind: 'read', record: result(state, part.input, { unread, mayHaveMore, isWhole: true }) };
+  }
+  const { code, status, serviceSays } = end.failure;
+  if (isFirst) return end;
+  if (status !== undefined) return { kind: 'refused', code: serviceSays?.code ?? code };
+  reading.stopReason ??= limitOf(reading) ?? say`because a request had no answer (${own(code)})`;
+  return { kind: 'stopped' };
+}
+
+/** Returns the limit that a call of several reads has reached. */
+function limitOf({ readCount, readSoFar, run: { signal }, reads }: ReadingMany): SafeText | undefined {
+  const { limits, exceeded } = readCount;
+  if (exceeded !== undefined) return words(cutReasons[exceeded]);
+  if (signal.aborted) return words('as much as one call reads in its time');
+  return reads < limits.reads && readSoFar.entries < limits.entries ? undefined : words(cutReasons.call);
+}
+
+function findRead(tool: string, { isOffered }: ResolvedRead, { operations }: CallDependencies): Operation | undefined {
+  const operation = operations.find(({ name }) => name === tool);
+  return operation?.effect === 'read' && isOffered(tool) ? operation : undefined;
 }
 
 const answerOf = (record: Fields, fields: readonly string[] | undefined): Fields =>
@@ -101,19 +202,31 @@ async function readFollowUp(call: ResolvedRead, state: unknown, run: ReadRun): P
   const { operation } = followUpRead;
   if (!isAllowed(call.account.policy, operation, run.principal)) return undefined;
 
-  const pages = operation.pages ?? onePage;
   using limit = timeLimit(followUpMs, run.signal);
   using readCount = run.startCount();
   try {
-    const request = wireRequest(operation, await operation.request(input), call.endpoint);
-    const followUpCall: ResolvedRead = { ...call, operation, input, request };
-    using client = openReadClient(followUpCall, readCount, { ...run, signal: limit.signal });
-    const reduced = await readPages(followUpCall, pages, { client, readCount, now: run.now });
+    const reduced = await readPart(call, { operation, input }, readCount, { ...run, signal: limit.signal });
     if (reduced.kind === 'failed') return undefined;
-    return pages.result(reduced.state, input, { unread: reduced.firstUnread, mayHaveMore: reduced.mayHaveMore });
+    const { firstUnread: unread, mayHaveMore } = reduced;
+    return (operation.pages ?? onePage).result(reduced.state, input, { unread, mayHaveMore });
   } catch {
     return undefined;
   }
+}
+
+/** Makes another read for a call. Its endpoint has the bucket of its own request. */
+async function readPart(
+  call: ResolvedRead,
+  { operation, input }: PartialRead,
+  readCount: ReadCount,
+  run: ReadRun,
+): Promise<ReadEnd> {
+  const apiRequest = await operation.request(input);
+  const endpoint = resolveEndpoint(await call.account.cloud(), operation, call.endpoint.region, apiRequest.path);
+  const request = wireRequest(operation, apiRequest, endpoint);
+  const part: ResolvedRead = { ...call, operation, input, endpoint, request };
+  using client = openReadClient(part, readCount, run);
+  return await readPages(part, operation.pages ?? onePage, { client, readCount, now: run.now });
 }
 
 type PageReducer = Omit<NonNullable<Operation['pages']>, 'page'>;
@@ -130,6 +243,7 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly state: unknown;
   readonly missingFields: readonly string[];
   readonly retriedAttempts: readonly Attempt[];
+  readonly entries: number;
   readonly firstUnread?: PageStart;
   /** True if nothing shows that the list is complete. */
   readonly mayHaveMore: boolean;
@@ -243,6 +357,13 @@ class ReadSoFar {
     this.entries += entries;
   }
 
+  addPart({ entries, requestIds, warnings, firstUnread }: Reduced): void {
+    this.entries += entries;
+    this.#requestIds = requestIds;
+    // The record says that the list was cut.
+    for (const warning of firstUnread === undefined ? warnings : warnings.slice(1)) this.#addWarning(warning);
+  }
+
   /** The page is named, because indexes in the warning count from its start. */
   #addWarning(warning: SafeText): void {
     if (this.#pageWarnings.has(warning.text)) return;
@@ -277,6 +398,7 @@ class ReadSoFar {
       missingFields: [...this.#missingFields],
       requestIds: this.#requestIds,
       retriedAttempts: this.#retriedAttempts,
+      entries: this.entries,
       ...(cut !== undefined && { firstUnread: cut.firstUnread }),
       mayHaveMore: doubt !== undefined,
     };

@@ -134,6 +134,8 @@ export interface Operation<
   /** Field that only the failed entries have. */
   readonly failureField?: string;
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
+  /** Composes a call of several reads. Undefined for a call with one. `find` finds reads that the caller may use. */
+  manyReads?(input: z.output<Input>, find: (tool: string) => Operation | undefined): ManyReads | undefined;
   /** The call succeeds without it, too. */
   readonly followUpRead?: FollowUpRead<z.output<Input>, State>;
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
@@ -231,6 +233,26 @@ interface FollowUpRead<Input, State = unknown> {
   readonly operation: Operation;
   input(input: Input, state: State): Readonly<Record<string, unknown>> | undefined;
 }
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Yields reads that are made at the same time, and gets their endings in the same order. Returns the function that makes the record, whose
+ * lists must not be shortened if `isWhole` is true. The call fails with its first read.
+ */
+export type ManyReads = Generator<readonly PartialRead[], (isWhole: boolean) => Fields, readonly PartialReadEnd[]>;
+
+/** A read of the same account. */
+export interface PartialRead {
+  readonly operation: Operation;
+  readonly input: Fields;
+}
+
+export type PartialReadEnd =
+  | { readonly kind: 'read'; readonly record: Fields }
+  | { readonly kind: 'refused'; readonly code: string }
+  /** No more reads are made, because the call has reached a limit, or because no answer came. */
+  | { readonly kind: 'stopped' };
 
 /** Texts about a change, for people and agents. */
 export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output = unknown> {

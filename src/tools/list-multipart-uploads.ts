@@ -6,7 +6,9 @@ import { defineOperation } from './define-operation.js';
 import { callAgain, next as nextStep } from './next.js';
 import { pickArgument } from './schema/answer-paths.js';
 import { objectStorageRegions } from './schema/enumerations.js';
-import { objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
+import { flag, objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
+import { allUploadsFields, allUploadsSentences, readAllUploads } from './upload/all-uploads.js';
+import { listBuckets } from './upload/list-buckets.js';
 import { openUploadsFields, openUploadsSentences, summariseOpen } from './upload/open-uploads.js';
 import { decodedKey, longestKey, xmlRecord } from './upload/read-list.js';
 import { addPage, firstStart, startListing } from './upload/read-uploads.js';
@@ -30,17 +32,23 @@ const page = () =>
     uploads: z.array(upload()),
   });
 
-const output = () => z.object({ bucket: z.string(), prefix: z.string().optional(), ...openUploadsFields() });
+const output = () =>
+  z.object({
+    bucket: z.string().optional(),
+    prefix: z.string().optional(),
+    ...openUploadsFields(),
+    ...allUploadsFields(),
+  });
 
 /** ListMultipartUploads of S3, which the cloud's API reference does not have. */
 export const listMultipartUploads = defineOperation({
   name: 'list_multipart_uploads',
   api: 'ListMultipartUploads',
-  title: 'List the multipart uploads of a bucket',
+  title: 'List the multipart uploads of a bucket, or of all',
   description:
-    'Finds multipart uploads that were started in a bucket and neither completed nor aborted, with the object and uploadId ' +
-    'that list_parts needs: how many, the oldest, and the first ones by object key with their age. It reads the whole list. ' +
-    'Most stores give no sizes here: list_parts does. Have ready: bucket.',
+    'Finds multipart uploads that were started and neither completed nor aborted, with the object and uploadId ' +
+    'that list_parts needs. With bucket: how many, the oldest, and the first ones by object key with their age. Without: those of all ' +
+    'buckets, oldest first, and the buckets with most. It reads the whole list. Most stores give sizes only with withSizes.',
   effect: 'read',
   service: 'storage',
   method: 'GET',
@@ -55,18 +63,24 @@ export const listMultipartUploads = defineOperation({
   input: () =>
     withConditions(
       z.strictObject({
-        bucket: pathName().describe('Bucket name.'),
+        bucket: pathName().describe('Bucket name; all buckets when absent.').optional(),
         prefix: text(1024).describe('Only uploads of objects whose key begins so.').optional(),
         olderThanHours: wholeNumber(0).describe('Only uploads that were certainly started longer ago.').optional(),
+        withSizes: flag().describe('Also measure them: one list of parts each.').optional(),
+        bucketMarker: pathName().describe('Without bucket: only buckets after this one.').optional(),
         uploadId: text().describe('Only the upload with this ID.').optional(),
         keyMarker: objectKey().describe('Only uploads after this object key.').optional(),
         uploadIdMarker: text().describe('With keyMarker: also uploads of that object after this upload ID.').optional(),
         region: region()
           .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
           .optional(),
-        ...pickArgument(output, ['nextKeyMarker', 'nextUploadIdMarker']),
+        ...pickArgument(output, ['nextKeyMarker', 'nextUploadIdMarker', 'nextBucketMarker']),
       }),
-      ({ keyMarker, uploadIdMarker }, report) => {
+      ({ bucket, withSizes, bucketMarker, uploadId, keyMarker, uploadIdMarker }, report) => {
+        if (bucket !== undefined && bucketMarker !== undefined) report('bucketMarker', 'has no meaning with bucket');
+        const isOfOneList = bucket !== undefined && withSizes !== true;
+        for (const [path, value] of Object.entries({ uploadId, keyMarker }))
+          if (!isOfOneList && value !== undefined) report(path, 'needs bucket, and goes without withSizes');
         if (uploadIdMarker !== undefined && keyMarker === undefined)
           report('uploadIdMarker', 'has no meaning without keyMarker');
       },
@@ -75,17 +89,23 @@ export const listMultipartUploads = defineOperation({
   fieldsArgument: 'fields',
   output,
 
-  request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) => ({
-    path: `/${encodeSegment(bucket)}`,
-    query: {
-      uploads: true,
-      // Some stores answer with pages that are too large otherwise.
-      'max-uploads': '1000',
-      ...(prefix !== undefined && { prefix }),
-      ...(after ?? firstStart({ keyMarker, uploadIdMarker })),
-    },
-    region,
-  }),
+  request({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) {
+    if (bucket === undefined) return listBuckets.request({ region });
+    return {
+      path: `/${encodeSegment(bucket)}`,
+      query: {
+        uploads: true,
+        // Some stores answer with pages that are too large otherwise.
+        'max-uploads': '1000',
+        ...(prefix !== undefined && { prefix }),
+        ...(after ?? firstStart({ keyMarker, uploadIdMarker })),
+      },
+      region,
+    };
+  },
+
+  manyReads: (input, find) =>
+    input.bucket === undefined || input.withSizes === true ? readAllUploads(input, find) : undefined,
 
   extract(body) {
     const record = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
@@ -128,12 +148,22 @@ export const listMultipartUploads = defineOperation({
       }),
   },
 
-  summarize(summary, { bucket, prefix }) {
+  summarize(summary, { bucket, prefix, withSizes }) {
     const withPrefix = prefix === undefined ? words('') : say` with keys that begin with ${quoted(prefix, longestKey)}`;
+    if (bucket === undefined || withSizes) return allUploadsSentences(summary, withPrefix);
     return openUploadsSentences(summary, say`bucket ${bucket}${withPrefix}`);
   },
 
-  next({ uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated, mayHaveMore }) {
+  next(summary, { bucket, withSizes }) {
+    const { uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated, mayHaveMore, nextBucketMarker } = summary;
+    if (bucket === undefined || withSizes) {
+      if (nextBucketMarker === undefined) return undefined;
+      return nextStep(
+        'agent',
+        'call',
+        say`For the buckets after these, ${callAgain} with bucketMarker ${nextBucketMarker}.`,
+      );
+    }
     if (isTruncated) {
       return nextStep(
         'agent',

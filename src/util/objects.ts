@@ -15,16 +15,6 @@ export function attempt<Result, Otherwise>(work: () => Result, otherwise: Otherw
   }
 }
 
-/** Groups values by a key, in the order of their first values. */
-export function groupedBy<Value>(values: Iterable<Value>, keyOf: (value: Value) => string): Map<string, Value[]> {
-  const groups = new Map<string, Value[]>();
-  for (const value of values) {
-    const key = keyOf(value);
-    groups.set(key, [...(groups.get(key) ?? []), value]);
-  }
-  return groups;
-}
-
 /** Stops at `levels`, so a very deep value cannot overflow the stack. */
 export const isDeeperThan = (levels: number, value: unknown): boolean =>
   typeof value === 'object' &&
@@ -103,6 +93,17 @@ export function withoutUndefined<Fields extends object>(fields: Fields): Fields 
   const copy = { ...fields };
   for (const [name, value] of Object.entries(fields)) if (value === undefined) Reflect.deleteProperty(copy, name);
   return copy;
+}
+
+/** Groups values by a text, in the order of their first values. */
+export function groupedBy<Value>(values: Iterable<Value>, keyOf: (value: Value) => string): Map<string, Value[]> {
+  const groups = new Map<string, Value[]>();
+  for (const value of values) {
+    const group = groups.get(keyOf(value));
+    if (group === undefined) groups.set(keyOf(value), [value]);
+    else group.push(value);
+  }
+  return groups;
 }
 
 /** Yields values with their paths: `['nodePools[0].name', 'a']`. Includes empty lists and objects. */

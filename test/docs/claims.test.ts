@@ -43,6 +43,7 @@ const kibibytes = `${bodyBytes / 1024} KiB`;
 const minutes = { 10: 'ten' }[duplicateWindowMs / 60_000];
 const aSecond = { 1000: 'a second' }[shortestReadMs];
 const { pages: readPages, entries, bytes, bytesOfAll, valuesOfAll, bytesAlways } = defaultReadLimits;
+const { reads, readsAtATime, milliseconds } = defaultReadLimits;
 const readLimits = [
   `${entries.toLocaleString('en')} entries`,
   `${readPages} pages`,
@@ -113,6 +114,10 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/OPERATE.md', `Wait ${minutes} minutes, the time in which a repetition would have been found`],
   ['docs/OPERATE.md', `${{ 10: 'ten' }[twice ?? '']} of ${sentWithStandby} changes were sent twice`],
   ['docs/SECURITY.md', `One read takes at most ${readLimits[1]}, ${readLimits[0]}, ${readLimits[2]} and ${readValues}`],
+  [
+    'docs/SECURITY.md',
+    `take at most ${reads.toLocaleString('en')} reads, ${readsAtATime} at a time, in ${milliseconds / 1000} seconds`,
+  ],
   ['docs/DEPLOY.md', `A server took ${soakMemory} at most in a soak test; the manifests allow ${memoryLimit} MiB`],
   ['CHANGELOG.md', `one call reads up to ${readLimits[0]}, ${readLimits[1]} or ${readLimits[2]}`],
   ['CHANGELOG.md', `tries ${situations.length} situations with a model`],

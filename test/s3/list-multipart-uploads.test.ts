@@ -1,4 +1,4 @@
-import { AbortMultipartUploadCommand } from '@aws-sdk/client-s3';
+import { AbortMultipartUploadCommand, CreateBucketCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { s3, startUpload, useServer } from './store.js';
@@ -46,4 +46,22 @@ test('more uploads than a page holds are all counted, several of one object too,
   expect((await list()).uploadCount).toBe(keys.length);
   expect((await list({ prefix: 'many/349' })).uploadCount).toBe(3);
   expect((await list({ prefix: 'none/' })).uploadCount).toBe(0);
+});
+
+test('without a bucket, the uploads of all buckets are listed, oldest first, with their sizes', async () => {
+  const names = ['all-uploads-a', 'all-uploads-b'];
+  for (const [index, Bucket] of names.entries()) {
+    await s3.send(new CreateBucketCommand({ Bucket }));
+    const part = { Bucket, Key: 'k', UploadId: await startUpload(Bucket, 'k'), PartNumber: 1 };
+    await s3.send(new UploadPartCommand({ ...part, Body: 'x'.repeat(index + 1) }));
+  }
+  const { answer, text } = await server.call('list_multipart_uploads', { prefix: 'k', withSizes: true });
+  expect(answer, text).toMatchObject({
+    uploadCount: 2,
+    totalBytes: 3,
+    buckets: [
+      { bucket: names[1], uploadCount: 1, totalBytes: 2 },
+      { bucket: names[0], uploadCount: 1, totalBytes: 1 },
+    ],
+  });
 });

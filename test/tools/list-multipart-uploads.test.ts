@@ -57,7 +57,6 @@ describe('it is offered', () => {
 });
 
 test('rules', () => {
-  expect(problems(listMultipartUploads, {})).toEqual(['bucket: is required']);
   expect(problems(listMultipartUploads, { bucket: 'b', uploadIdMarker: 'u' })).toEqual([
     'uploadIdMarker: "u" has no meaning without keyMarker',
   ]);

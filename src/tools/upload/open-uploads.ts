@@ -21,6 +21,7 @@ export interface OpenUpload {
 const shownUpload = () =>
   shownAs(
     z.object({
+      bucket: z.string().optional(),
       object: z.string(),
       uploadId: z.string(),
       initiated: z.string().optional(),
@@ -95,8 +96,12 @@ export function summariseOpen(
   });
 }
 
-/** Describes the summary. `where` names bucket and prefix. */
-export function openUploadsSentences(summary: Summary, where: SafeText): SafeText {
+/** Describes the summary. `where` names bucket and prefix, and `order` continues "listed, ". */
+export function openUploadsSentences(
+  summary: Summary,
+  where: SafeText,
+  order = words('in the order of their object keys'),
+): SafeText {
   const { uploadCount = 0, totalBytes, uploads = [], isTruncated, mayHaveMore, timesContradict } = summary;
   // The counts of an incomplete list are only of the uploads that were read.
   const whichAll = words(isTruncated || mayHaveMore ? 'all that were read' : 'all');
@@ -110,7 +115,7 @@ export function openUploadsSentences(summary: Summary, where: SafeText): SafeTex
       unknownAgeSentence(summary),
       oldestSentence(summary),
       uploads.length < uploadCount &&
-        say`Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of ${whichAll}.`,
+        say`Only the first ${uploads.length} are listed, ${order}, because all would be too long to read; the counts are of ${whichAll}.`,
     ),
     ' ',
   );
