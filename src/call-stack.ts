@@ -12,6 +12,7 @@ import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
 import type { Change } from './changes/change.js';
 import type { ChangeContext, ChangeDependencies, ChangeRun } from './changes/change-context.js';
+import { outcomeOfState } from './changes/change-state.js';
 import {
   type Click,
   clickOnChange,
@@ -43,8 +44,16 @@ export interface ChangeTools {
   click(change: Change, click: Click, context: ChangeContext): Promise<DecisionResult>;
   /** Finds the change whose proof a view brings back. */
   findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
+  /** A change of the caller as it is now. */
+  look(id: string, context: ChangeContext): Promise<SeenChange | Refusal>;
   /** The outcome for a view or a page. Waits for the end of a decided change. */
   state(change: Change, context: ChangeContext): Promise<EndedOutcome>;
+}
+
+export interface SeenChange {
+  readonly kind: 'seen';
+  readonly change: Change;
+  readonly outcome: EndedOutcome;
 }
 
 /** The dependencies of calls that `createCallStack` does not make. */
@@ -137,6 +146,11 @@ export function createCalls(
       return decided;
     },
     findByProof: (proof, context) => findByProof(proof, runOf(context)),
+    look: async (id, context) => {
+      const change = await findChange(id, runOf(context));
+      if (change instanceof Refusal) return change;
+      return { kind: 'seen', change, outcome: outcomeOfState(change, runOf(context)) };
+    },
     state: (change, context) => stateForView(change, runOf(context)),
   };
   return { call: callTool, changes };

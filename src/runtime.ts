@@ -247,6 +247,7 @@ function openLazily(options: CallStackOptions): CallStack {
       confirm: (...given) => outcomeOf('confirm_change', ({ changes }) => changes.confirm(...given)),
       click: (change, ...given) => withStack(change.tool, ({ changes }) => changes.click(change, ...given)),
       findByProof: (...given) => withStack('decide_change', ({ changes }) => changes.findByProof(...given)),
+      look: (...given) => withStack('get_change', ({ changes }) => changes.look(...given)),
       state: (change, ...given) => outcomeOf(change.tool, ({ changes }) => changes.state(change, ...given)),
     },
     close,

@@ -14,11 +14,9 @@ import { type AnsweredCall, withinBudget } from './calls/answer-budget.js';
 import type { Wait } from './calls/context.js';
 import type { EndedOutcome, Question } from './calls/outcome.js';
 import { plainResult, resultText } from './calls/result-text.js';
-
 import type { ArgumentName } from './calls/validate.js';
-
 import type { ChangeContext } from './changes/change-context.js';
-import { type Client, clientOf } from './mcp/client.js';
+import { type Client, clientOf, tasksExtension } from './mcp/client.js';
 import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { broughtBy, consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
 import {
@@ -30,6 +28,7 @@ import {
   templateValues,
 } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
+import { serveTasks, taskResult } from './mcp/tasks.js';
 import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { callChangeTool, changeToolNames, changeToolsFor } from './mcp/tools-of-changes.js';
 import { type ServiceTool, serviceCall, serviceToolNames, serviceTools } from './mcp/tools-of-services.js';
@@ -92,7 +91,7 @@ export function createServer(
         tools: unchanging,
         resources: unchanging,
         completions: {},
-        extensions: { [skillsExtension]: {} },
+        extensions: { [skillsExtension]: {}, [tasksExtension]: {} },
       },
       // `resources/read` gets no hint, because a resource such as the journal may change at any time.
       cacheHints: {
@@ -109,7 +108,14 @@ export function createServer(
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
 
-  serveTools({ server, dependencies, clientFor }, catalog.tools, offer);
+  const connection = { server, dependencies, clientFor };
+  serveTools(connection, catalog.tools, offer);
+  serveTasks(server, {
+    changes: dependencies.changes,
+    clientFor,
+    changeContextOf: (requestContext) => changeContextOf(connection, clientFor(requestContext), requestContext),
+    resultOf: (outcome, client) => toolResult(outcome, client.views ? viewMeta(outcome) : undefined),
+  });
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
   serveCompletions(server, offer.operations);
   // The SDK adds `cacheHints` only to the protocol's own methods.
@@ -223,6 +229,9 @@ async function callOperation(
   });
 
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client);
+  const waiting = client.tasks === true ? waitingChange(outcome) : undefined;
+  const seen = waiting === undefined ? undefined : await dependencies.changes.look(waiting, context);
+  if (seen?.kind === 'seen') return taskResult(seen);
   return toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
 }
 
@@ -243,6 +252,10 @@ interface ServiceToolCall {
   readonly args: unknown;
   readonly services: ServiceCatalog;
 }
+
+/** Returns the ID of a change that waits for a person outside the client. */
+const waitingChange = (outcome: EndedOutcome): string | undefined =>
+  outcome.kind === 'succeeded' && outcome.success.outcome === 'waiting' ? outcome.success.changeId : undefined;
 
 /** The client's next call brings the answer, and the proof as `requestState`. */
 function questionResult({ message, answer, state }: Question, client: Client): InputRequiredResult {

@@ -84,7 +84,7 @@ export function correctHeaders(headers: Headers, message: unknown): void {
   headers.set(versionHeader, '2026-07-28');
   const { method, params } = request.message;
   if (!headers.has('mcp-method') && /^[a-z/]+$/i.test(method)) headers.set('mcp-method', method);
-  const name = textAt(params, 'name') ?? textAt(params, 'uri');
+  const name = textAt(params, 'name') ?? textAt(params, 'uri') ?? textAt(params, 'taskId');
   if (!headers.has('mcp-name') && name !== undefined)
     headers.set('mcp-name', `=?base64?${Buffer.from(name).toString('base64')}?=`);
 }

@@ -5,7 +5,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { lazy } from '../util/objects.js';
+import { isObject, lazy, valueAt } from '../util/objects.js';
 import { appsExtension, viewMimeType } from './views/contract/apps.js';
 
 /** An MCP client as it describes itself. */
@@ -18,14 +18,19 @@ export interface Client {
   readonly url: boolean;
   /** MCP Apps. */
   readonly views: boolean;
+  /** Tasks, which only requests since 2026-07-28 declare. */
+  readonly tasks?: boolean;
 }
+
+export const tasksExtension = 'io.modelcontextprotocol/tasks';
 
 /** Returns the client of a request. Before protocol 2026-07-28, the connection or session declares the client. */
 export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext, session: Client | undefined): Client {
   if (envelope === undefined)
     return session ?? describeClient(server.getClientCapabilities(), server.getClientVersion());
   const fields: Readonly<Record<string, unknown>> = { ...envelope };
-  return describeClient(fields[CLIENT_CAPABILITIES_META_KEY], fields[CLIENT_INFO_META_KEY]);
+  const capabilities = fields[CLIENT_CAPABILITIES_META_KEY];
+  return { ...describeClient(capabilities, fields[CLIENT_INFO_META_KEY]), tasks: declaresTasks(capabilities) };
 }
 
 /** Reads what a client declares. Malformed parts count as absent. */
@@ -40,6 +45,11 @@ export function describeClient(capabilities: unknown, information: unknown): Cli
     views: extensions?.[appsExtension]?.mimeTypes.includes(viewMimeType) ?? false,
   };
 }
+
+const declaresTasks = (capabilities: unknown): boolean => {
+  const extensions = valueAt(capabilities, 'extensions');
+  return isObject(extensions) && isObject(extensions[tasksExtension]);
+};
 
 const declarationSchemas = lazy(() => ({
   capabilities: z

@@ -35,6 +35,7 @@ const changes: ChangeTools = {
   confirm: noChange,
   click: noChange,
   findByProof: noChange,
+  look: noChange,
   state: noChange,
 };
 const close: (() => Promise<void>)[] = [];

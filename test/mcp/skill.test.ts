@@ -24,9 +24,9 @@ describe.each(eras)('%s', (name, era) => {
     session.client.request({ method, params }, anything);
   const life = name === '2025' ? {} : hour;
 
-  test('the extension and the icon are declared', () => {
+  test('the extensions and the icon are declared', () => {
     const { extensions } = session.client.getServerCapabilities() ?? {};
-    expect(extensions).toEqual({ 'io.modelcontextprotocol/skills': {} });
+    expect(extensions).toEqual({ 'io.modelcontextprotocol/skills': {}, 'io.modelcontextprotocol/tasks': {} });
     expect(session.client.getServerVersion()?.icons).toEqual([serverIcon]);
   });
 

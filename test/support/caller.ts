@@ -199,5 +199,6 @@ export const unusedChanges: ChangeTools = {
   confirm: () => Promise.reject(new Error('unused')),
   click: () => Promise.reject(new Error('unused')),
   findByProof: () => Promise.reject(new Error('unused')),
+  look: () => Promise.reject(new Error('unused')),
   state: () => Promise.reject(new Error('unused')),
 };

@@ -227,6 +227,7 @@ test.each([
       'cli/sandbox-command.ts',
       'http/find-issuer.ts',
       'http/issuer.ts',
+      'mcp/tasks.ts',
     ],
   ],
 ])('%s is used in no other files than these', (name, files) => {

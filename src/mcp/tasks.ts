@@ -1,0 +1,127 @@
+import {
+  type CallToolResult,
+  MissingRequiredClientCapabilityError,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import type { ChangeTools, SeenChange } from '../call-stack.js';
+import type { EndedOutcome } from '../calls/outcome.js';
+import { refusalFailure } from '../calls/refusal.js';
+import type { Change } from '../changes/change.js';
+import type { ChangeContext } from '../changes/change-context.js';
+import { keptMs } from '../changes/change-table.js';
+import { sentences } from '../util/human.js';
+import { lazy } from '../util/objects.js';
+import { exact, join, type SafeText, say, time } from '../util/safe-text.js';
+import { type Client, tasksExtension } from './client.js';
+
+/**
+ * This file serves changes as tasks (the extension `io.modelcontextprotocol/tasks`, SEP-2663). A task is the row of its change: the task ID
+ * is the `changeId`, and each request reads the row again, so tasks survive restarts, and any replica answers.
+ */
+
+/** How often clients look for a decision (milliseconds). */
+const pollIntervalMs = 5_000;
+
+export interface TaskContext {
+  readonly changes: ChangeTools;
+  readonly clientFor: (requestContext: ServerContext) => Client;
+  readonly changeContextOf: (requestContext: ServerContext) => ChangeContext;
+  /** The result that a call with this outcome has. */
+  readonly resultOf: (outcome: EndedOutcome, client: Client) => CallToolResult;
+}
+
+const paramsSchema = lazy(() => z.looseObject({ taskId: z.string() }));
+
+/** Serves the requests about tasks. */
+export function serveTasks(server: Server, { changes, clientFor, changeContextOf, resultOf }: TaskContext): void {
+  const params = paramsSchema();
+
+  const findTask = async (taskId: string, requestContext: ServerContext): Promise<SeenChange> => {
+    if (clientFor(requestContext).tasks !== true)
+      throw new MissingRequiredClientCapabilityError({
+        requiredCapabilities: { extensions: { [tasksExtension]: {} } },
+      });
+    const seen = await changes.look(taskId, changeContextOf(requestContext));
+    if (seen.kind === 'seen') return seen;
+    const { InvalidParams, InternalError } = ProtocolErrorCode;
+    const code = seen.code === 'UnknownChange' ? InvalidParams : InternalError;
+    throw new ProtocolError(code, refusalFailure('The task', seen, { isChange: true }).summary.text);
+  };
+
+  server.setRequestHandler('tasks/get', { params }, async ({ taskId }, requestContext) => {
+    const seen = await findTask(taskId, requestContext);
+    const task = taskOf(seen);
+    if (task.status !== 'completed') return task;
+    return { ...task, result: { ...resultOf(seen.outcome, clientFor(requestContext)), resultType: 'complete' } };
+  });
+
+  // Ignores the responses, because a task asks for nothing: only the client that was asked has the proof of a question, and a task ID proves
+  // nothing. The question of a call comes before its task.
+  server.setRequestHandler('tasks/update', { params }, async ({ taskId }, requestContext) => {
+    await findTask(taskId, requestContext);
+    return {};
+  });
+
+  server.setRequestHandler('tasks/cancel', { params }, async ({ taskId }, requestContext) => {
+    const { change } = await findTask(taskId, requestContext);
+    if (change.state !== 'waiting') return {};
+    const outcome = await changes.withdraw(taskId, changeContextOf(requestContext));
+    if (outcome.kind === 'failed' && outcome.failure.code === 'StateUnavailable')
+      throw new ProtocolError(ProtocolErrorCode.InternalError, outcome.failure.summary.text);
+    return {};
+  });
+}
+
+interface Task extends Readonly<Record<string, unknown>> {
+  readonly status: 'working' | 'completed' | 'cancelled';
+}
+
+/** The handle of a change, as the result of the call that made it. */
+export const taskResult = (seen: SeenChange): CallToolResult => ({ ...taskOf(seen), resultType: 'task', content: [] });
+
+function taskOf({ change, outcome }: SeenChange): Task {
+  const { id, madeAt, decidedAt, begunAt, endedAt } = change;
+  return {
+    taskId: id,
+    status: statusOf(change),
+    statusMessage: messageOf(change, outcome).text,
+    createdAt: new Date(madeAt).toISOString(),
+    lastUpdatedAt: new Date(endedAt ?? begunAt ?? decidedAt ?? madeAt).toISOString(),
+    // The journal keeps what was decided.
+    ttlMs: change.state === 'waiting' ? change.expiresAt - madeAt + keptMs : null,
+    pollIntervalMs,
+  };
+}
+
+function statusOf({ state, isExpired }: Change): Task['status'] {
+  switch (state) {
+    case 'waiting':
+      return isExpired ? 'completed' : 'working';
+    case 'approved':
+    case 'begun':
+      return 'working';
+    case 'withdrawn':
+      return 'cancelled';
+    default:
+      return 'completed';
+  }
+}
+
+/** Says who has to decide, or what has happened. The address of the page is public, because people sign in there. */
+function messageOf({ state }: Change, outcome: EndedOutcome): SafeText {
+  if (outcome.kind === 'failed') return outcome.failure.summary;
+  const { summary, decideAt, planExpires } = outcome.success;
+  return join(
+    sentences(
+      summary,
+      planExpires !== undefined && say`The plan expires at ${time(planExpires)}.`,
+      decideAt !== undefined && say`The page: ${exact(decideAt)}`,
+      (state === 'approved' || state === 'begun') && say`It cannot be taken back any more.`,
+    ),
+    ' ',
+  );
+}
