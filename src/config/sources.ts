@@ -190,13 +190,13 @@ const addedEndpoint = /^CLOUDOPS_ENDPOINT_.*_URL$/;
 function hint(variable: string, known: readonly string[]): SafeText {
   const isEndpoint = addedEndpoint.test(variable);
   // The endpoints of built-in APIs have shorter names, such as CLOUDOPS_STORAGE_URL.
-  const builtInName = variable.replace('ENDPOINT_', '');
+  const builtInName = variable.replace('ENDPOINT_S3_', 'STORAGE_').replace('ENDPOINT_', '');
   const likely = isEndpoint ? known.filter((name) => addedEndpoint.test(name)) : known;
   const similarName = known.includes(builtInName) ? builtInName : didYouMean(variable, likely);
   if (similarName !== undefined) return say`; did you mean ${own(similarName)}?`;
   return words(
     isEndpoint
-      ? ': no file loaded with CLOUDOPS_OPERATIONS names its API'
+      ? ': no file of CLOUDOPS_OPERATIONS and no model of CLOUDOPS_MODELS has its API'
       : '; cloudops-mcp help settings lists them all',
   );
 }

@@ -40,7 +40,7 @@ describe('one that no operation has', () => {
 
   test('says that no file names its API', () => {
     expect(problems({ CLOUDOPS_ENDPOINT_CATALOGS_URL: 'https://a.example.com' })).toEqual([
-      expect.stringMatching(/: no file loaded with CLOUDOPS_OPERATIONS names its API$/),
+      expect.stringMatching(/: no file of CLOUDOPS_OPERATIONS and no model of CLOUDOPS_MODELS has its API$/),
     ]);
   });
 
@@ -49,9 +49,10 @@ describe('one that no operation has', () => {
   });
 
   test('is the endpoint of a built-in API by another name', () => {
-    expect(problems({ CLOUDOPS_ENDPOINT_STORAGE_URL: 'https://a.example.com' })).toEqual([
-      'CLOUDOPS_ENDPOINT_STORAGE_URL is not a setting; did you mean CLOUDOPS_STORAGE_URL?',
-    ]);
+    for (const name of ['CLOUDOPS_ENDPOINT_STORAGE_URL', 'CLOUDOPS_ENDPOINT_S3_URL'])
+      expect(problems({ [name]: 'https://a.example.com' })).toEqual([
+        `${name} is not a setting; did you mean CLOUDOPS_STORAGE_URL?`,
+      ]);
   });
 
   test('is no setting', () => {
