@@ -78,13 +78,11 @@ export async function askUser(planned: PlannedChange, run: ChangeRun): Promise<A
   const added = await addChange(planned, { ...noOptions, byForm: true }, run, { question });
   if (added.kind === 'refused') return added;
   elicitor.show?.(row.plan);
-  try {
-    return await askUntilAnswered(added, question, elicitor, run);
-  } catch (error) {
+  return askUntilAnswered(added, question, elicitor, run).catch(async (error: unknown) => {
     // The server stops, so nobody will respond any more.
     await run.store.decide(row.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
     throw error;
-  }
+  });
 }
 
 async function askUntilAnswered(
@@ -146,11 +144,9 @@ const aboutPage = say`You decide on a page, where you sign in. Opening it decide
 /** Sends the user to the page with a plan, and waits for the decision there. Returns `answer` if there is none. */
 export async function visitPage(
   { change, proof }: AddedChange,
-  {
-    address,
-    question,
-    answer,
-  }: { readonly address: string; readonly question: SafeText; readonly answer: EndedOutcome },
+  address: string,
+  question: SafeText,
+  answer: EndedOutcome,
   guide: Guide,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {

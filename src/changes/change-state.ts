@@ -16,6 +16,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import type { Change, Decision, DecisionWay } from './change.js';
+import type { ChangeRun } from './change-context.js';
 import { withChangeId, withNotes } from './conclude-change.js';
 import { longestReason } from './decline-reason.js';
 import { addressOf, type DecisionPage, whoDecides } from './required-consent.js';
@@ -48,17 +49,13 @@ const ways: Readonly<Partial<Record<DecisionWay, WayTexts>>> = {
 const textsOf = (way: DecisionWay): WayTexts => ways[way] ?? otherWay;
 
 /** The outcome of a change, with a note if a person on the page has decided. */
-export function outcomeOfState(change: Change, run: { readonly principal?: Principal | undefined } & PageOfRun) {
+export function outcomeOfState(change: Change, run: Pick<ChangeRun, 'principal' | 'page'>) {
   const decision = visibleDecision(change, run.principal);
   return withNotes(stateOf(change, run), sentences(decision?.way === 'page' && say`${decisionSentence(decision)}.`));
 }
 
-interface PageOfRun {
-  readonly page?: DecisionPage | undefined;
-}
-
 /** The outcome of a change, or who has to decide on it. */
-export function stateOf(change: Change, { page }: PageOfRun): EndedOutcome {
+export function stateOf(change: Change, { page }: Pick<ChangeRun, 'page'>): EndedOutcome {
   const { state, ending, tool, id } = change;
   switch (state) {
     case 'waiting':
@@ -134,16 +131,11 @@ export function lateDecision(change: Change, late: Decision, standing = change.d
   if (standing === undefined) return { kind: 'late', change, earlierDecision: undefined, isLate: false };
   const { act } = textsOf(late.way);
   const isLate = standing.kind !== late.kind || standing.way !== late.way || standing.person !== late.person;
-  if (!isLate)
-    return {
-      kind: 'late',
-      change,
-      earlierDecision: say`${decisionText(change, standing)} This ${act} changed nothing.`,
-      isLate,
-    };
   const { decidedAgoMs } = change;
   const ago = decidedAgoMs === undefined ? words('') : say`${duration(decidedAgoMs / 1000)} `;
-  const earlierDecision = say`Too late: ${decisionClause(standing)} ${ago}before you. Your ${act} changed nothing.`;
+  const earlierDecision = isLate
+    ? say`Too late: ${decisionClause(standing)} ${ago}before you. Your ${act} changed nothing.`
+    : say`${decisionText(change, standing)} This ${act} changed nothing.`;
   return { kind: 'late', change, earlierDecision, isLate };
 }
 
@@ -190,12 +182,9 @@ function planThatWaits(change: Change, page: DecisionPage | undefined): EndedOut
 
 function underWay(change: Change): EndedOutcome {
   const summary = say`Somebody has decided on this plan of ${own(change.tool)}. The outcome is not known yet.`;
+  const person = 'The outcome of this change is not known yet.';
   return toldOutcome(change, {
-    summary: forReader({
-      agent: summary,
-      person: 'The outcome of this change is not known yet.',
-      operator: summary,
-    }),
+    summary: forReader({ agent: summary, person, operator: summary }),
     outcome: 'waiting',
     next: next('agent', 'wait', 'Call get_change again in a few seconds.'),
   });

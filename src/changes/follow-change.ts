@@ -119,10 +119,10 @@ function doneSentence({ operation: { follow, effect } }: FollowedCall): SafeText
   const fields = Object.entries(follow?.done ?? {}).map(
     ([path, value]) => say`${own(path)} is${again} ${quoted(value, 100)}`,
   );
-  const ends = [
-    ...(fields.length === 0 ? [] : [say`${listed(fields)}${forAgent(' in its answer')}`]),
-    ...(follow?.gone === true ? [words('the thing is not found')] : []),
-  ];
+  const ends = sentences(
+    fields.length > 0 && say`${listed(fields)}${forAgent(' in its answer')}`,
+    follow?.gone === true && words('the thing is not found'),
+  );
   const failures = Object.entries(follow?.failed ?? {}).map(([path, values]) => {
     const quotedValues = values.map((value) => quoted(value, 100));
     return say`${own(path)} is ${listed(quotedValues, 'or')}`;

@@ -31,8 +31,8 @@ import { type FollowedCall, stepToVerify } from './follow-change.js';
 function factsOf(change: Change, viewer: string | undefined): EarlierCall | undefined {
   if (isOfAnother(change, viewer)) return undefined;
   const { state, begunAt, madeAt, ending } = change;
-  const outcomes = { begun: 'not ended', unknown: 'unknown' } as const;
-  const outcome = state === 'begun' || state === 'unknown' ? outcomes[state] : 'accepted';
+  const endedOutcome = state === 'unknown' ? state : 'accepted';
+  const outcome = state === 'begun' ? 'not ended' : endedOutcome;
   const sentAt = new Date(begunAt ?? madeAt).toISOString();
   return { outcome, sentAt, requestIds: ending?.requestIds ?? {} };
 }
@@ -78,14 +78,12 @@ function stepAfterRepetition(outcome: EarlierCall['outcome'], call: FollowedCall
     case 'not ended':
       return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
     case 'accepted': {
-      const { operation, change } = call;
-      const isBilled = operation.effect === 'create' && change.costsMoney === true;
-      const repetition = say`${words(repetitions[operation.effect])}${words(isBilled ? ', billed separately' : '')}`;
-      const text = forReader({
-        agent: say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${repetition}.`,
-        person: say`Try again with allowRepeat: true only for ${repetition}.`,
-      });
-      return next('user', 'decide', text);
+      const { effect } = call.operation;
+      const isBilled = effect === 'create' && call.change.costsMoney === true;
+      const repetition = say`${words(repetitions[effect])}${words(isBilled ? ', billed separately' : '')}`;
+      const agent = say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${repetition}.`;
+      const person = say`Try again with allowRepeat: true only for ${repetition}.`;
+      return next('user', 'decide', forReader({ agent, person }));
     }
     case 'unknown': {
       // The cloud may list a new thing only minutes after the earlier call.
@@ -194,22 +192,20 @@ export async function checkBudget(
 export function budgetSpent(limit: Budget, nextAt: BudgetState['nextAt']): Refusal {
   if (nextAt === undefined)
     return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {
-      next: next(
-        'operator',
-        'configure',
-        forReader({
-          agent:
-            'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
-          person: 'Only the person who runs this server can change the setting.',
-          operator: 'Call with --plan to see the plan.',
-        }),
-      ),
+      next: next('operator', 'configure', onlyPlans),
     });
   const possibleAt = new Date(nextAt).toISOString();
   return new Refusal('BudgetSpent', [
     say`CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${time(possibleAt)}`,
   ]);
 }
+
+const onlyPlans = forReader({
+  agent:
+    'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+  person: 'Only the person who runs this server can change the setting.',
+  operator: 'Call with --plan to see the plan.',
+});
 
 function spanOf({ windowMs }: Budget): SafeText {
   const minutes = windowMs / 60_000;

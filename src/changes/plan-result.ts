@@ -41,7 +41,7 @@ export async function answerWithPlan(
   // With `approval`, another person decides.
   if (guide === undefined || stored === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
   const question = shortQuestion(row.plan, call, questionLimits, now());
-  return visitPage(stored, { address: pageUrl, question, answer }, guide, run);
+  return visitPage(stored, pageUrl, question, answer, guide, run);
 }
 
 /** Stores the change, unless earlier refusals close the only way to agree. */

@@ -38,11 +38,7 @@ interface ModeRules {
 const rules: Readonly<Record<ConsentMode, ModeRules>> = {
   off: { strictness: 0, decidedBy: 'nobody', ways: ['off'] },
   plan: { strictness: 1, decidedBy: 'agent', ways: ['confirmed', 'option'] },
-  ask: {
-    strictness: 2,
-    decidedBy: 'user',
-    ways: ['asked', 'clicked', 'page', 'confirmed', 'option'],
-  },
+  ask: { strictness: 2, decidedBy: 'user', ways: ['asked', 'clicked', 'page', 'confirmed', 'option'] },
   human: {
     strictness: 3,
     decidedBy: 'user',
@@ -88,11 +84,7 @@ export type ConsentStep =
   | { readonly kind: 'given'; readonly way: 'option' | 'off' }
   | { readonly kind: 'ask' }
   /** Answer with the plan, which waits for a decision. */
-  | {
-      readonly kind: 'plan';
-      readonly options: DecisionOptions;
-      readonly isDeadEnd?: true;
-    }
+  | { readonly kind: 'plan'; readonly options: DecisionOptions; readonly isDeadEnd?: true }
   | { readonly kind: 'refuse'; readonly problem: SafeText };
 
 /** Decides on the next step towards consent. The cases are in order of precedence, and the last refuses everything else. */
@@ -100,7 +92,10 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
   const { mode, planOnly, agreed, question } = request;
   const { decidedBy, whyNoOption } = rules[mode];
   const options = optionsOf(request);
-  if (planOnly) return { kind: 'plan', options, ...deadEnd(request) };
+  if (planOnly) {
+    const { kind } = decideConsent({ ...request, planOnly: false, agreed: false });
+    return { kind: 'plan', options, ...(kind === 'refuse' && { isDeadEnd: true }) };
+  }
   if (decidedBy === 'nobody') return { kind: 'given', way: 'off' };
   if (agreed)
     return whyNoOption === undefined ? { kind: 'given', way: 'option' } : { kind: 'refuse', problem: whyNoOption };
@@ -108,9 +103,6 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
   if (Object.values(options).includes(true)) return { kind: 'plan', options };
   return whyNobody(request);
 }
-
-const deadEnd = (request: ConsentRequest): { readonly isDeadEnd?: true } =>
-  decideConsent({ ...request, planOnly: false, agreed: false }).kind === 'refuse' ? { isDeadEnd: true } : {};
 
 function whyNobody({ mode, question, isUnknownPerson = false }: ConsentRequest): ConsentStep {
   if (question === 'unknown')
