@@ -29,6 +29,7 @@ import type { Operation } from './tools/define-operation.js';
 import type { Proxies } from './transport/connections.js';
 import { createHttpClient, defaultLimits } from './transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from './transport/signed-client.js';
+import { errorName } from './util/log.js';
 
 /** This file puts together what only calls need. src/runtime.ts loads it at the first call. */
 
@@ -176,20 +177,16 @@ function changeIdOf(outcome: CallOutcome): string | undefined {
 
 /** A change that throws was not sent, because nothing throws after the first byte. */
 function failed(operation: Operation, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): EndedOutcome {
-  const { name, effect } = operation;
-  const isChange = effect !== 'read';
+  const isChange = operation.effect !== 'read';
   const refusal = error instanceof Refusal ? error : keysRefusal(error);
-  if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, { isChange }) };
-  log('error', 'unexpected', faultFacts(operation, error));
-  const failure = isChange
-    ? refusalFailure(name, mistakeRefusal(error), { isChange })
-    : serverFault({ operation }, error);
-  return { kind: 'failed', failure };
+  if (refusal === undefined) log('error', 'unexpected', faultFacts(operation, error));
+  if (refusal === undefined && !isChange) return { kind: 'failed', failure: serverFault({ operation }, error) };
+  return { kind: 'failed', failure: refusalFailure(operation.name, refusal ?? mistakeRefusal(error), { isChange }) };
 }
 
 function refusalOf(tool: string, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): Refusal {
   if (error instanceof Refusal) return error;
-  log('error', 'unexpected', { tool, error: error instanceof Error ? error.name : 'not an error' });
+  log('error', 'unexpected', { tool, error: errorName(error) });
   return mistakeRefusal(error);
 }
 

@@ -134,9 +134,8 @@ export function resolveAccount(
   if (!accounts.areNamed) return { kind: 'found', account: firstAccount, name: undefined, isDefault: false, args };
 
   if (!isObject(args)) return defaultAccountFor(usable, operation, principal, args);
-  const { account: requestedName, ...otherArgs } = args;
-  if (requestedName === undefined || requestedName === null)
-    return defaultAccountFor(usable, operation, principal, otherArgs);
+  const { account: requestedName = null, ...otherArgs } = args;
+  if (requestedName === null) return defaultAccountFor(usable, operation, principal, otherArgs);
 
   const account = usable.all.find(({ name }) => name === requestedName);
   if (account !== undefined) return { kind: 'found', account, name: account.name, isDefault: false, args: otherArgs };
@@ -155,14 +154,15 @@ function defaultAccountFor(
 ): AccountResolution {
   const allowing = accountsFor(usable, operation, principal);
   const account = allowing.length === 0 ? usable.all[0] : presetAmong(allowing, usable.byDefault);
-  if (account !== undefined)
-    return { kind: 'found', account, name: account.name, isDefault: allowing.length > 1, args };
-  return { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args };
+  return account === undefined
+    ? { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args }
+    : { kind: 'found', account, name: account.name, isDefault: allowing.length > 1, args };
 }
 
 /** Suggests no similar name, because a change for one account must not happen in another. */
-const choiceOf = (accounts: readonly Account[]) =>
-  say`ask the user which one they mean: ${listed(accounts.map(described), 'or')}`;
-
-const described = ({ name, description }: Account) =>
-  description === undefined ? say`${defined(name)}` : say`${defined(name)} (${defined(description)})`;
+function choiceOf(accounts: readonly Account[]): SafeText {
+  const names = accounts.map(({ name, description }) =>
+    description === undefined ? name : `${name} (${description})`,
+  );
+  return say`ask the user which one they mean: ${listed(names.map(defined), 'or')}`;
+}

@@ -16,17 +16,13 @@ import { Refusal } from './refusal.js';
 /** Where the region of a call comes from. */
 export type RegionSource = 'given' | 'configured' | 'default';
 
-interface MissingKeys {
-  /** Names of variables. */
-  readonly missing: readonly string[];
-}
-
 /** An account's configuration for reaching the cloud. */
 export interface Cloud {
   readonly account: string;
   readonly region: string;
   readonly regionIsConfigured?: boolean;
-  readonly keys: KeySource | MissingKeys;
+  /** `missing` has names of variables. */
+  readonly keys: KeySource | { readonly missing: readonly string[] };
   /** May hold `{region}` and a path prefix. */
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
   /** Without an entry, an API is signed with its own name. */
@@ -97,11 +93,8 @@ function notConfigured(cloud: Cloud, service: Service): Refusal {
       next: operatorMust('unset CLOUDOPS_SANDBOX to use the cloud'),
     });
   const problems = missingSettings(cloud, service).map((name) => say`${own(name)} is not set`);
-  return new Refusal(
-    'NotConfigured',
-    problems,
-    isBuiltInService(service) ? {} : { next: operatorMust('set what is missing') },
-  );
+  const more = isBuiltInService(service) ? {} : { next: operatorMust('set what is missing') };
+  return new Refusal('NotConfigured', problems, more);
 }
 
 const unusableRegion = (cloud: Cloud, api: Service, region: string): Refusal =>

@@ -32,12 +32,10 @@ export function knownDefaults(
   args: Fields,
   region: string,
 ): { path: string; value: string }[] {
-  const known: { path: string; value: string }[] = [];
-  for (const documented of defaults) {
+  return defaults.flatMap((documented) => {
     const value = valueIn(region, documented);
-    if (value !== undefined && isAbsent(args, documented.path)) known.push({ path: documented.path, value });
-  }
-  return known;
+    return value !== undefined && isAbsent(args, documented.path) ? [{ path: documented.path, value }] : [];
+  });
 }
 
 const valueIn = (region: string, { value, inRegion }: Default): string | undefined => {

@@ -107,22 +107,18 @@ export function attemptsText(attempts: readonly Attempt[]): SafeText | undefined
   /** Each group stands for consecutive attempts with the same result. */
   const groups: { readonly result: string; readonly waits: SafeText[]; count: number }[] = [];
   for (const { result, waitedMs } of attempts) {
-    let group = groups.at(-1);
-    if (group?.result !== result) {
-      group = { result, waits: [], count: 0 };
-      groups.push(group);
-    }
+    const last = groups.at(-1);
+    const group = last?.result === result ? last : { result, waits: [], count: 0 };
+    if (group !== last) groups.push(group);
     group.count += 1;
     if (waitedMs !== undefined) group.waits.push(say`${waitedMs} ms`);
   }
 
-  let text: SafeText | undefined;
-  for (const { result, count, waits } of groups) {
+  const texts = groups.map(({ result, count, waits }, index) => {
     const waited = waits.length === 0 ? words('') : say`; waited ${join(waits, ', ')}`;
-    const groupText = say`${phraseOf(result, times(count))} (${own(result)}${waited})`;
-    text = text === undefined ? groupText : say`${text}, then ${groupText}`;
-  }
-  return text;
+    return say`${words(index === 0 ? '' : 'then ')}${phraseOf(result, times(count))} (${own(result)}${waited})`;
+  });
+  return joined(texts);
 }
 
 function times(count: number): SafeText {

@@ -4,6 +4,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';
 import { consentArguments } from '../tools/schema/fields.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
+import { schemaAt, unwrapped } from '../util/field-names.js';
 import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, lazy, leavesOf, parseJson, textAt, withoutNulls } from '../util/objects.js';
 import { isPlaceholder } from '../util/quote.js';
@@ -36,10 +37,8 @@ export function validate(
   }
 
   const { issues } = parsed.error;
-  const problems = problemsOf(issues, operation, argumentName);
-
   const needsUser = issues.some((issue) => isChoiceOfUser(issue, operation));
-  throw new Refusal('InvalidArguments', problems, {
+  throw new Refusal('InvalidArguments', problemsOf(issues, operation, argumentName), {
     ...hintsForValidArguments(operation, named, issues, region),
     ...(needsUser && { next: askWhichIsMeant }),
   });
@@ -122,11 +121,8 @@ const encodings: readonly string[] = ['json_string', 'base64'];
 
 /** Optional arguments of reads only shape the answer, so the agent may correct them itself. */
 function isChoiceOfUser(issue: Issue, operation: Operation): boolean {
-  const {
-    code,
-    input,
-    path: [name = ''],
-  } = issue;
+  const { code, input, path } = issue;
+  const [name = ''] = path;
   if (code === 'invalid_format' && encodings.includes(issue.format)) return false;
   if (code === 'invalid_type' || code === 'unrecognized_keys' || input === undefined) return false;
   if (Object.hasOwn(controlArguments(), name)) return false;
@@ -196,7 +192,8 @@ function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: Argum
   const isTopLevel = path === '';
   // Some clients have their own names for top-level arguments.
   const clientName = isTopLevel ? argumentName : (name: string) => name;
-  const knownNames = argumentNames(schema, issue.path).map(clientName);
+  const object = unwrapped(schemaAt(schema, issue.path) ?? z.never());
+  const knownNames = Object.keys(object instanceof z.ZodObject ? object.shape : {}).map(clientName);
   const unknown = issue.keys.slice(0, limit).map((key) => {
     const name = clientName(key);
     const similar = didYouMean(lastStep(name), knownNames.map(lastStep));
@@ -247,16 +244,6 @@ function typeRule(issue: z.core.$ZodIssueInvalidType): string {
     array: 'must be a list',
   };
   return expected[issue.expected] ?? `must be of type ${issue.expected}`;
-}
-
-function argumentNames(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
-  if (schema instanceof z.ZodOptional) return argumentNames(schema.unwrap(), path);
-  const [step, ...rest] = path;
-  if (schema instanceof z.ZodArray) return argumentNames(schema.element, rest);
-  if (!(schema instanceof z.ZodObject)) return [];
-  if (step === undefined) return Object.keys(schema.shape);
-  const field = schema.shape[String(step)];
-  return field === undefined ? [] : argumentNames(field, rest);
 }
 
 /** For example `adminCluster.nodePools[].nodeCount` for `nodeCount`. */

@@ -25,14 +25,20 @@ export function fieldInWords(schema: z.core.$ZodType, path: string): string | un
 
 /** Set by `meta({ unit: 'GB' })`. */
 export function fieldUnit(schema: z.core.$ZodType, path: string): string | undefined {
-  let field: z.core.$ZodType | undefined = schema;
-  for (const step of stepsOf(path)) field = field && stepInto(unwrapped(field), step);
+  const field = schemaAt(schema, stepsOf(path));
   return field && textMeta(field, 'unit');
 }
 
-function stepInto(schema: z.core.$ZodType, step: string | number): z.core.$ZodType | undefined {
+/** The schema of a field or an element. */
+export function schemaAt(schema: z.core.$ZodType, steps: readonly PropertyKey[]): z.core.$ZodType | undefined {
+  let field: z.core.$ZodType | undefined = schema;
+  for (const step of steps) field = field && stepInto(unwrapped(field), step);
+  return field;
+}
+
+function stepInto(schema: z.core.$ZodType, step: PropertyKey): z.core.$ZodType | undefined {
   if (typeof step === 'number') return schema instanceof z.ZodArray ? schema.element : undefined;
-  return schema instanceof z.ZodObject && Object.hasOwn(schema.shape, step) ? schema.shape[step] : undefined;
+  return schema instanceof z.ZodObject && Object.hasOwn(schema.shape, step) ? schema.shape[String(step)] : undefined;
 }
 
 function wrappedSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
@@ -40,7 +46,8 @@ function wrappedSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   return schema instanceof z.ZodPipe ? schema.out : undefined;
 }
 
-function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
+/** The schema within optional fields and conversions. */
+export function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
   const inner = wrappedSchema(schema);
   return inner === undefined ? schema : unwrapped(inner);
 }
