@@ -37,7 +37,7 @@ export const callCommand: Command = {
       const agreed = options.yes !== undefined;
       const outcome = await execute(call, agreed, terminal);
       if (outcome.kind === 'failed') return printFailure(tool, outcome.failure, invocation);
-      return printSuccess(tool, outcome.success, { isPlanOnly: Object(call.args).planOnly === true }, invocation);
+      return printSuccess(tool, outcome.success, Object(call.args).planOnly === true, invocation);
     } catch (error) {
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
@@ -59,12 +59,7 @@ function printFailure(tool: string, failure: Failure, { options, terminal }: Inv
 }
 
 /** Returns the exit code. */
-function printSuccess(
-  tool: string,
-  success: Success,
-  { isPlanOnly }: { readonly isPlanOnly: boolean },
-  { options, terminal }: Invocation,
-): number {
+function printSuccess(tool: string, success: Success, isPlanOnly: boolean, { options, terminal }: Invocation): number {
   const { stdout, stderr } = terminal;
   const { outcome } = success;
   // With `planned`, nobody was asked. With `waiting`, a person can still decide.
@@ -262,18 +257,13 @@ async function askForConsent(
 
 const reasonPrompt = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
 
-/** The plan of a change and the question about it, as a person at a terminal reads them. */
-
-/** The lines of a plan, for display above its question. */
-export const planForQuestion = (plan: Plan, terminal: Terminal): string[] => [
-  ...planDetails(plan).flatMap((line) => detailLines(line, terminal)),
-  '',
-];
-
-/** A line such as `What will happen:` is a heading and becomes bold. */
-function detailLines(line: SafeText, terminal: Terminal): string[] {
-  if (/^[A-Z][^.]*:$/.test(line.text)) return [paint('bold', line.text, terminal)];
-  return paragraph(line, terminal, line.text.startsWith('- ') ? 2 : 0);
+/** The lines of a plan above its question. A line such as `What will happen:` is a heading and becomes bold. */
+export function planForQuestion(plan: Plan, terminal: Terminal): string[] {
+  const lines = planDetails(plan).flatMap((line) => {
+    if (/^[A-Z][^.]*:$/.test(line.text)) return [paint('bold', line.text, terminal)];
+    return paragraph(line, terminal, line.text.startsWith('- ') ? 2 : 0);
+  });
+  return [...lines, ''];
 }
 
 /** The lines of a question, below its plan, so that a small screen still shows them. */

@@ -80,12 +80,9 @@ async function checkApi(service: Service, account: Account, context: CheckContex
   const { answers, findings: endpointFindings } = await checkEndpoint(service, endpoint, options);
   if (!answers) return endpointFindings;
 
-  const operationWithProbe = allowed.find(hasProbe);
-  const signature =
-    operationWithProbe === undefined
-      ? noProbeFinding(service, allowed)
-      : await checkSignature(operationWithProbe, account, context);
-  return [...endpointFindings, signature];
+  const withProbe = allowed.find(hasProbe);
+  const signature = withProbe && (await checkSignature(withProbe, account, context));
+  return [...endpointFindings, signature ?? noProbeFinding(service, allowed)];
 }
 
 function missingSettingsFinding(
@@ -114,25 +111,19 @@ const hasProbe = (operation: Operation): operation is OperationWithProbe => oper
 
 function noProbeFinding(service: Service, operations: readonly Operation[]): Finding {
   const reads = operations.filter(({ effect }) => effect === 'read');
-  const detail =
+  const [detail, tools] =
     reads.length > 0
-      ? 'no operation of this API has a call to try (probe)'
-      : 'no tool of this API can be tried without changing something';
-  const remedy = say`The first call shows it: ${toolNames(reads.length > 0 ? reads : operations)}.`;
-  return notChecked(`${service} signature`, detail, remedy);
+      ? (['no operation of this API has a call to try (probe)', reads] as const)
+      : (['no tool of this API can be tried without changing something', operations] as const);
+  return notChecked(`${service} signature`, detail, say`The first call shows it: ${toolNames(tools)}.`);
 }
 
-const toolNames = (operations: readonly Operation[]): SafeText =>
-  namesOf(
-    operations.map(({ name }) => name),
-    ' or ',
-  );
+function toolNames(operations: readonly Operation[]): SafeText {
+  const names = operations.map(({ name }) => name);
+  return namesOf(names, ' or ');
+}
 
-async function checkSignature(
-  operation: OperationWithProbe,
-  account: Account,
-  context: CheckContext,
-): Promise<Finding> {
+async function checkSignature(operation: OperationWithProbe, account: Account, context: CheckContext) {
   const { runtime, bucket } = context;
   const check = `${operation.service} signature`;
   const takesBucket = 'bucket' in operation.probe.arguments;
@@ -155,12 +146,8 @@ async function checkSignature(
     if (wrongVariant !== undefined) return wrongVariant;
   }
 
-  const canNameBucket = takesBucket && !usesGivenBucket;
-  return problem(
-    check,
-    join([summary, ...problems], ' '),
-    join([remedy, ...hintsAfterProbe(code, canNameBucket)], ' '),
-  );
+  const hints = hintsAfterProbe(code, takesBucket && !usesGivenBucket);
+  return problem(check, join([summary, ...problems], ' '), join([remedy, ...hints], ' '));
 }
 
 /** Makes the probe call of an operation. Undefined if it succeeds. */

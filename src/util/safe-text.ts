@@ -141,19 +141,17 @@ export const words = <const Text extends string>(text: Wording<Text>): SafeText 
   isSafeText(text) ? text : ownWords(text);
 
 export const join = (texts: readonly SafeText[], between: '' | ' ' | ', ' | '; ' | ' or ' | '.' | '\n'): SafeText =>
-  new SafeText(texts.flatMap((text, index) => (index === 0 ? text.parts : [wordsPart(between), ...text.parts])));
+  joinBy(texts, () => between);
+
+const joinBy = (texts: readonly SafeText[], before: (index: number) => string): SafeText =>
+  new SafeText(texts.flatMap(({ parts }, index) => (index === 0 ? parts : [wordsPart(before(index)), ...parts])));
 
 export const distinct = (texts: readonly SafeText[]): SafeText[] => [
   ...new Map(texts.map((text) => [text.text, text])).values(),
 ];
 
 export const listed = (texts: readonly SafeText[], last: 'and' | 'or' = 'and'): SafeText =>
-  new SafeText(
-    texts.flatMap((text, index) => {
-      const between = index === texts.length - 1 ? ` ${last} ` : ', ';
-      return index === 0 ? text.parts : [wordsPart(between), ...text.parts];
-    }),
-  );
+  joinBy(texts, (index) => (index === texts.length - 1 ? ` ${last} ` : ', '));
 
 export const counted = <const Noun extends string>(count: number, noun: Literal<Noun>): SafeText =>
   ownWords(countedText(count, noun));
@@ -187,17 +185,13 @@ export function forReader<
 }
 
 export function textFor(reader: Reader, text: SafeText): SafeText {
-  const chosen = new SafeText(partsFor(reader, text.parts));
+  const chosen = new SafeText(
+    mapParts(text.parts, (part) => (part.kind === 'readers' ? part.readers[reader] : [part])),
+  );
   // A sentence for another reader leaves a space.
   const [first, ...others] = trimmedAtEnd(chosen.parts).parts;
   return first?.kind === 'words' ? new SafeText([wordsPart(first.text.trimStart()), ...others]) : chosen;
 }
-
-const partsFor = (reader: Reader, parts: readonly Part[]): readonly Part[] =>
-  parts.flatMap((part): readonly Part[] => {
-    if (part.kind === 'readers') return partsFor(reader, part.readers[reader]);
-    return part.kind === 'detail' ? [{ ...part, parts: partsFor(reader, part.parts) }] : [part];
-  });
 
 export function sentence(text: SafeText): SafeText {
   const [first, ...others] = text.parts;
@@ -215,17 +209,14 @@ export const shortNames = (text: SafeText, longest = longestName): SafeText =>
 
 const isName = (part: Part) => part.kind === 'quoted' || part.kind === 'name';
 
+/** Replaces parts within other parts first. */
 const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part[]): readonly Part[] =>
   parts.flatMap((part): readonly Part[] => {
-    if (part.kind === 'detail') return [{ ...part, parts: mapParts(part.parts, replace) }];
+    const inner = (innerParts: readonly Part[]) => mapParts(innerParts, replace);
+    if (part.kind === 'detail') return replace({ ...part, parts: inner(part.parts) });
     if (part.kind !== 'readers') return replace(part);
     const { agent, person, operator } = part.readers;
-    const readers = {
-      agent: mapParts(agent, replace),
-      person: mapParts(person, replace),
-      operator: mapParts(operator, replace),
-    };
-    return [{ kind: 'readers', readers }];
+    return replace({ ...part, readers: { agent: inner(agent), person: inner(person), operator: inner(operator) } });
   });
 
 /** `omitted` has the dropped details, and the cut names in full. */
