@@ -222,12 +222,11 @@ async function writeEnding(
 
 const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
 
+type RequestFacts = Pick<ResolvedChange, 'operation' | 'endpoint' | 'request' | 'regionSource'>;
+
 /** Returns the key by which the same change is recognised. The format for built-in operations is frozen. */
-export function requestKey({
-  operation,
-  endpoint: { account, keys, origin },
-  request,
-}: Pick<ResolvedChange, 'operation' | 'endpoint' | 'request'>): string {
+export function requestKey({ operation, endpoint, request }: Omit<RequestFacts, 'regionSource'>): string {
+  const { account, keys, origin } = endpoint;
   const { method, target, body = '', chosenHeaders } = request;
   const chosen = chosenHeaders === undefined ? [] : [chosenHeaders];
   // Other operations bring their schemas, and the fields of their JSON bodies may have any order.
@@ -242,29 +241,13 @@ function canonicalBody(body: string): unknown {
 
 /** Returns the digest of the exact request that was shown. With secrets, it needs a key, so that no reader of the store can guess them. */
 export function requestDigest(
-  {
-    operation,
-    endpoint,
-    request,
-    regionSource,
-  }: Pick<ResolvedChange, 'operation' | 'endpoint' | 'request' | 'regionSource'>,
+  { operation, endpoint, request, regionSource }: RequestFacts,
   secrets: readonly string[],
   key: SealingKey,
 ): string {
   const { origin, region, service, account, keys } = endpoint;
   const { method, target, headers, body } = request;
-  const exact = digestOf([
-    operation.name,
-    method,
-    origin,
-    target,
-    headers,
-    body ?? null,
-    account,
-    keys.id,
-    region,
-    service,
-    regionSource,
-  ]);
+  const sent = [method, origin, target, headers, body ?? null];
+  const exact = digestOf([operation.name, ...sent, account, keys.id, region, service, regionSource]);
   return secrets.length === 0 ? exact : createHmac('sha256', key).update(exact).digest('hex');
 }

@@ -15,7 +15,7 @@ import { forAgent, type Next, next } from '../tools/next.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
-import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Change, type DecisionWay, decisionWays, type Ending, type EndState } from './change.js';
 import { stepAfterAccepted } from './follow-change.js';
 
@@ -204,7 +204,7 @@ function readingOfRecord(
   };
 }
 
-const entriesText = (count: number): SafeText => say`${count} ${words(count === 1 ? 'entry' : 'entries')}`;
+const entriesText = (count: number): SafeText => counted(count, 'entry');
 
 function nextOf(
   { call, change: { repeats }, answer, failed, unmentioned }: AcceptedChange,

@@ -103,12 +103,9 @@ function journalFacts(
   { method, url }: Plan,
   { namesPrivate }: { readonly namesPrivate: boolean },
 ): Pick<NewChange, 'isPrivate' | 'what' | 'target'> {
+  const what = `${operation.title} (its values are private).`;
   if (namesPrivate || operation.isPrivate?.(input) === true)
-    return {
-      isPrivate: true,
-      what: `${operation.title} (its values are private).`,
-      target: `${method} ${endpoint.origin}`,
-    };
+    return { isPrivate: true, what, target: `${method} ${endpoint.origin}` };
   return { what: escapeInvisible(`${change.headline(input, endpoint.region)}.`), target: `${method} ${url}` };
 }
 
@@ -131,11 +128,7 @@ const settledBy = (
     ? duplicate
     : undefined;
 
-async function findDuplicate(
-  { operation }: ResolvedChange,
-  key: string,
-  { store, log }: ChangeRun,
-): Promise<Change | undefined> {
+async function findDuplicate({ operation }: ResolvedChange, key: string, { store, log }: ChangeRun) {
   if (operation.repeatable === true) return undefined;
   return store.duplicateOf(key).catch((error: unknown) => {
     // `begin` looks again, and refuses any change if it cannot read the store.
@@ -159,11 +152,8 @@ async function openChanges(
 }
 
 /** A terminal shows the whole plan. */
-function questionFor(plan: Plan, call: ResolvedChange, { elicitor, questionLimits, now }: ChangeRun) {
-  if (elicitor === undefined) return undefined;
-  const text = elicitor.isDirect ? shortQuestion : questionText;
-  return text(plan, call, questionLimits, now());
-}
+const questionFor = (plan: Plan, call: ResolvedChange, { elicitor, questionLimits, now }: ChangeRun) =>
+  elicitor && (elicitor.isDirect ? shortQuestion : questionText)(plan, call, questionLimits, now());
 
 const sameToken = words(
   'It is sent with the idempotency token of the first try. So it settles the first try, and the cloud carries out only one of the two, as long as it remembers the token.',

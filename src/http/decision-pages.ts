@@ -146,20 +146,14 @@ function filterForm(all: readonly ListedChange[], filter: ListFilter): Html | fa
   });
   if (fields.length === 0) return false;
   const selects = fields.map(({ name, values }) => {
-    const options = values.map((value): SelectOption => [value, shortNames(own(value)).text]);
-    return selectField(name, filters[name], filter[name], [['', 'All'], ...options]);
+    const options = ['', ...values].map((value) => {
+      const text = value === '' ? 'All' : shortNames(own(value)).text;
+      return html`<option value="${value}" ${value === filter[name] && 'selected'}>${text}</option>`;
+    });
+    return html`<div><label for="${name}">${filters[name]}</label><select id="${name}" name="${name}">${options}</select></div>`;
   });
   // With scripts, a choice applies at once.
   return html`<form class="filter" method="get" action="/decisions">${selects}<noscript><button>Show</button></noscript></form>`;
-}
-
-type SelectOption = readonly [value: string, text: string];
-
-function selectField(name: string, label: string, chosen: string, options: readonly SelectOption[]): Html {
-  const optionElements = options.map(
-    ([value, text]) => html`<option value="${value}" ${value === chosen && 'selected'}>${text}</option>`,
-  );
-  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionElements}</select></div>`;
 }
 
 const riskMarks: Readonly<Record<Risk, Mark>> = {

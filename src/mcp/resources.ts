@@ -113,50 +113,30 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
   const journalAccounts = accounts.areNamed && principal !== undefined ? accountNames : undefined;
   /** Undefined for all callers. */
   const onlyCaller = visibleCaller(principal);
-  const seesAllCallers = onlyCaller === undefined;
 
-  const document = (name: string, uri: string, title: string, description: string, text: Resource['text']) => ({
-    listing: { uri, name, title, description, mimeType },
-    text,
+  const texts: Readonly<Record<string, Resource['text'] | undefined>> = {
+    'reference/instance-types': async () => (await loadReference()).instanceTypesReference(),
+    'reference/states': async () => (await loadReference()).statesReference(),
+    configuration: () => configuration(accountNames),
+    journal: () => journal(onlyCaller, journalAccounts),
+    // The sandbox holds the work of all callers.
+    sandbox: onlyCaller === undefined ? sandbox : undefined,
+  };
+  return Object.entries(documentTitles).flatMap(([path, [title, description]]) => {
+    const text = texts[path];
+    const [name = path] = path.split('/').slice(-1);
+    const listing = { uri: `cloudops://${path}`, name, title, description, mimeType };
+    return text === undefined ? [] : [{ listing, text }];
   });
-
-  const documents: Resource[] = [
-    document(
-      'instance-types',
-      'cloudops://reference/instance-types',
-      'Instance types',
-      'Instance types that each operation accepts',
-      async () => (await loadReference()).instanceTypesReference(),
-    ),
-    document(
-      'states',
-      'cloudops://reference/states',
-      'States',
-      'States of groups, clusters and servers, with their meanings',
-      async () => (await loadReference()).statesReference(),
-    ),
-    document(
-      'configuration',
-      'cloudops://configuration',
-      'Configuration',
-      'Effective configuration and where each value comes from; no secrets',
-      () => configuration(accountNames),
-    ),
-    document(
-      'journal',
-      'cloudops://journal',
-      'Journal',
-      'The last changes that were asked for, and their outcomes',
-      () => journal(onlyCaller, journalAccounts),
-    ),
-  ];
-  // The sandbox holds the work of all callers.
-  if (sandbox !== undefined && seesAllCallers) {
-    const description = 'What the built-in sandbox holds, and what it was asked';
-    documents.push(document('sandbox', 'cloudops://sandbox', 'Sandbox', description, sandbox));
-  }
-  return documents;
 }
+
+const documentTitles: Readonly<Record<string, readonly [title: string, description: string]>> = {
+  'reference/instance-types': ['Instance types', 'Instance types that each operation accepts'],
+  'reference/states': ['States', 'States of groups, clusters and servers, with their meanings'],
+  configuration: ['Configuration', 'Effective configuration and where each value comes from; no secrets'],
+  journal: ['Journal', 'The last changes that were asked for, and their outcomes'],
+  sandbox: ['Sandbox', 'What the built-in sandbox holds, and what it was asked'],
+};
 
 /** The Skills extension (SEP-2640). */
 export const skillsExtension = 'io.modelcontextprotocol/skills';
