@@ -1,5 +1,6 @@
 import type { CallContext, CallDependencies } from '../calls/context.js';
 import type { EndedOutcome, Plan } from '../calls/outcome.js';
+import { reasonOf } from '../util/log.js';
 import { createQueue, type Queue } from '../util/queue.js';
 import type { SafeText } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
@@ -145,5 +146,13 @@ export interface ChangeContext extends CallContext {
 export const ofCaller = ({ principal }: Pick<CallContext, 'principal'>): OfCaller => ({
   caller: principal?.name ?? null,
 });
+
+/** Logs an error of the store, and goes on with another result. */
+export const afterStoreFailure =
+  <Result>({ log }: Pick<ChangeRun, 'log'>, resultOf: (error: unknown) => Result, facts: object = {}) =>
+  (error: unknown): Result => {
+    log('error', 'journal', { ...facts, error: reasonOf(error) });
+    return resultOf(error);
+  };
 
 export interface ChangeRun extends ChangeContext, ChangeDependencies {}

@@ -12,7 +12,7 @@ import { reasonOf, shownReason } from '../util/log.js';
 import { own, say, words } from '../util/safe-text.js';
 import { carryOut, resolveStored } from './carry-out.js';
 import type { Change, Decision } from './change.js';
-import { type ChangeRun, ofCaller } from './change-context.js';
+import { afterStoreFailure, type ChangeRun, ofCaller } from './change-context.js';
 import {
   type LateDecision,
   lateDecision,
@@ -193,14 +193,10 @@ export const againstConfirming = async (requestKey: string, run: ChangeRun): Pro
   });
 
 /** If the store cannot be read, no question is asked, because the user may have declined too often. */
-const unlessUnreadable = (
-  { log }: ChangeRun,
-  judge: () => Promise<Refusal | undefined>,
-): Promise<Refusal | undefined> =>
-  judge().catch((error: unknown) => {
-    log('error', 'journal', { error: reasonOf(error) });
-    return new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
-  });
+const unlessUnreadable = (run: ChangeRun, judge: () => Promise<Refusal | undefined>): Promise<Refusal | undefined> =>
+  judge().catch(
+    afterStoreFailure(run, () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`])),
+  );
 
 /** The outcome of a change, after its end. */
 export const getChange = async (change: Change, run: ChangeRun): Promise<CallResult> =>
@@ -258,16 +254,14 @@ export async function awaitEnd(first: Change, run: ChangeRun): Promise<Change> {
 /** Finds a change of the caller, or for an auditor of anybody. */
 export async function findChange(
   id: string,
-  { principal, store, log }: ChangeRun,
+  run: ChangeRun,
   { mayBeOfOthers = false } = {},
 ): Promise<Change | Refusal> {
-  let change: Change | undefined;
-  try {
-    change = await store.find(id);
-  } catch (error) {
-    log('error', 'journal', { id, error: reasonOf(error) });
-    return new Refusal('StateUnavailable', [say`${shownReason(error)}`], { changeId: id });
-  }
+  const { principal, store } = run;
+  const unreadable = (error: unknown) =>
+    new Refusal('StateUnavailable', [say`${shownReason(error)}`], { changeId: id });
+  const change = await store.find(id).catch(afterStoreFailure(run, unreadable, { id }));
+  if (change instanceof Refusal) return change;
   const isVisible =
     change?.caller === principal?.name || (mayBeOfOthers && principal?.scopes.includes(auditScope) === true);
   return change !== undefined && isVisible ? change : new Refusal('UnknownChange');

@@ -6,7 +6,6 @@ import type { Effect, Operation } from '../tools/define-operation.js';
 import { callAgain, type Next, next } from '../tools/next.js';
 import { digestOf } from '../util/digest.js';
 import { fieldInWords, fieldUnit } from '../util/field-names.js';
-import { reasonOf } from '../util/log.js';
 import { leavesOf, textsAt, valueAt } from '../util/objects.js';
 import {
   counted,
@@ -22,7 +21,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import type { BudgetState, Change, State, Subject } from './change.js';
-import type { ChangeRun } from './change-context.js';
+import { afterStoreFailure, type ChangeRun } from './change-context.js';
 import { type FollowedCall, stepToVerify } from './follow-change.js';
 
 /** This file tells of other changes and of the budget, where they matter to a plan. */
@@ -167,13 +166,11 @@ function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, '
 /** Returns a sentence about the budget for the plan, or a refusal if no change is left; never with `planOnly`. */
 export async function checkBudget(
   { budget: { key, limit }, operation, control: { planOnly } }: ResolvedChange,
-  { store, log }: ChangeRun,
+  run: ChangeRun,
 ): Promise<SafeText | Refusal | undefined> {
   if (limit === undefined) return undefined;
-  const state = await store.budgetState(key, limit).catch((error: unknown) => {
-    log('error', 'journal', { tool: operation.name, error: reasonOf(error) });
-    return undefined;
-  });
+  const unreadable = afterStoreFailure(run, () => undefined, { tool: operation.name });
+  const state = await run.store.budgetState(key, limit).catch(unreadable);
   if (state === undefined && planOnly) return undefined;
   if (state === undefined) return new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
 

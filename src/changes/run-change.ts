@@ -3,12 +3,12 @@ import type { CallOutcome, EndedOutcome, Failure } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { callAgain, next } from '../tools/next.js';
-import { reasonOf, shownReason } from '../util/log.js';
+import { shownReason } from '../util/log.js';
 import { forReader, join, own, say, time } from '../util/safe-text.js';
 import { addChange, askUser, readResponse, takeVisit } from './ask-user.js';
 import { carryOut } from './carry-out.js';
 import { type Change, type Decision, noOptions } from './change.js';
-import { type Brought, type ChangeRun, ofCaller } from './change-context.js';
+import { afterStoreFailure, type Brought, type ChangeRun, ofCaller } from './change-context.js';
 import { lateOutcome } from './change-state.js';
 import { decideForCall, findByProof, findChange, storeDecision } from './decide.js';
 import { type PlannedChange, planChange } from './plan-change.js';
@@ -145,13 +145,10 @@ async function questionState(
   if (run.elicitor === undefined) return run.isUnknownClient === true ? 'unknown' : 'none';
   if (question === undefined) return 'unfit';
   // A program that has answered before would answer again.
-  return run.store.isAnsweredByProgram({ ...ofCaller(run), client: run.client }).then(
-    (isAnswered) => (isAnswered ? 'unfit' : 'fits'),
-    (error: unknown) => {
-      run.log('error', 'journal', { error: reasonOf(error) });
-      return new Refusal('JournalUnavailable', [say`${shownReason(error)}`]);
-    },
-  );
+  const unreadable = (error: unknown) => new Refusal('JournalUnavailable', [say`${shownReason(error)}`]);
+  return run.store
+    .isAnsweredByProgram({ ...ofCaller(run), client: run.client })
+    .then((isAnswered) => (isAnswered ? 'unfit' : 'fits'), afterStoreFailure(run, unreadable));
 }
 
 /** Finds the waiting change that `replaces` names. Undefined if that change was decided or has expired. */

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, Hono } from 'hono';
 import type { Change } from '../changes/change.js';
+import { afterStoreFailure } from '../changes/change-context.js';
 import { readView } from '../mcp/views/view-of-tool.js';
-import { reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { words } from '../util/safe-text.js';
 import {
@@ -44,7 +44,7 @@ const pauseMs = 500;
 /** Serves the page on loopback on which the person at this machine decides, in one tab. */
 export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
   const dependencies: PageDependencies = { ...options, callerOf: async () => undefined };
-  const { store, now, log } = dependencies;
+  const { store, now } = dependencies;
   let openPolls = 0;
   /** Milliseconds since 1970. */
   let countsAsOpenUntil = 0;
@@ -70,13 +70,9 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
   const decide = async (params: unknown) => {
     const click = readClick(params);
     if (click === undefined) throw new Error('this is no decision');
-    let change: Change | undefined;
-    try {
-      change = ownIds.has(click.ticket) ? await store.find(click.ticket) : undefined;
-    } catch (error) {
-      log('error', 'journal', { error: reasonOf(error) });
-      return undecidedClick(words('the plans cannot be read now'));
-    }
+    const found = ownIds.has(click.ticket) ? store.find(click.ticket) : undefined;
+    const change = await found?.catch(afterStoreFailure(dependencies, () => 'unreadable' as const));
+    if (change === 'unreadable') return undecidedClick(words('the plans cannot be read now'));
     // Status 404 tells the page that the click decided nothing.
     if (change === undefined || (change.state === 'waiting' && change.isExpired)) throw notFound();
     return answerClick(change, click, personHere, dependencies);

@@ -9,6 +9,7 @@ import { lazy } from '../util/objects.js';
 import { own, type SafeText, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 import { createSealedCookie, type NewSession, sessionMs } from './decision-session.js';
+import type { IssuerOptions } from './issuer.js';
 import type { IssuerKeys } from './issuer-keys.js';
 import { createCounter } from './limits.js';
 import { notFound, type PageEnv } from './pages.js';
@@ -16,17 +17,13 @@ import { changeInQuery, namesAccount, type Reception, type SignIn } from './sign
 
 /** Loaded only if people sign in at an issuer, because openid-client is large. */
 
-interface IssuerSignInOptions {
-  readonly issuer: string;
-  readonly audience: string;
+interface IssuerSignInOptions extends Pick<IssuerOptions, 'issuer' | 'audience' | 'scopePrefix' | 'now'> {
   readonly clientId: string;
   readonly clientSecret: string | undefined;
   readonly publicUrl: string;
-  readonly scopePrefix?: string | undefined;
   readonly keys: Pick<IssuerKeys, 'metadata'>;
   readonly httpClient: HttpClient;
   readonly authenticate: Authenticate;
-  readonly now: () => Date;
 }
 
 const networkSeconds = 5;

@@ -31,12 +31,10 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   collectDefaultMetrics({ register: registry });
 
   const hasAccounts = accounts.length > 0;
-  const calls = new Counter({
-    name: 'cloudops_calls_total',
-    help: 'Tool calls, by outcome',
-    labelNames: ['tool', 'outcome', ...(hasAccounts ? ['account'] : [])],
-    registers,
-  });
+  const counter = (name: string, help: string, labelNames: readonly string[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const labels = ['tool', 'outcome', ...(hasAccounts ? ['account'] : [])];
+  const calls = counter('cloudops_calls_total', 'Tool calls, by outcome', labels);
   // An alert on increases would miss a counter whose first value is 1.
   const accountLabels = hasAccounts ? [...accounts, 'none'].map((account) => ({ account })) : [{}];
   for (const tool of tools) {
@@ -52,12 +50,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers,
   });
-  const refusals = new Counter({
-    name: 'cloudops_refused_requests_total',
-    help: 'Requests that were not served, by reason',
-    labelNames: ['reason'],
-    registers,
-  });
+  const refusals = counter('cloudops_refused_requests_total', 'Requests that were not served, by reason', ['reason']);
 
   const gauge = (name: string, help: string, read: (() => number | boolean) | undefined): void => {
     if (read === undefined) return;
