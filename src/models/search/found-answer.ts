@@ -10,7 +10,8 @@ interface FoundData {
 }
 
 /** Bounds, so that an answer with eight operations has at most 600 tokens. */
-const shownArguments = 3;
+const shownNames = 3;
+const shownCharacters = 45;
 const shownServices = 30;
 const shownWords = 10;
 const longestWord = 40;
@@ -40,8 +41,15 @@ export function foundData(found: FoundOperations): FoundData {
 
 const nameOf = ({ service, operation }: Pick<OperationEntry, 'service' | 'operation'>) => `${service}:${operation}`;
 
-const shortList = (names: readonly string[]): readonly string[] =>
-  names.length <= shownArguments ? names : [...names.slice(0, shownArguments), `${names.length - shownArguments} more`];
+/** Long names are fewer. */
+function shortList(names: readonly string[]): readonly string[] {
+  let characters = 0;
+  const shown = names.slice(0, shownNames).filter((name) => {
+    characters += name.length;
+    return characters <= shownCharacters;
+  });
+  return shown.length === names.length ? names : [...shown, `${names.length - shown.length} more`];
+}
 
 /** Returns the answer of a search as text: one line for each operation. */
 export function foundText(found: FoundOperations): SafeText {
@@ -62,10 +70,13 @@ function lineOf({ entry, sameNameIn, nearOpposite }: FoundOperation): SafeText {
     ...(entry.givesSecrets ? [words('gives out secrets')] : []),
     ...(entry.required.length > 0 ? [say`needs ${join(shortList(entry.required).map(own), ', ')}`] : []),
     ...(sameNameIn.length > 0 ? [say`same name in: ${join(shortList(sameNameIn).map(own), ', ')}`] : []),
-    ...(nearOpposite === undefined ? [] : [say`near opposite: ${own(nearOpposite)}`]),
+    ...(nearOpposite === undefined ? [] : [aboutOpposite(entry, nearOpposite)]),
     ...(entry.deprecated === undefined
       ? []
       : [entry.deprecated === '' ? words('deprecated') : say`deprecated: ${entry.deprecated}`]),
   ];
   return say`${own(nameOf(entry))} - ${quoted(entry.summary, 100)} [${join(notes, '; ')}]`;
 }
+
+const aboutOpposite = ({ effect }: OperationEntry, nearOpposite: string): SafeText =>
+  effect === 'delete' ? say`removes it, ${own(nearOpposite)} keeps it` : say`keeps it, ${own(nearOpposite)} removes it`;

@@ -40,7 +40,8 @@ export interface OperationIndex {
 /** A word in the name says most. A word that the documentation repeats does not say more. */
 const weightOf = { name: 1, service: 0.4, argument: 0.2, documentation: 0.3, firstSentence: 0.15 };
 const longestIndexed = 300;
-const longestSummary = 80;
+const longestSummary = 76;
+const longestDeprecation = 40;
 
 /** Returns the operations of a service for `buildIndex`. An operation that the model describes wrongly is left out. */
 export function* entriesOf(service: string, model: Model, vocabulary: Vocabulary): Generator<IndexedOperation> {
@@ -61,16 +62,18 @@ function entryOf(service: string, model: Model, operation: ModelOperation, docum
   const required = operation.input.members
     .filter((member) => hasTrait(model.traitsOf(member), 'smithy.api#required') && !isSetByServer(operation, member))
     .map(({ name }) => name);
-  const isDeprecated = hasTrait(operation.traits, 'smithy.api#deprecated');
   return {
     service,
     operation: operation.name,
     summary: summaryOf(operation.name, documentation, required),
     ...effectOf(model, operation),
     required,
-    ...(isDeprecated && { deprecated: String(Object(operation.traits['smithy.api#deprecated']).message ?? '') }),
+    ...(hasTrait(operation.traits, 'smithy.api#deprecated') && { deprecated: deprecationOf(operation) }),
   };
 }
+
+const deprecationOf = ({ traits }: ModelOperation): string =>
+  shortenText(String(Object(traits['smithy.api#deprecated']).message ?? ''), longestDeprecation);
 
 /** Documentation that is not English is replaced by the name in words. */
 function summaryOf(name: string, documentation: string, required: readonly string[]): string {

@@ -1,5 +1,14 @@
 /** Reads the tables of `vocabulary.ts`. */
-import { fillerWords, foreignNames, japanese, readingWords, serviceKinds, synonyms } from './vocabulary.js';
+import {
+  commonWords,
+  fillerWords,
+  foreignNames,
+  japanese,
+  kindsByWords,
+  readingWords,
+  serviceKinds,
+  synonyms,
+} from './vocabulary.js';
 import { stem, wordsOfText } from './words.js';
 
 /** Words that mean the same together, each a list of stems. */
@@ -16,10 +25,18 @@ export interface Vocabulary {
   readonly phrases: ReadonlyMap<string, readonly Phrase[]>;
   /** Replaces Japanese words by English ones. */
   translate(text: string): string;
+  /** Phrases that only services of some names can answer. */
+  readonly ofServices: readonly {
+    readonly stems: readonly string[];
+    readonly text: string;
+    readonly services: readonly string[];
+  }[];
   /** Names of a service in other clouds, and the words for its kind. */
   readonly kinds: ReadonlyMap<string, { readonly names: readonly string[]; readonly words: readonly string[] }>;
   readonly fillers: ReadonlySet<string>;
   readonly readingWords: ReadonlySet<string>;
+  /** Words that need not be known, in lower case. */
+  readonly commonWords: ReadonlySet<string>;
   /** Other names of an operation, by its name. */
   readonly otherNames: ReadonlyMap<string, string>;
 }
@@ -55,6 +72,10 @@ export function readVocabulary(): Vocabulary {
     ),
     fillers: stemSet(`${fillerWords} ${readingWords}`),
     readingWords: stemSet(readingWords),
+    commonWords: new Set(commonWords.trim().split(/\s+/)),
+    ofServices: linesOf(kindsByWords).flatMap(([services, texts]) =>
+      texts.split('; ').map((text) => ({ text, stems: stemsOf(text), services: services.split(' ') })),
+    ),
     otherNames: new Map(linesOf(foreignNames)),
   };
 }
@@ -62,7 +83,7 @@ export function readVocabulary(): Vocabulary {
 function readPhrases(): Vocabulary['phrases'] {
   const phrases = new Map<string, Phrase[]>();
   for (const [left, right] of linesOf(synonyms)) {
-    const meanings = right.split(' ').map((meaning) => meaning.split('+').map(stem));
+    const meanings = right === '-' ? [] : right.split(' ').map((meaning) => meaning.split('+').map(stem));
     for (const text of left.split(', ')) {
       const stems = text.split(' ').map((word) => (word === '_' ? undefined : stem(word)));
       const first = stems[0] ?? '';
@@ -98,6 +119,8 @@ export function conceptsOf(words: readonly string[], { phrases, fillers }: Vocab
     const meanings = found
       .filter(({ places }) => places.join() === longest.places.join())
       .flatMap((each) => each.meanings);
+    // Words such as "unused" would meet other words of names.
+    if (meanings.length === 0) return [];
     return [
       conceptOf(
         textOf(longest.places),

@@ -34,8 +34,11 @@ export const maximumFound = 8;
 const longestQuery = 500;
 /** Number of operations that are compared in detail. */
 const candidates = 150;
-/** The share of a question that the best operations must have. */
-const lowestCoverage = 0.4;
+/** The share of a question that the best operations must have. In a short one, each unknown word matters. */
+const lowestCoverage = 0.45;
+const lowestOfShort = 0.52;
+/** The share from which operations fit, although the question has the name of a service that is not loaded. */
+const coverageOfKind = 0.9;
 
 /** Everything that a search reads. */
 interface Source {
@@ -45,6 +48,7 @@ interface Source {
   readonly byName: ReadonlyMap<string, readonly number[]>;
   /** The stems of each operation's name. The first one is its verb. */
   readonly nameStems: readonly (readonly string[])[];
+  readonly verbs: ReadonlySet<string>;
   readonly changingVerbs: ReadonlySet<string>;
 }
 
@@ -56,11 +60,14 @@ export function createSearch(index: OperationIndex, vocabulary: Vocabulary): Ope
     const otherName = vocabulary.otherNames.get(operation);
     if (otherName !== undefined) addName(compactName(otherName), number);
   }
-  const nameStems = index.entries.map(({ operation }) => wordsOfName(withoutVendor(operation)).map(stem));
+  const nameStems = index.entries.map(({ operation }) =>
+    wordsOfName(withoutVendor(vocabulary.otherNames.get(operation) ?? operation)).map(stem),
+  );
   const changingVerbs = new Set(
     index.entries.flatMap(({ effect }, number) => (effect === 'read' ? [] : (nameStems[number]?.[0] ?? []))),
   );
-  const source = { index, vocabulary, byName, nameStems, changingVerbs };
+  const verbs = new Set(nameStems.flatMap(([verb]) => verb ?? []));
+  const source = { index, vocabulary, byName, nameStems, verbs, changingVerbs };
   return { search: (query, isAllowed) => search(source, query, isAllowed) };
 }
 
@@ -81,7 +88,7 @@ function search(source: Source, query: OperationQuery, isAllowed: (entry: Operat
       isAllowed(entry),
   );
   const asked = readQuestion(query.words.slice(0, longestQuery), source);
-  const { scores, covered, total, unknown } = scoresOf(index, asked, mayBeFound);
+  const { scores, covered, total, unknown } = scoresOf(source, asked, mayBeFound);
 
   const named = new Set(asked.names.flatMap((name) => byName.get(name) ?? []).filter((number) => mayBeFound[number]));
   const ranked = [...new Set([...named, ...bestOf(scores, candidates)])].flatMap((number): Ranked[] => {
@@ -92,21 +99,49 @@ function search(source: Source, query: OperationQuery, isAllowed: (entry: Operat
   });
   ranked.sort((a, b) => b.score - a.score);
   const best = ranked.slice(0, maximumFound);
-  const coverage = Math.max(0, ...best.map((each) => each.coverage));
-  if (named.size === 0 && coverage < lowestCoverage) {
-    const services = new Set(index.entries.filter((_, number) => mayBeFound[number]).map(({ service }) => service));
-    return { kind: 'nothing', unknownWords: unknown, services: [...services] };
-  }
-  return {
-    kind: 'found',
-    operations: best.map(({ number, entry, score }) => ({ entry, score, sameNameIn: sameNameIn(number) })),
-  };
+  const coverage = Math.max(0, ...best.slice(0, 3).map((each) => each.coverage));
+  const services = [...new Set(index.entries.filter((_, number) => mayBeFound[number]).map(({ service }) => service))];
+  const absent = absentKinds(query.words, services, source).filter(
+    (kind) => coverage < coverageOfKind || kind.includes(' '),
+  );
+  const lowest = asked.isShort && unknown.length > 0 ? lowestOfShort : lowestCoverage;
+  const fits = coverage >= lowest || (asked.isCommand && best.length > 0 && unknown.length === 0);
+  if (named.size === 0 && (!fits || absent.length > 0))
+    return { kind: 'nothing', unknownWords: [...new Set([...absent, ...unknown])], services };
+  const operations = best.map(({ number, entry, score }) => ({
+    entry,
+    score,
+    ...relativesOf(number, source, mayBeFound),
+  }));
+  return { kind: 'found', operations };
+}
 
-  function sameNameIn(number: number): readonly string[] {
-    const name = compactName(index.entries[number]?.operation ?? '');
-    const others = (byName.get(name) ?? []).filter((other) => other !== number && mayBeFound[other]);
-    return others.flatMap((other) => index.entries[other]?.service ?? []);
-  }
+/** Finds operations of the same name in other services, and the one that removes the thing instead of keeping it, or the other way round. */
+function relativesOf(number: number, { index, byName }: Source, mayBeFound: readonly boolean[]) {
+  const { service = '', operation = '' } = index.entries[number] ?? {};
+  const named = (name: string) =>
+    (byName.get(compactName(name)) ?? []).flatMap((other) => (mayBeFound[other] ? (index.entries[other] ?? []) : []));
+  const [, verb = '', things = ''] = /^([A-Z][a-z]+)(.*)$/.exec(withoutVendor(operation)) ?? [];
+  const otherVerbs = keepingVerbs.includes(verb) ? removingVerbs : removingVerbs.includes(verb) ? keepingVerbs : [];
+  const opposites = otherVerbs.flatMap((other) => named(other + things)).filter((entry) => entry.service === service);
+  const nearOpposite = opposites[0]?.operation;
+  return {
+    sameNameIn: named(operation).flatMap((entry) => (entry.service === service ? [] : [entry.service])),
+    ...(nearOpposite !== undefined && { nearOpposite }),
+  };
+}
+
+const keepingVerbs = ['Stop', 'Detach', 'Disable', 'Suspend', 'Deregister', 'Disassociate'];
+const removingVerbs = ['Terminate', 'Delete', 'Release'];
+
+/** Returns the words of a question that only services can answer that are not loaded. */
+function absentKinds(words: string, services: readonly string[], { vocabulary }: Source): readonly string[] {
+  const stems = ` ${wordsOfText(words).map(stem).join(' ')} `;
+  const absent = vocabulary.ofServices.filter(
+    (kind) =>
+      stems.includes(` ${kind.stems.join(' ')} `) && !kind.services.some((service) => services.includes(service)),
+  );
+  return absent.map(({ text }) => text);
 }
 
 /** What a question asks for. */
@@ -114,12 +149,16 @@ interface Asked {
   readonly concepts: readonly Concept[];
   /** Compact names that the words may spell. */
   readonly names: readonly string[];
+  /** True for a command line, such as `aws ec2 describe-volumes`. */
+  readonly isCommand: boolean;
   readonly isQuestion: boolean;
   readonly hasChangingVerb: boolean;
   /** Stems of all meanings. */
   readonly stems: ReadonlySet<string>;
   readonly firstStem: string;
   readonly services: ReadonlySet<string>;
+  /** Words with a capital letter, which are names of products or people. */
+  readonly properNames: ReadonlySet<string>;
   /** Long sentences have words about other things. */
   readonly isShort: boolean;
 }
@@ -129,7 +168,7 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
   const withoutFlags = words.replace(/\s--[\w-]+(?:=\S+|\s+(?!--)\S+)?/g, ' ');
   const cleaned = withoutFlags
     .replace(/\b(?:without|do not|don't|never|instead of) (?:\w+ing|delete\w*|remove\w*|terminate\w*)\b/gi, ' ')
-    .replace(/\S+@\S+|https?:\S+/g, ' ');
+    .replace(/\S+@\S+|https?:\S+|(?<=^|\s)\/\S+|\b[\w-]+(?:\.[\w-]+)+\b/g, ' ');
   const spokenWords = wordsOfText(vocabulary.translate(cleaned)).filter((word) => !isPair(word) && !isIdentifier(word));
   const firstStem = stem(spokenWords[0] ?? '');
   const pairs = wordsOfText(cleaned).filter((word) => isPair(word) && !vocabulary.fillers.has(word));
@@ -145,11 +184,13 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
   return {
     concepts,
     names: [...tokens.filter(isSpelled), words, tokens.slice(1).join(' ')].map(compactName),
+    isCommand,
     isQuestion: questions.test(words) || vocabulary.readingWords.has(firstStem),
     hasChangingVerb: spoken.some(isVerb),
     stems: new Set(concepts.flatMap(({ meanings }) => meanings.flatMap((meaning) => meaning.stems))),
     firstStem,
     services: new Set(tokens.map((token) => token.toLowerCase())),
+    properNames: new Set(wordsOfText([...cleaned.matchAll(/(?<=[a-z,] )[A-Z][A-Za-z]+/g)].join(' '))),
     isShort: spoken.length <= 4,
   };
 }
@@ -172,53 +213,81 @@ interface Scores {
 }
 
 /** Adds the best meaning of each concept. */
-function scoresOf(index: OperationIndex, { concepts, isShort }: Asked, mayBeFound: readonly boolean[]): Scores {
+function scoresOf(
+  { index, verbs, vocabulary: { commonWords } }: Source,
+  asked: Asked,
+  mayBeFound: readonly boolean[],
+): Scores {
+  const { concepts, isShort, properNames } = asked;
+  const isVerb = ({ meanings }: Concept) => meanings.every(({ stems: [verb = ''] }) => verbs.has(verb));
   const size = index.entries.length;
   const scores = new Float32Array(size);
   const covered = new Float32Array(size);
   const unknown: string[] = [];
   let total = 0;
   for (const concept of concepts) {
-    const { best, rarity } = scoresOfConcept(index, concept, mayBeFound);
+    const { best, expected } = scoresOfConcept(index, concept, mayBeFound);
     addTo(scores, best);
     // Pairs of letters occur in any Japanese text, so they say nothing about how well an operation fits.
     if (isPair(concept.text)) continue;
-    addTo(covered, best, rarity);
-    total += rarity;
-    if (rarity > 0) continue;
+    const weight = isVerb(concept) ? weightOfVerb : 1;
+    addTo(covered, best, expected, weight);
+    total += expected * weight;
+    if (expected > 0 || commonWords.has(concept.text)) continue;
     unknown.push(concept.text);
-    total += Math.log(1 + size) * (isShort ? 1 : weightOfUnknown);
+    total += Math.log(1 + size) * (isShort || properNames.has(concept.text) ? 1 : weightOfUnknown);
   }
   return { scores, covered, total, unknown };
 }
 
 /** A long sentence has words about other things. */
 const weightOfUnknown = 0.4;
+/** Any service has operations with the usual verbs. */
+const weightOfVerb = 0.3;
 
-function addTo(sums: Float32Array, values: Float32Array, limit = Number.POSITIVE_INFINITY): void {
-  for (let at = 0; at < sums.length; at += 1) sums[at] = (sums[at] ?? 0) + Math.min(values[at] ?? 0, limit);
+function addTo(sums: Float32Array, values: Float32Array, limit = Number.POSITIVE_INFINITY, weight = 1): void {
+  for (let at = 0; at < sums.length; at += 1) sums[at] = (sums[at] ?? 0) + Math.min(values[at] ?? 0, limit) * weight;
 }
 
-/** Returns the score of each operation for its best meaning, and the highest score that a word in a name has. */
+/** Returns the score of each operation for its best meaning, and what a good answer has of it. */
 function scoresOfConcept(index: OperationIndex, { meanings }: Concept, mayBeFound: readonly boolean[]) {
-  const size = index.entries.length;
-  const best = new Float32Array(size);
+  const best = new Float32Array(index.entries.length);
   let rarity = 0;
-  for (const { stems, weight } of meanings) {
-    const sum = new Float32Array(size);
-    for (const word of stems) {
-      const [start, end] = rangeOf(index, word);
-      const rarityOfWord = weight * Math.log(1 + size / Math.max(1, end - start));
-      for (let at = start; at < end; at += 1) {
-        const operation = index.operations[at] ?? 0;
-        if (mayBeFound[operation] !== true) continue;
-        rarity = Math.max(rarity, rarityOfWord);
-        sum[operation] = (sum[operation] ?? 0) + (index.weights[at] ?? 0) * rarityOfWord;
-        best[operation] = Math.max(best[operation] ?? 0, sum[operation] ?? 0);
-      }
+  for (const meaning of meanings) rarity = Math.max(rarity, raiseToMeaning(best, index, meaning, mayBeFound));
+  // A word that only texts have, and no name, says less.
+  let highest = 0;
+  for (const score of best) highest = Math.max(highest, score);
+  return { best, expected: Math.min(rarity, Math.max(highest, rarity * leastExpected)) };
+}
+
+/** The weight of a word in the documentation. */
+const leastExpected = 0.45;
+
+/** Raises the scores of operations that have words of a meaning. A part of "load balancer" says less than its share. */
+function raiseToMeaning(
+  best: Float32Array,
+  index: OperationIndex,
+  { stems, weight }: Concept['meanings'][number],
+  mayBeFound: readonly boolean[],
+): number {
+  if (!stems.every((word) => index.numbers.has(word))) return 0;
+  const sums = new Float32Array(best.length);
+  const parts = new Uint8Array(best.length);
+  let highest = 0;
+  for (const word of stems) {
+    const [start, end] = rangeOf(index, word);
+    const rarity = weight * Math.log(1 + best.length / Math.max(1, end - start));
+    for (let at = start; at < end; at += 1) {
+      const operation = index.operations[at] ?? 0;
+      if (mayBeFound[operation] !== true) continue;
+      highest = Math.max(highest, rarity);
+      sums[operation] = (sums[operation] ?? 0) + (index.weights[at] ?? 0) * rarity;
+      parts[operation] = (parts[operation] ?? 0) + 1;
+      const score = ((sums[operation] ?? 0) * (parts[operation] ?? 0)) / stems.length;
+      best[operation] = Math.max(best[operation] ?? 0, score);
     }
   }
-  return { best, rarity };
+  return highest;
 }
 
 /** Returns where the operations of a word begin and end. */
@@ -241,7 +310,7 @@ function factorOf(number: number, entry: OperationEntry, asked: Asked, source: S
     const [start, end] = rangeOf(index, word);
     return Math.log(1 + index.entries.length / Math.max(1, end - start));
   };
-  const nouns = stems.slice(1);
+  const nouns = stems.length > 1 ? stems.slice(1) : stems;
   const all = nouns.reduce((sum, word) => sum + rarity(word), 0);
   const has = nouns.reduce((sum, word) => sum + (asked.stems.has(word) ? rarity(word) : 0), 0);
   const names = vocabulary.kinds.get(entry.service)?.names ?? [entry.service];
@@ -252,6 +321,7 @@ function factorOf(number: number, entry: OperationEntry, asked: Asked, source: S
     [!asked.isQuestion && asked.hasChangingVerb && isRead, 0.75],
     [!asked.isQuestion && !asked.hasChangingVerb && isRead, 1.1],
     [verb === asked.firstStem, 1.1],
+    [!isRead && asked.stems.has(verb), 1.15],
     [entry.effect === 'delete' && !asked.stems.has(verb), 0.4],
     [entry.deprecated !== undefined, 0.7],
   ];

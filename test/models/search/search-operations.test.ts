@@ -28,6 +28,7 @@ describe('words that people use find the words in names', () => {
     ['get rid of the old server', 'compute:TerminateInstances'],
     ['add a disk', 'compute:CreateVolume'],
     ['サーバーを停止する', 'compute:StopInstances'],
+    ['バケットの一覧', 'storage:GetService'],
     ['list buckets', 'storage:GetService'],
   ])('%s', (words, first) => {
     expect(firstFor(words)).toBe(first);
@@ -54,12 +55,12 @@ test('filters leave out other services, other effects, and what the caller may n
   );
 });
 
-test.each([['what is the weather', ['weather']]])(
-  'nothing is found for %s, with the words that no operation knows',
-  (words, unknownWords) => {
-    expect(search(words)).toEqual({ kind: 'nothing', unknownWords, services: ['compute', 'storage'] });
-  },
-);
+test.each([
+  ['what is the weather', ['weather']],
+  ['start kubernetes', ['kubernetes']],
+])('nothing is found for %s, with the words that no operation knows', (words, unknownWords) => {
+  expect(search(words)).toEqual({ kind: 'nothing', unknownWords, services: ['compute', 'storage'] });
+});
 
 test('an operation names the other services that have an operation of its name', () => {
   const found = search('DescribeVolumes');
@@ -70,4 +71,15 @@ test('an operation names the other services that have an operation of its name',
       ['storage', ['compute']],
     ]),
   );
+});
+
+test.each([
+  ['StopInstances', 'TerminateInstances'],
+  ['TerminateInstances', 'StopInstances'],
+  ['DetachVolume', 'DeleteVolume'],
+  ['DeleteVolume', 'DetachVolume'],
+  ['CreateVolume', undefined],
+])('%s names its near opposite, %s', (words, nearOpposite) => {
+  const found = search(words);
+  expect(found.kind === 'found' && found.operations[0]?.nearOpposite).toBe(nearOpposite);
 });
