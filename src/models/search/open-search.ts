@@ -1,11 +1,13 @@
 /** Opens the search over all operations of some services. The index is built once for a set of models, and cached in a file. */
+import { randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { digestOf } from '../../util/digest.js';
-import { parseJson } from '../../util/objects.js';
+import { isObject, parseJson } from '../../util/objects.js';
 import type { Model } from '../model.js';
-import { createIndexBuilder, entriesOf, type OperationIndex, restoreIndex, serializeIndex } from './operation-index.js';
+import { createIndexBuilder, entriesOf, indexData, type OperationIndex, restoreIndex } from './operation-index.js';
 import { readVocabulary, type Vocabulary } from './read-vocabulary.js';
 import { createSearch, type OperationSearch } from './search-operations.js';
 
@@ -71,9 +73,10 @@ async function readCache(folder: string, digest: string): Promise<OperationIndex
   try {
     const file = await open(join(folder, `operations-${digest}.json`));
     try {
-      const { mode, size } = await file.stat();
-      if ((process.platform !== 'win32' && (mode & 0o077) !== 0) || size > largestCache) return undefined;
-      return restoreIndex(parseJson(await file.readFile('utf8')));
+      const stats = await file.stat();
+      if (!isOwn(stats) || stats.size > largestCache) return undefined;
+      const json = parseJson(await file.readFile('utf8'));
+      return isObject(json) && json.digest === digest ? restoreIndex(json.index) : undefined;
     } finally {
       await file.close();
     }
@@ -82,14 +85,18 @@ async function readCache(folder: string, digest: string): Promise<OperationIndex
   }
 }
 
+/** True for a file that no other user can change or read. On Windows, the folder is already private. */
+const isOwn = ({ mode, uid }: Stats): boolean =>
+  process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0);
+
 /** Without a cache, the next start builds the index again. */
 async function writeCache(folder: string, digest: string, index: OperationIndex): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const file = join(folder, `operations-${digest}.json`);
     // Another process may write the same file.
-    const draft = `${file}.${process.pid}`;
-    await writeFile(draft, serializeIndex(index), { mode: 0o600 });
+    const draft = `${file}.${randomUUID()}`;
+    await writeFile(draft, JSON.stringify({ digest, index: indexData(index) }), { mode: 0o600, flag: 'wx' });
     await rename(draft, file);
     await removeOldest(folder);
   } catch {

@@ -162,11 +162,11 @@ const indexSchema = z.object({
   weights: numbersInBase64,
 });
 
-/** Writes an index as JSON. */
-export function serializeIndex({ entries, numbers, starts, operations, weights }: OperationIndex): string {
+/** Returns an index as data for JSON. */
+export function indexData({ entries, numbers, starts, operations, weights }: OperationIndex): unknown {
   const base64 = ({ buffer }: Uint32Array | Float32Array) => Buffer.from(buffer).toString('base64');
   const lists = { starts: base64(starts), operations: base64(operations), weights: base64(weights) };
-  return JSON.stringify({ entries, words: [...numbers.keys()], ...lists });
+  return { entries, words: [...numbers.keys()], ...lists };
 }
 
 /** Reads an index from parsed JSON. Undefined if it is no index. */

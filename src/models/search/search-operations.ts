@@ -1,5 +1,6 @@
 /** Finds operations by words, in an index of all operations of the loaded models. */
 import type { Effect } from '../../tools/define-operation.js';
+import { lazy } from '../../util/objects.js';
 import type { OperationEntry, OperationIndex } from './operation-index.js';
 import { type Concept, conceptsOf, type Vocabulary } from './read-vocabulary.js';
 import { compactName, isPair, stem, withoutVendor, wordsOfName, wordsOfText } from './words.js';
@@ -81,16 +82,11 @@ interface Ranked {
 
 function search(source: Source, query: OperationQuery, isAllowed: (entry: OperationEntry) => boolean): FoundOperations {
   const { index, byName } = source;
-  const mayBeFound = index.entries.map(
-    (entry) =>
-      (query.service === undefined || entry.service === query.service) &&
-      (query.effect === undefined || entry.effect === query.effect) &&
-      isAllowed(entry),
-  );
+  const mayBeFound = filterOf(index, query, isAllowed);
   const asked = readQuestion(query.words.slice(0, longestQuery), source);
   const { scores, covered, total, unknown } = scoresOf(source, asked, mayBeFound);
 
-  const named = new Set(asked.names.flatMap((name) => byName.get(name) ?? []).filter((number) => mayBeFound[number]));
+  const named = new Set(asked.names.flatMap((name) => byName.get(name) ?? []).filter(mayBeFound));
   const ranked = [...new Set([...named, ...bestOf(scores, candidates)])].flatMap((number): Ranked[] => {
     const entry = index.entries[number];
     if (entry === undefined) return [];
@@ -99,15 +95,14 @@ function search(source: Source, query: OperationQuery, isAllowed: (entry: Operat
   });
   ranked.sort((a, b) => b.score - a.score);
   const best = ranked.slice(0, maximumFound);
+
   const coverage = Math.max(0, ...best.slice(0, 3).map((each) => each.coverage));
-  const services = [...new Set(index.entries.filter((_, number) => mayBeFound[number]).map(({ service }) => service))];
-  const absent = absentKinds(query.words, services, source).filter(
-    (kind) => coverage < coverageOfKind || kind.includes(' '),
-  );
   const lowest = asked.isShort && unknown.length > 0 ? lowestOfShort : lowestCoverage;
   const fits = coverage >= lowest || (asked.isCommand && best.length > 0 && unknown.length === 0);
+  const services = lazy(() => new Set(index.entries.flatMap(({ service }, at) => (mayBeFound(at) ? [service] : []))));
+  const absent = absentKinds(asked, services, source).filter((kind) => coverage < coverageOfKind || kind.includes(' '));
   if (named.size === 0 && (!fits || absent.length > 0))
-    return { kind: 'nothing', unknownWords: [...new Set([...absent, ...unknown])], services };
+    return { kind: 'nothing', unknownWords: [...new Set([...absent, ...unknown])], services: [...services()] };
   const operations = best.map(({ number, entry, score }) => ({
     entry,
     score,
@@ -116,11 +111,33 @@ function search(source: Source, query: OperationQuery, isAllowed: (entry: Operat
   return { kind: 'found', operations };
 }
 
+/** True for the number of an operation that the query and the caller's rights include. */
+type Filter = (operation: number) => boolean;
+
+/** Asks about each operation once, and only about those that have a word of the question. */
+function filterOf(
+  { entries }: OperationIndex,
+  { service, effect }: OperationQuery,
+  isAllowed: (entry: OperationEntry) => boolean,
+): Filter {
+  const known = new Map<number, boolean>();
+  const isIncluded = (entry: OperationEntry | undefined) =>
+    entry !== undefined &&
+    (service === undefined || entry.service === service) &&
+    (effect === undefined || entry.effect === effect) &&
+    isAllowed(entry);
+  return (operation) => {
+    const answer = known.get(operation) ?? isIncluded(entries[operation]);
+    known.set(operation, answer);
+    return answer;
+  };
+}
+
 /** Finds operations of the same name in other services, and the one that removes the thing instead of keeping it, or the other way round. */
-function relativesOf(number: number, { index, byName }: Source, mayBeFound: readonly boolean[]) {
+function relativesOf(number: number, { index, byName }: Source, mayBeFound: Filter) {
   const { service = '', operation = '' } = index.entries[number] ?? {};
   const named = (name: string) =>
-    (byName.get(compactName(name)) ?? []).flatMap((other) => (mayBeFound[other] ? (index.entries[other] ?? []) : []));
+    (byName.get(compactName(name)) ?? []).flatMap((other) => (mayBeFound(other) ? (index.entries[other] ?? []) : []));
   const [, verb = '', things = ''] = /^([A-Z][a-z]+)(.*)$/.exec(withoutVendor(operation)) ?? [];
   const otherVerbs = keepingVerbs.includes(verb) ? removingVerbs : removingVerbs.includes(verb) ? keepingVerbs : [];
   const opposites = otherVerbs.flatMap((other) => named(other + things)).filter((entry) => entry.service === service);
@@ -135,17 +152,17 @@ const keepingVerbs = ['Stop', 'Detach', 'Disable', 'Suspend', 'Deregister', 'Dis
 const removingVerbs = ['Terminate', 'Delete', 'Release'];
 
 /** Returns the words of a question that only services can answer that are not loaded. */
-function absentKinds(words: string, services: readonly string[], { vocabulary }: Source): readonly string[] {
-  const stems = ` ${wordsOfText(words).map(stem).join(' ')} `;
-  const absent = vocabulary.ofServices.filter(
-    (kind) =>
-      stems.includes(` ${kind.stems.join(' ')} `) && !kind.services.some((service) => services.includes(service)),
-  );
-  return absent.map(({ text }) => text);
+function absentKinds({ text }: Asked, loaded: () => ReadonlySet<string>, { vocabulary }: Source): readonly string[] {
+  const isLoaded = (names: readonly string[]) =>
+    [...loaded()].some((service) => [service, ...service.split('-')].some((part) => names.includes(part)));
+  const asked = vocabulary.ofServices.filter(({ stems }) => text.includes(` ${stems.join(' ')} `));
+  return asked.filter(({ services }) => !isLoaded(services)).map((kind) => kind.text);
 }
 
 /** What a question asks for. */
 interface Asked {
+  /** The stems of all words, with spaces around them. */
+  readonly text: string;
   readonly concepts: readonly Concept[];
   /** Compact names that the words may spell. */
   readonly names: readonly string[];
@@ -182,6 +199,7 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
   const isSpelled = (token: string, index: number) => /[a-z][A-Z]|[-_]/.test(token) || (isCommand && index > 0);
   const isVerb = ({ meanings }: Concept) => meanings.some(({ stems: [verb = ''] }) => changingVerbs.has(verb));
   return {
+    text: ` ${wordsOfText(words).map(stem).join(' ')} `,
     concepts,
     names: [...tokens.filter(isSpelled), words, tokens.slice(1).join(' ')].map(compactName),
     isCommand,
@@ -213,11 +231,7 @@ interface Scores {
 }
 
 /** Adds the best meaning of each concept. */
-function scoresOf(
-  { index, verbs, vocabulary: { commonWords } }: Source,
-  asked: Asked,
-  mayBeFound: readonly boolean[],
-): Scores {
+function scoresOf({ index, verbs, vocabulary: { commonWords } }: Source, asked: Asked, mayBeFound: Filter): Scores {
   const { concepts, isShort, properNames } = asked;
   const isVerb = ({ meanings }: Concept) => meanings.every(({ stems: [verb = ''] }) => verbs.has(verb));
   const size = index.entries.length;
@@ -250,7 +264,7 @@ function addTo(sums: Float32Array, values: Float32Array, limit = Number.POSITIVE
 }
 
 /** Returns the score of each operation for its best meaning, and what a good answer has of it. */
-function scoresOfConcept(index: OperationIndex, { meanings }: Concept, mayBeFound: readonly boolean[]) {
+function scoresOfConcept(index: OperationIndex, { meanings }: Concept, mayBeFound: Filter) {
   const best = new Float32Array(index.entries.length);
   let rarity = 0;
   for (const meaning of meanings) rarity = Math.max(rarity, raiseToMeaning(best, index, meaning, mayBeFound));
@@ -268,7 +282,7 @@ function raiseToMeaning(
   best: Float32Array,
   index: OperationIndex,
   { stems, weight }: Concept['meanings'][number],
-  mayBeFound: readonly boolean[],
+  mayBeFound: Filter,
 ): number {
   if (!stems.every((word) => index.numbers.has(word))) return 0;
   const sums = new Float32Array(best.length);
@@ -279,7 +293,7 @@ function raiseToMeaning(
     const rarity = weight * Math.log(1 + best.length / Math.max(1, end - start));
     for (let at = start; at < end; at += 1) {
       const operation = index.operations[at] ?? 0;
-      if (mayBeFound[operation] !== true) continue;
+      if (!mayBeFound(operation)) continue;
       highest = Math.max(highest, rarity);
       sums[operation] = (sums[operation] ?? 0) + (index.weights[at] ?? 0) * rarity;
       parts[operation] = (parts[operation] ?? 0) + 1;
