@@ -120,16 +120,16 @@ function filterOf(
   { service, effect }: OperationQuery,
   isAllowed: (entry: OperationEntry) => boolean,
 ): Filter {
-  const known = new Map<number, boolean>();
+  // 1 for included, 2 for left out.
+  const known = new Uint8Array(entries.length);
   const isIncluded = (entry: OperationEntry | undefined) =>
     entry !== undefined &&
     (service === undefined || entry.service === service) &&
     (effect === undefined || entry.effect === effect) &&
     isAllowed(entry);
   return (operation) => {
-    const answer = known.get(operation) ?? isIncluded(entries[operation]);
-    known.set(operation, answer);
-    return answer;
+    if (known[operation] === 0) known[operation] = isIncluded(entries[operation]) ? 1 : 2;
+    return known[operation] === 1;
   };
 }
 
@@ -285,8 +285,9 @@ function raiseToMeaning(
   mayBeFound: Filter,
 ): number {
   if (!stems.every((word) => index.numbers.has(word))) return 0;
-  const sums = new Float32Array(best.length);
-  const parts = new Uint8Array(best.length);
+  const size = stems.length === 1 ? 0 : best.length;
+  const sums = new Float32Array(size);
+  const parts = new Uint8Array(size);
   let highest = 0;
   for (const word of stems) {
     const [start, end] = rangeOf(index, word);
@@ -295,13 +296,25 @@ function raiseToMeaning(
       const operation = index.operations[at] ?? 0;
       if (!mayBeFound(operation)) continue;
       highest = Math.max(highest, rarity);
-      sums[operation] = (sums[operation] ?? 0) + (index.weights[at] ?? 0) * rarity;
-      parts[operation] = (parts[operation] ?? 0) + 1;
-      const score = ((sums[operation] ?? 0) * (parts[operation] ?? 0)) / stems.length;
-      best[operation] = Math.max(best[operation] ?? 0, score);
+      addPart({ best, sums, parts }, operation, (index.weights[at] ?? 0) * rarity, stems.length);
     }
   }
   return highest;
+}
+
+interface PartialSums {
+  readonly best: Float32Array;
+  readonly sums: Float32Array;
+  readonly parts: Uint8Array;
+}
+
+function addPart({ best, sums, parts }: PartialSums, operation: number, score: number, of: number): void {
+  // The arrays are empty for a meaning of one word.
+  const sum = (sums[operation] ?? 0) + score;
+  const count = (parts[operation] ?? 0) + 1;
+  sums[operation] = sum;
+  parts[operation] = count;
+  best[operation] = Math.max(best[operation] ?? 0, (sum * count) / of);
 }
 
 /** Returns where the operations of a word begin and end. */
@@ -310,11 +323,14 @@ function rangeOf({ numbers, starts }: OperationIndex, word: string): readonly [s
   return number === undefined ? [0, 0] : [starts[number] ?? 0, starts[number + 1] ?? 0];
 }
 
-const bestOf = (scores: Float32Array, count: number): readonly number[] =>
-  [...scores.keys()]
-    .filter((number) => (scores[number] ?? 0) > 0)
-    .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
-    .slice(0, count);
+/** Sorting the many operations with low scores would take most of a search. */
+function bestOf(scores: Float32Array, count: number): readonly number[] {
+  const highest = scores.reduce((most, score) => Math.max(most, score), 0);
+  const high = [...scores.keys()].filter((number) => (scores[number] ?? 0) > highest * lowestShare);
+  return high.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0)).slice(0, count);
+}
+
+const lowestShare = 0.15;
 
 function factorOf(number: number, entry: OperationEntry, asked: Asked, source: Source): number {
   const { index, vocabulary } = source;
