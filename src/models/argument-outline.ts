@@ -19,12 +19,12 @@ interface Detail {
 
 /** The most detailed first. */
 const details: readonly Detail[] = [
-  { required: 200, optional: 120, depth: 2, room: 1400 },
-  { required: 120, optional: 60, depth: 2, room: 1600 },
-  { required: 80, optional: 0, depth: 2, room: 1800 },
-  { required: 60, optional: 0, depth: 1, room: 2000 },
+  { required: 200, optional: 160, depth: 2, room: 1600 },
+  { required: 140, optional: 80, depth: 2, room: 2000 },
+  { required: 100, optional: 40, depth: 2, room: 2600 },
+  { required: 80, optional: 0, depth: 1, room: 2800 },
 ];
-const least: Detail = { required: 0, optional: 0, depth: 0, room: 3200 };
+const least: Detail = { required: 0, optional: 0, depth: 0, room: 3600 };
 /** Length limit of the names of the other arguments (characters). */
 const roomForNames = 1200;
 

@@ -72,7 +72,8 @@ export async function openService(
     const names = [name, ...(follow === undefined || follow === false ? [] : [follow.read])];
     const { operations, ...parsed } = readSettings({
       ...fileSettings,
-      api,
+      // The name of a service may be longer than that of an API in settings.
+      api: 'service',
       operations: Object.fromEntries(names.map((each) => [each, settingsOf(each)])),
     });
     const named = Object.entries(operations).map(
@@ -80,7 +81,7 @@ export async function openService(
     );
     const made = makeOperations(
       model,
-      { ...parsed, operations: Object.fromEntries(named) },
+      { ...parsed, api, operations: Object.fromEntries(named) },
       // These operations are no tools, so no list shows the arguments that this server adds.
       { inputSchema: () => ({}), listsSecretNames, isListed: false },
     );
