@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import * as z from 'zod';
+import { serviceToolNames } from '../src/mcp/tools-of-services.js';
 import { decideTool } from '../src/mcp/views/contract/apps.js';
 import type { ProposedChange } from '../src/mcp/views/contract/change-data.js';
 import { textAt } from '../src/util/objects.js';
@@ -157,7 +158,7 @@ async function connect(
     client,
     async call(tool, args, signal) {
       // `confirm_change` sends the request of the tool that made the plan.
-      called.tool = planners.get(args.changeId) ?? tool;
+      called.tool = planners.get(args.changeId) ?? operationOf(tool, args);
       try {
         const { content, structuredContent, _meta } = await client.callTool(
           { name: tool, arguments: args },
@@ -166,7 +167,7 @@ async function connect(
         const plan = readProposedChange(_meta);
         if (plan !== undefined) shown.push({ tool, plan });
         const changeId = textAt(structuredContent, 'changeId');
-        if (changeId !== undefined && !planners.has(changeId)) planners.set(changeId, tool);
+        if (changeId !== undefined && !planners.has(changeId)) planners.set(changeId, called.tool);
         return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
       } catch (error) {
         signal.throwIfAborted();
@@ -188,6 +189,10 @@ async function connect(
     },
   };
 }
+
+/** The operation that a call names, if the tool is for operations of services. */
+const operationOf = (tool: string, { name }: Readonly<Record<string, unknown>>): string =>
+  serviceToolNames.includes(tool) && typeof name === 'string' ? name : tool;
 
 const longestCallMs = 120_000;
 
