@@ -8,6 +8,7 @@ import {
   modelsPath,
   noOwnOperations,
   operationsPath,
+  withModels,
 } from '../config/own-operations.js';
 import { variableName } from '../config/settings.js';
 import type { OwnOperations } from '../models/load-operations.js';
@@ -127,10 +128,15 @@ function readSettingsFile(path: string): string {
 async function loadOwnOperations(env: Environment): Promise<OwnOperations> {
   const path = operationsPath(env);
   const folder = modelsPath(env);
-  if (path === undefined && folder === undefined) return noOwnOperations;
-  const { loadOperationFiles, loadModelFolder } = await import('./load-operation-files.js');
-  const loaded = path === undefined ? noOwnOperations : await loadOperationFiles(path, hasSecretsFolder(env));
-  return folder === undefined ? loaded : loadModelFolder(folder, loaded);
+  const fromFile = path === undefined ? noOwnOperations : await loadFromFile(path, env);
+  if (folder === undefined) return fromFile;
+  const { findModels } = await import('../models/service-sources.js');
+  return withModels(fromFile, await findModels(folder));
+}
+
+async function loadFromFile(path: string, env: Environment): Promise<OwnOperations> {
+  const { loadOperationFiles } = await import('./load-operation-files.js');
+  return loadOperationFiles(path, hasSecretsFolder(env));
 }
 
 function noSuchCommand(name: string): SafeText {

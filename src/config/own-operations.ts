@@ -23,6 +23,16 @@ export function allOperations(
   });
 }
 
+/** Adds the services of a folder. Services of files come first, because they have settings. */
+export const withModels = (
+  own: OwnOperations,
+  { services, problems }: Required<Pick<OwnOperations, 'services' | 'problems'>>,
+): OwnOperations => ({
+  ...own,
+  services: new Map([...services, ...(own.services ?? noServices)]),
+  problems: [...own.problems, ...problems],
+});
+
 const noServices: ServiceSources = new Map();
 
 /** `own` means the user's and not this server's. */

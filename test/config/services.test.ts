@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { loadModelFolder, loadOperationFiles } from '../../src/cli/load-operation-files.js';
-import { noOwnOperations } from '../../src/config/own-operations.js';
+import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
+import { noOwnOperations, withModels } from '../../src/config/own-operations.js';
 import type { OwnOperations } from '../../src/models/load-operations.js';
+import { findModels } from '../../src/models/service-sources.js';
 import { load, problems } from '../support/config.js';
 
 /** Services need a name and the path of a model. Models are not read at the start, so the files here are empty. */
@@ -20,6 +21,7 @@ function written(name: string, content: unknown = {}): string {
 }
 
 const fileWith = (services: object) => loadOperationFiles(written('my.operations.json', { services }));
+const loadModelFolder = async (path: string, own: OwnOperations) => withModels(own, await findModels(path));
 const texts = ({ problems: found }: OwnOperations) => found.map(({ text }) => text);
 
 describe('in a file of operations', () => {
