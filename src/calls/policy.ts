@@ -53,9 +53,19 @@ export const isNamedIn = (
   { name, serviceName = name }: Pick<PolicySubject, 'name' | 'serviceName'>,
 ) => list.some((entry) => entry === name || (entry.includes(':') && matches(entry, serviceName)));
 
-/** True if a pattern, in which `*` stands for any text, matches the whole text. */
-export const matches = (pattern: string, text: string): boolean =>
-  new RegExp(`^${pattern.replace(/[^\w:*-]/g, '\\$&').replaceAll(/\*+/g, '.*')}$`).test(text);
+/** True if a pattern, in which `*` stands for any text, matches the whole text. Not by `RegExp`, because a search asks for each operation. */
+export function matches(pattern: string, text: string): boolean {
+  const [start = '', ...parts] = pattern.split('*');
+  const end = parts.pop();
+  if (end === undefined) return pattern === text;
+  let from = start.length;
+  for (const part of parts) {
+    const index = text.indexOf(part, from);
+    if (index < 0) return false;
+    from = index + part.length;
+  }
+  return text.startsWith(start) && text.endsWith(end) && text.length - end.length >= from;
+}
 
 /** True if the policy may allow operations of services. */
 export const offersServices = ({ tools }: Policy): boolean => tools?.some((entry) => entry.includes(':')) ?? true;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Account, type Accounts, accountsFor, accountsOf, type ConsentMode } from '../calls/account.js';
 import type { EndedOutcome, Success } from '../calls/outcome.js';
-import { checkPolicy, type Principal } from '../calls/policy.js';
+import { checkPolicy, isAllowed, type Principal } from '../calls/policy.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { type ArgumentName, parseWithTexts, problemsOf } from '../calls/validate.js';
 import { findOperation, type ServiceCatalog } from '../models/service-catalog.js';
@@ -195,12 +195,18 @@ async function find(
     });
 
   const accounts = accountsOf(allAccounts, principal);
-  const apis = new Map(services.services.map((service) => [service.name, service.api]));
+  // Once for each service, because there may be thousands of operations.
+  const configured = new Map(
+    services.services.map(({ name, api }) => [
+      name,
+      accounts.all.filter(({ missingFor }) => missingFor(api).length === 0),
+    ]),
+  );
   const tools = new Map(operations.map((operation) => [operation.serviceName, operation]));
   const found = state.search.search(query, ({ service, operation, effect }) => {
     const name = `${service}:${operation}`;
-    const subject = tools.get(name) ?? { name, effect, service: apis.get(service) ?? service };
-    return accountsFor(accounts, subject, principal).length > 0;
+    const subject = tools.get(name) ?? { name, effect };
+    return configured.get(service)?.some(({ policy }) => isAllowed(policy, subject, principal)) === true;
   });
   // Loaded late, as the search itself.
   const { foundData, foundText } = await import('../models/search/found-answer.js');

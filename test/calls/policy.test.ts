@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allowChanges } from '../../src/calls/account.js';
 import {
   checkPolicy,
   checkRegions,
   isAllowed,
+  isNamedIn,
   type Policy,
   type Principal,
   visibleCaller,
@@ -130,4 +131,30 @@ test('a tool that the policy excludes is refused when it is called, and nothing 
   expect(server.requests).toEqual([]);
   await caller.close();
   await server.close();
+});
+
+describe('a pattern in CLOUDOPS_TOOLS', () => {
+  const named = (list: string, name: string, serviceName?: string) =>
+    isNamedIn([list], { name, ...(serviceName !== undefined && { serviceName }) });
+  test.each([
+    ['ec2:DescribeVolumes', 'ec2:DescribeVolumes', true],
+    ['ec2:Describe*', 'ec2:DescribeVolumes', true],
+    ['*:Describe*', 'ec2:DescribeVolumes', true],
+    ['ec2:*Volume*s', 'ec2:DescribeVolumes', true],
+    ['ec2:*', 'ec2:DescribeVolumes', true],
+    ['ec2:Describe*', 'ec2:CreateVolume', false],
+    ['ec2:Describe', 'ec2:DescribeVolumes', false],
+    ['ec2:describe*', 'ec2:DescribeVolumes', false],
+    ['ec2:*Volumes*Volumes', 'ec2:DescribeVolumes', false],
+    ['ec:*', 'ec2:DescribeVolumes', false],
+    ['ec2:Describe.olumes', 'ec2:DescribeVolumes', false],
+    ['*', 'ec2:DescribeVolumes', false],
+  ])('%s names %s: %s', (pattern, name, isNamed) => {
+    expect(named(pattern, name)).toBe(isNamed);
+  });
+
+  test('also names the tool that is the operation', () => {
+    expect(named('s3:Abort*', 'abort_multipart_upload', 's3:AbortMultipartUpload')).toBe(true);
+    expect(named('abort_*', 'abort_multipart_upload', 's3:AbortMultipartUpload')).toBe(false);
+  });
 });
