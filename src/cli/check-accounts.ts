@@ -11,7 +11,7 @@ import { type Proxies, proxyFor } from '../transport/connections.js';
 import type { HttpClient } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { shownReason } from '../util/log.js';
-import { exact, join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
+import { exact, isSafeText, join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
 import { type Finding, notChecked, ok, problem, warning } from './finding.js';
 
 export interface CheckContext {
@@ -40,15 +40,32 @@ async function checkAccount(account: Account, context: CheckContext): Promise<Fi
   const keyProblem = await checkKeys(account);
   // Without keys, each API would report the same problem again.
   if (keyProblem !== undefined) return [keyProblem];
-  const services = [...new Set(context.runtime.server.operations.map(({ service }) => service))];
+  const { operations, services: catalog } = context.runtime.server;
+  const services = [...new Set(operations.map(({ service }) => service))];
   const { endpoints } = await account.cloud();
   const hasEndpoint = (service: Service) => endpoints[service] !== undefined;
   // Who uses one built-in API need not read about the others. An API of a file was added on purpose.
-  const shown = services.some(hasEndpoint)
-    ? services.filter((service) => hasEndpoint(service) || !isBuiltInService(service))
-    : services;
-  const findings = await Promise.all(shown.map((service) => checkApi(service, account, context)));
+  const whole = (catalog?.services ?? []).filter(({ api }) => hasEndpoint(api) && !services.includes(api));
+  const shown =
+    whole.length > 0 || services.some(hasEndpoint)
+      ? services.filter((service) => hasEndpoint(service) || !isBuiltInService(service))
+      : services;
+  const findings = await Promise.all([
+    ...shown.map((service) => checkApi(service, account, context)),
+    ...whole.map(({ name }) => checkService(name, account, context)),
+  ]);
   return findings.flat();
+}
+
+/** Checks the model and the endpoint of a whole service. */
+async function checkService(name: string, account: Account, { runtime, options }: CheckContext): Promise<Finding[]> {
+  const service = await runtime.server.services?.open(name).catch((error: unknown) => shownReason(error));
+  const remedy = words('Correct CLOUDOPS_MODELS, or the services in CLOUDOPS_OPERATIONS.');
+  if (service === undefined || isSafeText(service))
+    return [problem(name, say`its model cannot be used: ${service ?? ''}`, remedy)];
+  const operation = service.anyOperation();
+  if (operation === undefined) return [problem(name, 'its model has no operation that can be called', remedy)];
+  return (await checkEndpoint(name, resolveEndpoint(await account.cloud(), operation), options)).findings;
 }
 
 async function checkKeys(account: Account): Promise<Finding | undefined> {

@@ -14,8 +14,8 @@ import { UnusableFile } from './settings-schema.js';
 /** A service whose model is loaded. */
 export interface OpenService {
   readonly model: Model;
-  /** Returns the effect by the settings, or else by the model. @throws ModelError */
-  effectOf(name: string): Effect;
+  /** Returns an operation that can be made, if there is one. */
+  anyOperation(): Operation | undefined;
   /** Makes one operation of the model. @throws ModelError or UnusableFile */
   operation(name: string): Operation;
 }
@@ -93,7 +93,16 @@ export async function openService(
   const kept = new Map<string, Operation>();
   return {
     model,
-    effectOf: (name) => settingsOf(name).effect,
+    anyOperation: () => {
+      for (const name of model.names) {
+        try {
+          return make(name);
+        } catch (error) {
+          if (!(error instanceof ModelError)) throw error;
+        }
+      }
+      return undefined;
+    },
     operation: (name) => {
       const operation = kept.get(name) ?? make(name);
       if (kept.size >= mostKept) kept.clear();

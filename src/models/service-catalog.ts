@@ -1,6 +1,7 @@
 import type { Operation, Service } from '../tools/define-operation.js';
 import { unknownName } from '../util/did-you-mean.js';
-import { defined, type SafeText, say } from '../util/safe-text.js';
+import { errorName } from '../util/log.js';
+import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import type { OpenService } from './open-service.js';
 import type { createServiceSearch, SearchContext, SearchState } from './search-services.js';
 import type { ServiceSources } from './service-sources.js';
@@ -76,11 +77,15 @@ export function createServiceCatalog(
     try {
       return { kind: 'found', operation: (await open(service)).operation(operation) };
     } catch (error) {
-      // Errors of models quote its texts.
-      const isShown = error instanceof Error && ['ModelError', 'UnusableFile'].includes(error.name);
-      const reason = isShown ? error.message : 'its model cannot be used';
-      return { kind: 'unknown', problem: say`${name.slice(0, 200)}: ${defined(reason)}` };
+      return { kind: 'unknown', problem: say`${name.slice(0, 200)}: ${reasonOf(error, service)}` };
     }
+  };
+
+  /** Errors of models quote its texts. */
+  const reasonOf = (error: unknown, service: string): SafeText => {
+    if (error instanceof Error && ['ModelError', 'UnusableFile'].includes(error.name)) return defined(error.message);
+    options.log('error', 'models', { service, error: errorName(error) });
+    return words('its model cannot be used');
   };
   return { services, find, search, open };
 }

@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, type Server } from 'node:net';
@@ -178,6 +187,20 @@ test('an API whose reads have no call to try is not checked, and the first read 
       remedy: expect.stringContaining('list_tables'),
     },
   ]);
+});
+
+test('a whole service is checked by its model and its endpoint, and built-in APIs without one are left out', async () => {
+  const service = await startServer((_request, response) => response.end('{}'));
+  const folder = mkdtempSync(join(tmpdir(), 'cloudops-doctor-'));
+  copyFileSync('test/fixtures/models/tables-model.json', join(folder, 'tables.json'));
+  writeFileSync(join(folder, 'broken.json'), '{}');
+  const endpoint = { CLOUDOPS_ENDPOINT_TABLES_URL: service.origin, CLOUDOPS_ENDPOINT_BROKEN_URL: service.origin };
+  const { of } = await examine({ CLOUDOPS_MODELS: folder, ...endpoint, ...keys });
+  await service.close();
+  rmSync(folder, { recursive: true });
+  expect(of('tables')).toMatchObject([{ status: 'ok', detail: expect.stringContaining('answers') }]);
+  expect(of('broken')).toMatchObject([{ status: 'problem', detail: expect.stringContaining('broken.json') }]);
+  expect(of('storage')).toEqual([]);
 });
 
 test('certificates that nobody checks are a warning, here and in the log of a server', async () => {
