@@ -10,7 +10,7 @@ import { shortestReadMs } from '../../src/changes/decide.js';
 import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { allOperations, noOwnOperations } from '../../src/config/own-operations.js';
 import type { OwnOperations } from '../../src/models/load-operations.js';
-import { createServiceCatalog } from '../../src/models/service-catalog.js';
+import { createServiceCatalog, type ServiceCatalog } from '../../src/models/service-catalog.js';
 import { findModels } from '../../src/models/service-sources.js';
 import { operations as builtIn } from '../../src/tools/index.js';
 import { member, smallModelJson } from '../models/small-model.js';
@@ -82,12 +82,14 @@ afterEach(async () => {
 
 interface Options extends TestCallerOptions {
   readonly hasServices?: boolean;
+  /** Parts of the catalog that a test replaces. */
+  readonly ofCatalog?: Partial<ServiceCatalog>;
   readonly own?: OwnOperations;
   readonly answer?: (question: ElicitRequestFormParams) => Promise<Record<string, string>>;
 }
 
 /** A client of a server with the services of the folder. Each has loaded nothing yet. */
-async function connect({ hasServices = true, answer, own = noOwnOperations, ...options }: Options = {}) {
+async function connect({ hasServices = true, answer, own = noOwnOperations, ofCatalog, ...options }: Options = {}) {
   const { services } = await findModels(folder);
   const operations = allOperations(builtIn, { ...own, ...(hasServices && { services }) });
   const catalog = createServiceCatalog(services, operations, {
@@ -99,7 +101,7 @@ async function connect({ hasServices = true, answer, own = noOwnOperations, ...o
   const caller = testCaller(cloud.origin, {
     operations,
     cloud: { endpoints: { disks: cloud.origin, storage: cloud.origin } },
-    ...(hasServices && { services: catalog }),
+    ...(hasServices && { services: { ...catalog, ...ofCatalog } }),
     ...options,
   });
   const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
@@ -172,7 +174,22 @@ describe('find_operations', () => {
   });
 });
 
+test('find_operations says how far the index is, while it is built', async () => {
+  const search = async () => ({ kind: 'building' as const, services: 12, of: 300 });
+  const { call } = await connect({ ofCatalog: { search } });
+  const { summary, next } = await call('find_operations', { words: 'volume' });
+  expect(summary).toContain('12 of 300 services are done');
+  expect(next).toMatchObject({ who: 'agent', action: 'wait' });
+});
+
 describe('describe_operation', () => {
+  test('shows the arguments of the tool, if the operation is one', async () => {
+    const { call } = await connect({ policy: { readOnly: false, tools: ['s3:*'] } });
+    const { answer } = await call('describe_operation', { name: 's3:AbortMultipartUpload' });
+    expect(Object.keys(answer.arguments)).toEqual(expect.arrayContaining(['bucket', 'object', 'uploadId']));
+    expect(answer.effect).toBe('delete');
+  });
+
   test('shows arguments, effect, risks, consent and an example', async () => {
     const { call } = await connect({ confirm: 'human' });
     const { answer, summary } = await call('describe_operation', { name: 'disks:CreateVolume' });
