@@ -10,6 +10,7 @@ import { createReadCounts } from './calls/read-limits.js';
 import { Refusal, refusalFailure, refusedChange } from './calls/refusal.js';
 import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
+import { carryOn } from './changes/carry-out-many.js';
 import type { Change } from './changes/change.js';
 import type { ChangeContext, ChangeDependencies, ChangeRun } from './changes/change-context.js';
 import { outcomeOfState } from './changes/change-state.js';
@@ -43,6 +44,8 @@ export interface ChangeTools {
   confirm(confirmed: { readonly id: string; readonly thing: string }, context: ChangeContext): Promise<EndedOutcome>;
   /** Decides by a click. Whether the person may see the change is checked before. */
   click(change: Change, click: Click, context: ChangeContext): Promise<DecisionResult>;
+  /** Goes on with a change of several things whose process has ended. */
+  resume(change: Change): Promise<EndedOutcome>;
   /** Finds the change whose proof a view brings back. */
   findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
   /** A change of the caller as it is now. */
@@ -145,6 +148,12 @@ export function createCalls(
       );
       if (decided.kind === 'decided') logCall(change.tool, undefined, decided.outcome, context, dependencies);
       return decided;
+    },
+    resume: (change) => {
+      const { caller: name, personId, scopes = [], agent, client } = change;
+      const principal = name === undefined ? undefined : { name, personId, scopes, agent };
+      const context = { client, principal, signal: new AbortController().signal };
+      return changeTool(change.tool, change.id, context, carryOn);
     },
     findByProof: (proof, context) => findByProof(proof, runOf(context)),
     look: async (id, context) => {

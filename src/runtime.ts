@@ -108,6 +108,7 @@ export async function startRuntime(
     traced: telemetry?.traced,
   });
 
+  notices.resumeWith(wired.server.changes.resume);
   return {
     ...wired,
     server: { ...wired.server, viewsForAll: config.viewsForAll },
@@ -246,6 +247,7 @@ function openLazily(options: CallStackOptions): CallStack {
       withdraw: (...given) => outcomeOf('withdraw_change', ({ changes }) => changes.withdraw(...given)),
       confirm: (...given) => outcomeOf('confirm_change', ({ changes }) => changes.confirm(...given)),
       click: (change, ...given) => withStack(change.tool, ({ changes }) => changes.click(change, ...given)),
+      resume: (change) => outcomeOf(change.tool, ({ changes }) => changes.resume(change)),
       findByProof: (...given) => withStack('decide_change', ({ changes }) => changes.findByProof(...given)),
       look: (...given) => withStack('get_change', ({ changes }) => changes.look(...given)),
       state: (change, ...given) => outcomeOf(change.tool, ({ changes }) => changes.state(change, ...given)),

@@ -41,12 +41,18 @@ export interface ResolvedChange extends Omit<ResolvedRead, 'kind' | 'fields'> {
   /** See `Plan.found`. */
   readonly found?: SafeText | undefined;
   readonly alert?: SafeText | undefined;
+  /** Warnings of the read that chose the things. */
+  readonly foundWarnings?: readonly SafeText[];
   /** Names of secret files. */
   readonly nameBySecretPath?: Readonly<Record<string, string>>;
   /** Made before anything is sent, because an error later would hide the outcome. */
   readonly verificationHint: SafeText;
   /** Shows the progress. */
   readonly followTool: string | undefined;
+  /** The changes of which this one consists, see `Operation.many`. */
+  readonly parts?: readonly ResolvedChange[];
+  /** Their things. */
+  readonly list?: readonly Fields[] | undefined;
   readonly control: ControlArguments;
   readonly budget: CallBudget;
 }

@@ -13,7 +13,7 @@ import type { Next } from '../tools/next.js';
 import { NotSent, type SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { type Log, reasonOf } from '../util/log.js';
-import { isObject, parseJson } from '../util/objects.js';
+import { isObject, parseJson, withoutUndefined } from '../util/objects.js';
 import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { SealingKey } from '../util/seal.js';
 import type { Begun, Change, Ending } from './change.js';
@@ -37,13 +37,41 @@ import { isWayOf } from './required-consent.js';
 const longestDelayMs = 10 * 60_000;
 
 /** Resolves the call of a stored change. Arguments with a secret are only in memory. */
-export function resolveStored(operation: Operation, { id, args }: Change, run: ChangeRun) {
+export async function resolveStored(operation: Operation, { id, args, list }: Change, run: ChangeRun) {
   const stored = run.heldArguments.get(id) ?? args;
-  return resolveCall(operation, resolveAccount(run.accounts, operation, stored, run.principal), run, run);
+  const account = resolveAccount(run.accounts, operation, stored, run.principal);
+  const call = await resolveCall(operation, account, run, run);
+  return call.kind === 'read' ? call : withParts(call, list, run);
+}
+
+/** Resolves a change of several things by its list. @throws Refusal */
+export async function withParts(
+  call: ResolvedChange,
+  list: Change['list'] = [],
+  run: ChangeRun,
+): Promise<ResolvedChange> {
+  const { operation, input, accountName: account } = call;
+  const { many } = operation;
+  if (many === undefined) return call;
+  const parts: ResolvedChange[] = [];
+  for (const entry of list) {
+    const args = withoutUndefined({ ...many.inputOf(entry, input), account });
+    const resolution = resolveAccount(run.accounts, many.operation, args, run.principal);
+    const part = await resolveCall(many.operation, resolution, run, run);
+    if (part.kind === 'change') parts.push(part);
+  }
+  const withList = { [many.list]: list };
+  const target = call.endpoint.pathPrefix + many.shownTarget;
+  return {
+    ...call,
+    ...{ parts, list, shownRequest: { ...(parts[0]?.shownRequest ?? call.shownRequest), target } },
+    input: { ...input, ...withList },
+    shownInput: { ...call.shownInput, ...withList },
+  };
 }
 
 /** Carries out an approved change by the present policy, scopes and secrets. Sends only the request that was shown. Never rejects. */
-export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOutcome> {
+export async function carryOutOne(change: Change, run: ChangeRun): Promise<EndedOutcome> {
   const call = await resolveAgain(change, run);
   run.heldArguments.delete(change.id);
   const send = async (resolved: ResolvedChange, signal: AbortSignal) => {
@@ -58,7 +86,8 @@ export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOut
   return withChangeId(withNotes(outcome, await run.pendingNotes(change.caller).catch(() => [])), change.id);
 }
 
-async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedChange | Refusal> {
+/** Resolves an approved change by the present policy, scopes and secrets, if it is still the change that was shown. */
+export async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedChange | Refusal> {
   const { log, keys } = run;
   const operation = await findOperation(change.tool, run);
   if (operation === undefined) return new Refusal('NotAllowed', [say`the tool does not exist here any more`]);
@@ -83,7 +112,7 @@ async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedCha
   }
 }
 
-const notSent = (tool: string, refusal: Refusal): Failure => refusalFailure(tool, refusal, { isChange: true });
+export const notSent = (tool: string, refusal: Refusal): Failure => refusalFailure(tool, refusal, { isChange: true });
 
 /** The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. */
 async function sendAndRecord(
@@ -93,21 +122,29 @@ async function sendAndRecord(
   run: ChangeRun,
 ): Promise<EndedOutcome> {
   const { store, log, now } = run;
-  const { id, tool, caller, target } = change;
-  const before = now();
-  const ifUnknown = stepIfUnknown(call, before.toISOString());
+  const { id, tool } = change;
+  const ifUnknown = stepIfUnknown(call, now().toISOString());
   const begun = await store.begin(id, { budget: call.budget.limit, ifUnknown: interrupted(change, ifUnknown) });
   if (begun.kind === 'unwritable') log('error', 'journal', { tool, id, error: begun.reason.text });
   if (begun.kind !== 'begun')
     return concludeFailed(notSent(tool, beginRefusal(begun, call, visibleCaller(run.principal)))).outcome;
+  return sendBegun(begun.change, { ...call, ifUnknown }, client, run);
+}
 
+/** Sends a change that the store has as begun. */
+export async function sendBegun(
+  change: Change,
+  call: ResolvedChange & FailedCall,
+  client: SignedClient,
+  run: ChangeRun,
+): Promise<EndedOutcome> {
+  const { log, now } = run;
+  const { id, tool, caller, target } = change;
   // The process may have been suspended while `begin` wrote, so `time` is taken after it.
   const time = now();
-  const isTooLate = time.getTime() - (change.decidedAt ?? before.getTime()) > longestDelayMs;
-  const { result, keyId } = isTooLate
-    ? failedUnsent(tool, tooLate)
-    : await sendAndRead(change, { ...call, ifUnknown }, client, log);
-  const sent = { call, change: begun.change, sentAt: time.toISOString() };
+  const isTooLate = time.getTime() - (change.decidedAt ?? time.getTime()) > longestDelayMs;
+  const { result, keyId } = isTooLate ? failedUnsent(tool, tooLate) : await sendAndRead(change, call, client, log);
+  const sent = { call, change, sentAt: time.toISOString() };
   const { state, ending, outcome } = concludeChange(result, sent, log);
   // A journal that was restored from a backup may lack the change.
   log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
@@ -115,7 +152,7 @@ async function sendAndRecord(
 }
 
 /** Written in advance, in case the process goes away while it sends. */
-const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): Ending => ({
+export const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): Ending => ({
   isPrivate,
   outcome: {
     kind: 'failed',
@@ -163,7 +200,8 @@ async function sendAndRead(
 }
 
 /** The token differs for each change, so it is not a part of the digest. */
-async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, change: Change) {
+async function requestToSend({ operation, input, endpoint, request, parts }: ResolvedChange, change: Change) {
+  if (parts !== undefined || operation.many !== undefined) throw new NotSent('only its parts are sent');
   if (operation.takesToken !== true) return request;
   const firstPage = undefined;
   try {
@@ -181,7 +219,7 @@ function tokenOf({ tokenSource }: Change): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
 }
 
-function beginRefusal(
+export function beginRefusal(
   hindrance: Exclude<Begun, { kind: 'begun' }>,
   call: ResolvedChange,
   viewer: string | undefined,
@@ -201,7 +239,7 @@ function beginRefusal(
 /** How long an answer waits until the ending is in the store (milliseconds). */
 const endingMs = 10_000;
 
-async function writeEnding(
+export async function writeEnding(
   { tool, id, isPrivate }: Change,
   { state, ending, outcome }: Conclusion,
   { store, log }: ChangeRun,
@@ -222,10 +260,11 @@ async function writeEnding(
 
 const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
 
-type RequestFacts = Pick<ResolvedChange, 'operation' | 'endpoint' | 'request' | 'regionSource'>;
+type RequestFacts = Pick<ResolvedChange, 'operation' | 'endpoint' | 'request' | 'regionSource' | 'parts'>;
 
 /** Returns the key by which the same change is recognised. The format for built-in operations is frozen. */
-export function requestKey({ operation, endpoint, request }: Omit<RequestFacts, 'regionSource'>): string {
+export function requestKey({ operation, endpoint, request, parts }: Omit<RequestFacts, 'regionSource'>): string {
+  if (parts !== undefined) return digestOf([operation.name, ...parts.map(requestKey)]);
   const { account, keys, origin } = endpoint;
   const { method, target, body = '', chosenHeaders } = request;
   const chosen = chosenHeaders === undefined ? [] : [chosenHeaders];
@@ -241,10 +280,12 @@ function canonicalBody(body: string): unknown {
 
 /** Returns the digest of the exact request that was shown. With secrets, it needs a key, so that no reader of the store can guess them. */
 export function requestDigest(
-  { operation, endpoint, request, regionSource }: RequestFacts,
+  { operation, endpoint, request, regionSource, parts }: RequestFacts,
   secrets: readonly string[],
   key: SealingKey,
 ): string {
+  if (parts !== undefined)
+    return digestOf([operation.name, ...parts.map((part) => requestDigest(part, secretsIn(part), key))]);
   const { origin, region, service, account, keys } = endpoint;
   const { method, target, headers, body } = request;
   const sent = [method, origin, target, headers, body ?? null];

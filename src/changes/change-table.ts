@@ -122,6 +122,36 @@ export async function updateDecided(
   return count === 1;
 }
 
+/** Inserts a part of a change that was approved as a whole, unless the store has the part. */
+export async function insertApproved(rows: Rows, part: NewChange, decision: Decision, process: string): Promise<void> {
+  const { now, wall, run } = rows;
+  const approval = { state: 'approved', decision: storedDecision(decision, wall), way: decision.way, process };
+  const row = { ...newRow(part, rows, 0), ...approval, decided: now, at: wall };
+  await run(
+    `insert into cloudops_changes (${Object.keys(row)}) values ${marksOf(Object.keys(row))} on conflict (id) do nothing`,
+    ...Object.values(row),
+  );
+}
+
+const processSchema = lazy(() => z.array(z.object({ process: z.string().nullable() })));
+
+/** Takes over a begun change with its parts. Resolves with false if another process was first. */
+export async function claim({ all, run }: Rows, { id, list = [] }: Change, process: string): Promise<boolean> {
+  const [row] = processSchema().parse(await all('select process from cloudops_changes where id = ?', id));
+  const ids = [id, ...list.map((_, index) => partId(id, index + 1))];
+  const count = await run(
+    `update cloudops_changes set process = ? where process = ? and state in ('approved', 'begun') and id in ${marksOf(ids)}`,
+    ...[process, row?.process ?? '', ...ids],
+  );
+  return count > 0;
+}
+
+/** The ID of a part of a change. */
+export const partId = (id: string, number: number): string => `${id}-${number}`;
+
+/** The change of which another is a part. */
+export const wholeOf = (id: string): string | undefined => /^([\w-]{22})-\d{1,4}$/.exec(id)?.[1];
+
 const replacedBy = (state: EndState): readonly State[] => {
   if (state === 'unknown') return ['begun'];
   return state === 'not sent' ? ['approved', 'begun'] : ['begun', 'unknown'];

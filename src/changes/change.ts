@@ -78,7 +78,9 @@ export const storedParts = lazy(() => {
       subject: z.object({ digest: z.string(), name: z.string() }).optional(),
       /** With secrets by name. */
       args: z.record(z.string(), z.unknown()).readonly(),
-      /** Digest of the request that was shown. */
+      /** The things of a change of several, see `Operation.many`. */
+      list: z.array(z.record(z.string(), z.unknown()).readonly()).readonly().optional(),
+      /** Digest of the request that was shown, or of those of all parts. */
       requestDigest: z.string(),
       /** The earlier change with the same request that may be repeated: any (true), none (false), or the one with this ID. */
       repeats: z.union([z.string(), z.boolean()]),

@@ -10,7 +10,8 @@ import { forAgent, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { own, say, words } from '../util/safe-text.js';
-import { carryOut, resolveStored } from './carry-out.js';
+import { resolveStored } from './carry-out.js';
+import { carryOut } from './carry-out-many.js';
 import type { Change, Decision } from './change.js';
 import { afterStoreFailure, type ChangeRun, ofCaller } from './change-context.js';
 import {

@@ -3,7 +3,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { fieldInWords, fieldUnit } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { groupedBy, isObject, leavesOf } from '../util/objects.js';
-import { defined, join, own, type SafeText, say, shortNames, shownValue, words } from '../util/safe-text.js';
+import { defined, join, longestName, own, type SafeText, say, shortNames, shownValue, words } from '../util/safe-text.js';
 
 /** Length limit of a value and of a list in the text of a plan (characters). */
 export const longestInPlan = 1_000;
@@ -89,21 +89,26 @@ function groupedTexts(leaves: readonly Leaf[], longest: number): SafeText[] {
 const mostRows = 100;
 const mostColumns = 12;
 
-/** Makes a table of each list in `input`, the arguments without secrets. */
-export const planTables = (operation: Operation, input: Readonly<Record<string, unknown>>): PlanTable[] =>
-  outerListsIn(input).map(([path, elements]) => tableOf(operation, path, elements));
+/** Makes a table of each list in `input`, the arguments without secrets. With `isWhole`, nothing of it is left out. */
+export const planTables = (
+  operation: Operation,
+  input: Readonly<Record<string, unknown>>,
+  isWhole = false,
+): PlanTable[] => outerListsIn(input).map(([path, elements]) => tableOf(operation, path, elements, isWhole));
 
-function tableOf(operation: Operation, path: string, elements: readonly unknown[]): PlanTable {
+function tableOf(operation: Operation, path: string, elements: readonly unknown[], isWhole: boolean): PlanTable {
+  const most = isWhole ? elements.length : mostRows;
+  const longest = isWhole ? longestInPlan : longestName;
   const schema = operation.input();
-  const rows = elements.slice(0, mostRows).map((element) => new Map(leavesOf(element)));
+  const rows = elements.slice(0, most).map((element) => new Map(leavesOf(element)));
   const allFields = new Set(rows.flatMap((row) => [...row.keys()]));
   const fields = [...allFields].slice(0, mostColumns);
   const units = fields.map((field) => fieldUnit(schema, `${path}[0].${field}`));
   return {
     title: defined(sentenceCase(fieldInWords(schema, path) ?? path)),
     columns: fields.map((field) => defined(sentenceCase(columnName(schema, path, field)))),
-    rows: rows.map((row) => fields.map((field, index) => cell(row.get(field), units[index]))),
-    more: Math.max(0, elements.length - mostRows),
+    rows: rows.map((row) => fields.map((field, index) => cell(row.get(field), units[index], longest))),
+    more: Math.max(0, elements.length - most),
   };
 }
 
@@ -115,8 +120,8 @@ function columnName(schema: ReturnType<Operation['input']>, path: string, field:
   return name.startsWith(owner) ? name.slice(owner.length) : name;
 }
 
-function cell(value: unknown, unit: string | undefined): SafeText {
+function cell(value: unknown, unit: string | undefined, longest: number): SafeText {
   if (value === undefined) return words('');
-  const shown = shortNames(shownValue(value, 100));
+  const shown = shortNames(shownValue(value, longestInPlan), longest);
   return typeof value === 'string' || unit === undefined ? shown : say`${shown} ${defined(unit)}`;
 }

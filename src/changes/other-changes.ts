@@ -165,7 +165,7 @@ function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, '
 
 /** Returns a sentence about the budget for the plan, or a refusal if no change is left; never with `planOnly`. */
 export async function checkBudget(
-  { budget: { key, limit }, operation, control: { planOnly } }: ResolvedChange,
+  { budget: { key, limit }, operation, control: { planOnly }, parts }: ResolvedChange,
   run: ChangeRun,
 ): Promise<SafeText | Refusal | undefined> {
   if (limit === undefined) return undefined;
@@ -174,13 +174,21 @@ export async function checkBudget(
   if (state === undefined && planOnly) return undefined;
   if (state === undefined) return new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
 
-  if (state.left > 0) {
+  const count = parts?.length ?? 1;
+  if (parts !== undefined && state.left >= count)
+    return say`These are ${counted(count, 'change')} of the ${state.left} that are left within ${spanOf(limit)}.`;
+  if (parts === undefined && state.left > 0) {
     const number = limit.mostChanges - state.left + 1;
     return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
   }
 
   // With `planOnly`, the plan is shown even if the budget is spent.
-  const refusal = budgetSpent(limit, state.nextAt);
+  const refusal =
+    state.left > 0
+      ? new Refusal('BudgetSpent', [
+          say`these are ${counted(count, 'change')}, and ${state.left} are left within ${spanOf(limit)}`,
+        ])
+      : budgetSpent(limit, state.nextAt);
   if (!planOnly) return refusal;
   return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
 }

@@ -3,6 +3,7 @@ import { visibleCaller } from '../calls/policy.js';
 import { Refusal, tooLargeToShow } from '../calls/refusal.js';
 import { secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
+import { digestOf } from '../util/digest.js';
 import { sentences } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
 import { textsAt } from '../util/objects.js';
@@ -13,7 +14,7 @@ import type { Change, NewChange, Subject } from './change.js';
 import { type ChangeRun, ofCaller } from './change-context.js';
 import { checkBudget, isOfAnother, otherChangeText, repeated, repeatWarning, subjectOf } from './other-changes.js';
 import { acceptOf, canBeShown, makePlan, questionText, shortQuestion } from './plan.js';
-import { nameToType } from './typed-name.js';
+import { nameToType, thingToType } from './typed-name.js';
 
 /** A change with its plan, checked against the store. */
 export interface PlannedChange {
@@ -33,7 +34,7 @@ export async function planChange(
   replaced: Change | undefined,
   run: ChangeRun,
 ): Promise<PlannedChange | Refusal> {
-  const { operation, input, endpoint, control, account, budget } = call;
+  const { operation, endpoint, control, account } = call;
   const { principal, client } = run;
   const key = requestKey(call);
   const duplicate = await findDuplicate(call, key, run);
@@ -49,7 +50,7 @@ export async function planChange(
   if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
 
   const settled = settledBy(call, duplicate, principal?.name);
-  const subject = subjectOf(operation, endpoint.account, input);
+  const { subject, ...digests } = digestsOf(call, run);
   const open = account.confirm === 'off' ? [] : await openChanges(call, subject, [replaced?.id, duplicate?.id], run);
   const others = open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now()));
   const plan: Plan = {
@@ -60,6 +61,7 @@ export async function planChange(
       madePlan.alert ?? false,
       duplicate !== undefined && repeatWarning(duplicate, viewer),
       settled !== undefined && sameToken,
+      ...(call.foundWarnings ?? []),
       ...madePlan.warnings,
     ),
   };
@@ -79,11 +81,11 @@ export async function planChange(
       tool: operation.name,
       args: holdsSecret ? {} : call.args,
       requestKey: key,
-      requestDigest: requestDigest(call, secretsIn(call), run.keys()[0]),
+      ...digests,
       repeats: allowedRepetition(call, duplicate),
       tokenSource: settled?.tokenSource ?? id,
-      budget: budget.key,
       subject,
+      list: call.list,
       mode: account.confirm,
       // The plan shows how other changes differ.
       ...journalFacts(call, plan, { namesPrivate: open.some((other) => other.isPrivate === true) }),
@@ -98,9 +100,9 @@ export async function planChange(
   };
 }
 
-function journalFacts(
+export function journalFacts(
   { operation, change, input, endpoint }: ResolvedChange,
-  { method, url }: Plan,
+  { method, url }: Pick<Plan, 'method' | 'url'>,
   { namesPrivate }: { readonly namesPrivate: boolean },
 ): Pick<NewChange, 'isPrivate' | 'what' | 'target'> {
   const what = `${operation.title} (its values are private).`;
@@ -149,6 +151,15 @@ async function openChanges(
   const of = { ...ofCaller(run), subject: subject?.digest, tool: operation.name };
   const found = await run.store.open(of).catch(() => []);
   return found.filter(({ id }) => !except.includes(id)).slice(0, mostOpen);
+}
+
+function digestsOf(call: ResolvedChange, { keys }: ChangeRun): Pick<NewChange, 'subject' | 'requestDigest' | 'budget'> {
+  const { operation, endpoint, input, budget, parts } = call;
+  const digest = requestDigest(call, secretsIn(call), keys()[0]);
+  if (parts === undefined)
+    return { requestDigest: digest, budget: budget.key, subject: subjectOf(operation, endpoint.account, input) };
+  // The parts count in the budget, and not the whole.
+  return { requestDigest: digest, budget: digestOf([budget.key]), subject: { name: thingToType(call), digest } };
 }
 
 /** A terminal shows the whole plan. */

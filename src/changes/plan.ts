@@ -46,7 +46,7 @@ export function makePlan(call: PlanInput): Plan {
   // No operation names a secret in its own texts.
   const also = otherArguments(ownTexts.named, shownInput, longestInPlan);
   const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
-  const tables = planTables(operation, shownInput);
+  const tables = planTables(operation, shownInput, call.list !== undefined);
   const hints = hintsOf(operation, ownTexts, input, region);
 
   return {

@@ -4,9 +4,11 @@ import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { callAgain, next } from '../tools/next.js';
 import { shownReason } from '../util/log.js';
-import { forReader, join, own, say, time } from '../util/safe-text.js';
+import { withoutUndefined } from '../util/objects.js';
+import { forReader, join, own, say, time, words } from '../util/safe-text.js';
 import { addChange, askUser, readResponse, takeVisit } from './ask-user.js';
-import { carryOut } from './carry-out.js';
+import { withParts } from './carry-out.js';
+import { carryOut } from './carry-out-many.js';
 import { type Change, type Decision, noOptions } from './change.js';
 import { afterStoreFailure, type Brought, type ChangeRun, ofCaller } from './change-context.js';
 import { lateOutcome } from './change-state.js';
@@ -44,7 +46,7 @@ async function planAndAnswer(
   const { account, control, operation } = given;
   const { elicitor, principal, agreed = false } = run;
   const showsPlan = control.planOnly || (!agreed && account.confirm !== 'off');
-  const call = showsPlan ? await runPreflight(given, run) : given;
+  const call = await readBefore(given, showsPlan, run);
   if (call.kind !== 'change') return call;
 
   const mayAsk = elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
@@ -70,6 +72,36 @@ async function planAndAnswer(
       return await answerWithPlan(step, planned, run);
   }
 }
+
+async function readBefore(call: ResolvedChange, showsPlan: boolean, run: ChangeRun) {
+  if (call.operation.many !== undefined) return chooseThings(call, run);
+  return showsPlan ? runPreflight(call, run) : call;
+}
+
+/** Finds the things of a change of several, and keeps the list in the call. */
+async function chooseThings(
+  call: ResolvedChange,
+  run: ChangeRun,
+): Promise<ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }> | Refusal> {
+  const { operation, input, accountName: account } = call;
+  const { many } = operation;
+  if (many === undefined) return call;
+  const { hasView: _, ...contextOfRead } = run;
+  const args = withoutUndefined({ ...many.findInput(input), account });
+  const outcome = await run.callRead(many.find, args, { ...contextOfRead, wantsWholeAnswer: true });
+  if (outcome.kind === 'failed') {
+    const summary = say`${own(operation.name)} was not sent. ${outcome.failure.summary}`;
+    return { kind: 'failed', failure: { ...outcome.failure, summary, mayHaveHappened: false } };
+  }
+  const { answer = {}, warnings } = outcome.success;
+  const chosen = many.choose(answer, input);
+  if (chosen.kind === 'refused') return new Refusal('InvalidArguments', [chosen.problem], { reason: notChosen });
+  const found = say`As of ${time(run.now().toISOString())}: ${chosen.found}`;
+  const foundWarnings = [...chosen.warnings, ...warnings];
+  return { ...(await withParts(call, chosen.list, run)), found, foundWarnings };
+}
+
+const notChosen = words('there is no plan for what was found');
 
 /** Makes the read that precedes a change. Returns its failure if the change would fail too. */
 async function runPreflight(

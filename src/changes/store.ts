@@ -19,9 +19,11 @@ import type {
   Unwritable,
 } from './change.js';
 import {
+  claim,
   duplicateWindowMs,
   endedStates,
   findConflict,
+  insertApproved,
   insertWaiting,
   isId,
   keptMs,
@@ -34,6 +36,7 @@ import {
   updateDecided,
   updateEnded,
   waits,
+  wholeOf,
 } from './change-table.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
 import { keyOf, marksOf, type Rows, storedEnding } from './rows.js';
@@ -244,20 +247,41 @@ export function createChanges(
     );
   };
 
-  /** Ends the changes of processes that are gone: begun ones as `unknown`, approved ones as `not sent`. */
+  /** Returns nothing if another server was first. */
+  const recoverOne = async (rows: Rows, change: Change): Promise<readonly Change[]> => {
+    if (change.state === 'begun' && change.list !== undefined)
+      return (await claim(rows, change, self.id)) ? [change] : [];
+    const whole = wholeOf(change.id);
+    if (whole !== undefined && (await selectOne(rows, whole))?.state === 'begun') return [];
+    const state = change.state === 'begun' ? 'unknown' : 'not sent';
+    const ending = { code: 'ProcessEnded' };
+    return (await updateEnded(rows, change.id, state, ending)) ? [{ ...change, state, ending }] : [];
+  };
+
+  /** Takes over the begun changes of several things of processes that are gone, and ends their other changes: begun ones as `unknown`, approved ones as `not sent`. */
   const recover = async (): Promise<readonly Change[]> => {
     // Usually there is nothing to write.
     if ((await read(abandoned)).length === 0) return [];
-    return write(async (rows) => {
+    const recovered = await write(async (rows) => {
       const recovered: Change[] = [];
-      for (const change of await abandoned(rows)) {
-        const state = change.state === 'begun' ? 'unknown' : 'not sent';
-        const ending = { code: 'ProcessEnded' };
-        // False if another server has ended the change meanwhile.
-        if (await updateEnded(rows, change.id, state, ending)) recovered.push({ ...change, state, ending });
-      }
+      for (const change of await abandoned(rows)) recovered.push(...(await recoverOne(rows, change)));
+      if (recovered.some(({ state }) => state === 'begun')) await renewLease(rows, self);
       return recovered;
     });
+    for (const { id, state } of recovered) if (state === 'begun') underWay.add(id);
+    return recovered;
+  };
+
+  /** Adds the parts of a begun change, approved by this process, and returns all of them in the order of `parts`. */
+  const addParts = async (parts: readonly NewChange[], decision: Decision): Promise<readonly Change[]> => {
+    const ids = parts.map(({ id }) => id);
+    const added = await write(async (rows) => {
+      for (const part of parts) await insertApproved(rows, part, decision, self.id);
+      return select(rows, {}, `id in ${marksOf(ids)}`, ids);
+    });
+    for (const { id, state } of added) if (state === 'approved' || state === 'begun') underWay.add(id);
+    const byId = new Map(added.map((part) => [part.id, part]));
+    return ids.flatMap((id) => byId.get(id) ?? []);
   };
 
   return {
@@ -265,6 +289,7 @@ export function createChanges(
     find,
     decide,
     begin,
+    addParts,
     /**
      * Writes the ending, with retries. A known outcome replaces `unknown`, never the reverse.
      * @throws the last error, if the ending could not be written

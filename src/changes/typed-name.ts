@@ -12,7 +12,7 @@ const typedEnd = 8;
 
 interface Deletion {
   readonly operation: Pick<Operation, 'effect'>;
-  readonly change: Pick<ChangeTexts, 'identifies'>;
+  readonly change: Pick<ChangeTexts, 'identifies' | 'typedVerb'>;
   readonly input: Readonly<Record<string, unknown>>;
   readonly account: Pick<Account, 'confirm' | 'confirmDelete'>;
 }
@@ -29,14 +29,21 @@ export function nameToType({ operation, change, input, account }: Deletion): str
       say`a name of what would be deleted is blank or has invisible characters, so that nobody can check it`,
     ]);
   if (confirmDelete === 'click' || !modesWithPerson.includes(confirm)) return undefined;
+  return thingToType({ change, input });
+}
 
+/** Names what is changed: its name, the end of a long name, or a verb and a number. */
+export function thingToType({ change, input }: Pick<Deletion, 'change' | 'input'>): string {
+  const path = change.identifies?.at(-1) ?? '';
+  const names = textsAt(input, path);
   // Entries of a list count even without a name.
   const list = valueAt(input, path.split('[]')[0] ?? '');
   const count = Array.isArray(list) ? list.length : names.length;
   const [name] = names;
   if (count === 1 && name !== undefined) return shortened(name.trim());
   // A deletion that names nothing may delete everything.
-  return count === 0 ? 'delete' : `delete ${count}`;
+  const { typedVerb = 'delete' } = change;
+  return count === 0 ? typedVerb : `${typedVerb} ${count}`;
 }
 
 /** An ARN or a URL begins alike for many things. */

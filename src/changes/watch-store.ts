@@ -93,10 +93,19 @@ export async function awaitOutcomes({ unwritten }: Pick<Changes, 'unwritten'>, g
 /** Creates notices about changes whose processes ended before the outcome was known. */
 export function createNotices(changes: Pick<Changes, 'recover'>, log: Log) {
   let unreported: readonly Change[] = [];
+  let unfinished: readonly Change[] = [];
+  let resume: ((change: Change) => unknown) | undefined;
   const endedByTool = new Map<string, number>();
   let running: Promise<void> | undefined;
 
+  const resumeAll = () => {
+    if (resume === undefined) return;
+    for (const change of unfinished) void resume(change);
+    unfinished = [];
+  };
   const keep = (recovered: readonly Change[]) => {
+    unfinished = [...unfinished, ...recovered.filter(({ state }) => state === 'begun')];
+    resumeAll();
     const interrupted = recovered.filter(({ state }) => state === 'unknown');
     unreported = [...unreported, ...interrupted];
     for (const { id, tool, account, caller, target, begunAt } of interrupted) {
@@ -118,6 +127,11 @@ export function createNotices(changes: Pick<Changes, 'recover'>, log: Log) {
 
   return {
     recover,
+    /** Takes the function with which changes of several things go on. It never rejects. */
+    resumeWith: (given: (change: Change) => unknown): void => {
+      resume = given;
+      resumeAll();
+    },
     /** Changes that ended as `unknown`. */
     endedByTool,
     /** Returns the notices for a caller, and forgets them. */

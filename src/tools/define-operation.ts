@@ -183,6 +183,8 @@ export interface Operation<
   readonly costDrivers?: readonly string[];
   /** Required unless `effect` is `read`. */
   readonly change?: ChangeTexts<z.output<Input>, Lenient<z.output<Output>>>;
+  /** A change of several things. Each becomes a change of its own, of another operation. */
+  readonly many?: ManyChanges<z.output<Input>>;
   /** A read before the question to the user. The plan shows its result. */
   readonly preflight?: Preflight<z.output<Input>>;
   /** Describes the arguments, or what is inside the argument at a path, for agents that know only the name of the operation. */
@@ -227,6 +229,35 @@ interface Preflight<Input> {
   /** Returns a warning for the plan. */
   alert?(answer: Readonly<Record<string, unknown>>): SafeText | undefined;
 }
+
+/** The plan of such a change holds the list of the things, and nothing else is changed. Its own request is never sent. */
+interface ManyChanges<Input> {
+  /** The argument of the texts that has the list. Callers cannot give it. */
+  readonly list: string;
+  /** The read that finds the things. */
+  readonly find: Operation;
+  findInput(input: Input): Readonly<Record<string, unknown>>;
+  choose(answer: Readonly<Record<string, unknown>>, input: Input): Chosen;
+  /** Changes one thing. */
+  readonly operation: Operation;
+  inputOf(entry: Readonly<Record<string, unknown>>, input: Input): Readonly<Record<string, unknown>>;
+  /** Path and query of all its requests, with names in place of what differs. */
+  readonly shownTarget: string;
+  /** The read of one thing, which shows if the thing is gone. */
+  readonly verify: Operation;
+  /** Error codes for a thing that is gone. */
+  readonly gone: readonly string[];
+  isGone(answer: Readonly<Record<string, unknown>>): boolean;
+}
+
+export type Chosen =
+  | {
+      readonly kind: 'chosen';
+      readonly list: readonly Readonly<Record<string, unknown>>[];
+      readonly found: SafeText;
+      readonly warnings: readonly SafeText[];
+    }
+  | { readonly kind: 'refused'; readonly problem: SafeText };
 
 /** A read by another operation, made after the pages. */
 interface FollowUpRead<Input, State = unknown> {
@@ -274,6 +305,8 @@ export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output =
   readonly notChecked: readonly string[];
   /** Paths of the arguments that identify the changed thing, its name last. */
   readonly identifies?: readonly string[];
+  /** Typed with the number of several things: `abort 3`. The default is `delete`. */
+  readonly typedVerb?: string;
   /** Paths of the arguments that the texts name. The question lists the others. */
   readonly named: readonly string[];
   /** Completes "look in the console for" after an unknown outcome. */

@@ -608,6 +608,37 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       expect(await stateOf(begun.id)).toBe('accepted');
     });
 
+    test('takes over a begun change of several things with its parts, in one process, and ends none of them', async () => {
+      const gone = open(processOn('gone'));
+      const { id } = await begin({ list: [{ name: 'one' }, { name: 'two' }] }, gone);
+      const parts = [1, 2].map((part) => newChange({ id: `${id}-${part}`, requestKey: `part ${part}`, repeats: true }));
+      expect(ids(await gone.addParts(parts, yes))).toEqual(ids(parts));
+      await gone.begin(`${id}-1`, { ifUnknown: {} });
+      await gone.end(`${id}-1`, 'accepted', {});
+      expect(await store.recover()).toEqual([]);
+      time += leaseMs + 1;
+      const other = open();
+      const taken = await Promise.all([store.recover(), other.recover()]);
+      expect(ids(taken.flat())).toEqual([id]);
+      expect(await store.recover()).toEqual([]);
+      // Added again, they stay as they are.
+      const owner = taken[0].length > 0 ? store : other;
+      expect((await owner.addParts(parts, yes)).map(({ state }) => state)).toEqual(['accepted', 'approved']);
+      expect(await gone.begin(`${id}-2`, { ifUnknown: {} })).toEqual({ kind: 'notApproved' });
+      expect(await owner.begin(`${id}-2`, { ifUnknown: {} })).toMatchObject({ kind: 'begun' });
+      expect(await stateOf(id)).toBe('begun');
+    });
+
+    test('ends the parts of a change that has ended', async () => {
+      const gone = open(processOn('gone'));
+      const { id } = await begin({ list: [{ name: 'one' }] }, gone);
+      await gone.addParts([newChange({ id: `${id}-1`, repeats: true })], yes);
+      await gone.end(id, 'unknown', {});
+      time += leaseMs + 1;
+      expect(ids(await store.recover())).toEqual([`${id}-1`]);
+      expect(await stateOf(`${id}-1`)).toBe('not sent');
+    });
+
     test('leaves the changes of this process and of processes with a lease', async () => {
       const own = await begin({ requestKey: 'o' });
       time += leaseMs - 1000;

@@ -36,6 +36,7 @@ const changes: ChangeTools = {
   click: noChange,
   findByProof: noChange,
   look: noChange,
+  resume: noChange,
   state: noChange,
 };
 const close: (() => Promise<void>)[] = [];

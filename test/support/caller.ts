@@ -200,5 +200,6 @@ export const unusedChanges: ChangeTools = {
   click: () => Promise.reject(new Error('unused')),
   findByProof: () => Promise.reject(new Error('unused')),
   look: () => Promise.reject(new Error('unused')),
+  resume: () => Promise.reject(new Error('unused')),
   state: () => Promise.reject(new Error('unused')),
 };
