@@ -37,7 +37,7 @@ export const abortMultipartUpload = defineOperation({
   undocumented: ['The whole operation. It follows S3, and the answers of S3-compatible stores differ.'],
   limitations: [
     'Restoring aborted parts: this is not possible.',
-    'Aborting uploads by age: use a lifecycle rule of the bucket.',
+    'Aborting uploads by age: use abort_multipart_uploads, or a lifecycle rule of the bucket.',
   ],
   // For an unknown upload, Ceph answers NoSuchKey instead of NoSuchUpload.
   errors: { NoSuchUpload: gone, NoSuchKey: gone },

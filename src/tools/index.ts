@@ -1,4 +1,5 @@
 import { abortMultipartUpload } from './abort-multipart-upload.js';
+import { abortMultipartUploads } from './abort-multipart-uploads.js';
 import type { DefinedOperation } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
 import { listParts } from './list-parts.js';
@@ -11,6 +12,7 @@ export const operations: readonly DefinedOperation[] = [
   listParts,
   listMultipartUploads,
   abortMultipartUpload,
+  abortMultipartUploads,
   provisionKubeResourceGroup,
   upgradeKubeVersion,
   restoreInstance,

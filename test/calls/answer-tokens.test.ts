@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => session.close());
 
 test.each([
-  ['the six operations take 3,000 tokens, and 4,600 on the wire', false, 6, 3000, 4600],
+  ['the seven operations take 3,250 tokens, and 5,000 on the wire', false, 7, 3250, 5000],
   ['the three tools of changes take 350 tokens, and 600 on the wire', true, 3, 350, 600],
 ])('%s', async (_what, isOfChanges, length, read, onWire) => {
   const { tools } = await session.client.listTools();

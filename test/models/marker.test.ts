@@ -208,7 +208,8 @@ async function toldBy(operation: Operation, args: Record<string, unknown>): Prom
 }
 
 const examples = await loadOperationFiles('examples/operations');
-const all = [...operations, ...examples.operations];
+/** The texts of a change of several need a list that its plan finds: test/tools/abort-multipart-uploads.test.ts. */
+const all = [...operations, ...examples.operations].filter(({ many }) => many === undefined);
 
 describe.each(all.map((operation) => [operation.name, operation] as const))('%s', (_name, operation) => {
   test('shows texts from outside in quotation marks only', async () => {

@@ -52,10 +52,10 @@ test('without a bucket, the uploads of all buckets are listed, oldest first, wit
   const names = ['all-uploads-a', 'all-uploads-b'];
   for (const [index, Bucket] of names.entries()) {
     await s3.send(new CreateBucketCommand({ Bucket }));
-    const part = { Bucket, Key: 'k', UploadId: await startUpload(Bucket, 'k'), PartNumber: 1 };
+    const part = { Bucket, Key: 'measured', UploadId: await startUpload(Bucket, 'measured'), PartNumber: 1 };
     await s3.send(new UploadPartCommand({ ...part, Body: 'x'.repeat(index + 1) }));
   }
-  const { answer, text } = await server.call('list_multipart_uploads', { prefix: 'k', withSizes: true });
+  const { answer, text } = await server.call('list_multipart_uploads', { prefix: 'measured', withSizes: true });
   expect(answer, text).toMatchObject({
     uploadCount: 2,
     totalBytes: 3,

@@ -31,16 +31,17 @@ export interface Result extends z.output<typeof answered> {
 export async function connect(env: Record<string, string> = {}) {
   const client = new Client({ name: 'test', version: '1' });
   const { NODE_OPTIONS: _, ...inherited } = cleanEnv();
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [serverPath],
-      env: { ...inherited, ...settingsOf(store), ...env },
-      stderr: 'ignore',
-    }),
-  );
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [serverPath],
+    env: { ...inherited, ...settingsOf(store), ...env },
+    stderr: 'ignore',
+  });
+  await client.connect(transport);
   return {
     close: () => client.close(),
+    /** Ends the server as a power cut would. */
+    kill: () => process.kill(transport.pid ?? 0, 'SIGKILL'),
     call: async (name: string, args: Record<string, unknown>): Promise<Result> => {
       const result = await client.callTool({ name, arguments: args });
       const [block] = result.content;

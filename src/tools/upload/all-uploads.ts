@@ -42,7 +42,11 @@ type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof fields>>>> & { rea
 
 const ofBucket = z.object(openUploadsFields()).partial();
 type UploadsOfBucket = z.output<typeof ofBucket> & { readonly bucket: string };
-type FoundUpload = NonNullable<UploadsOfBucket['uploads']>[number] & { readonly bucket: string };
+export type FoundUpload = NonNullable<UploadsOfBucket['uploads']>[number];
+
+/** Reads the uploads of a record. */
+export const foundUploads = (record: Readonly<Record<string, unknown>>): readonly FoundUpload[] =>
+  ofBucket.parse({ uploads: record.uploads }).uploads ?? [];
 
 /** Most uploads whose parts are listed for their sizes. */
 const mostSized = 1000;
@@ -74,12 +78,12 @@ export function* readAllUploads(
     .sort((a, b) => startOf(a) - startOf(b));
 
   const parts = withSizes === true ? find('list_parts') : undefined;
-  const unsized = parts === undefined ? [] : found.filter(({ size }) => size === undefined).slice(0, mostSized);
+  const unsized = parts === undefined ? [] : found.slice(0, mostSized);
   const sizeEnds = yield unsized.flatMap(({ bucket, object, uploadId }) =>
     parts === undefined ? [] : [{ operation: parts, input: withoutUndefined({ bucket, object, uploadId, region }) }],
   );
-  const sizes = new Map(unsized.map((upload, index) => [upload, sizeIn(sizeEnds[index])]));
-  const all = found.map((upload) => withoutUndefined({ ...upload, size: upload.size ?? sizes.get(upload) }));
+  const measured = new Map(unsized.map((upload, index) => [upload, measuredIn(sizeEnds[index])]));
+  const all = found.map((upload): FoundUpload => ({ ...upload, ...measured.get(upload) }));
 
   const isTruncated = gap >= 0 || buckets.mayHaveMore;
   const summary = summariseAll(read, all, input.olderThanHours !== undefined);
@@ -121,11 +125,21 @@ function bucketsIn(listing: PartialReadEnd | undefined, bucketMarker: string | u
 }
 
 const never = () => z.undefined().optional();
-const measured = z.object({ totalBytes: z.int(), isTruncated: never(), mayHaveMore: never() });
+const wholeSummary = z.object({
+  totalBytes: z.int(),
+  idleSeconds: z.number().optional(),
+  stopped: z.boolean().optional(),
+  isTruncated: never(),
+  mayHaveMore: never(),
+});
 
-/** Undefined if some parts may be missing. */
-const sizeIn = (end: PartialReadEnd | undefined): number | undefined =>
-  end?.kind === 'read' ? measured.safeParse(end.record).data?.totalBytes : undefined;
+/** Without a size if some parts may be missing. */
+function measuredIn(end: PartialReadEnd | undefined): Pick<FoundUpload, 'size' | 'isReceiving'> {
+  const { data } = wholeSummary.safeParse(end?.kind === 'read' ? end.record : undefined);
+  if (data === undefined) return {};
+  const isReceiving = data.idleSeconds !== undefined && data.stopped !== true;
+  return { size: data.totalBytes, ...(isReceiving && { isReceiving }) };
+}
 
 const sum = (numbers: readonly (number | undefined)[]): number =>
   numbers.reduce<number>((total, n = 0) => total + n, 0);
@@ -147,7 +161,7 @@ const hasMore = ({ isTruncated, mayHaveMore }: UploadsOfBucket) => isTruncated =
 
 /** Those that were read in part first, then those with most bytes, then those with most uploads. */
 function byBucket(read: readonly UploadsOfBucket[], all: readonly FoundUpload[]) {
-  const uploadsOf = groupedBy(all, ({ bucket }) => bucket);
+  const uploadsOf = groupedBy(all, ({ bucket = '' }) => bucket);
   return read
     .flatMap((one) => {
       const uploads = uploadsOf.get(one.bucket) ?? [];

@@ -27,6 +27,7 @@ const shownUpload = () =>
       initiated: z.string().optional(),
       ageHours: z.int().optional(),
       size: z.int().optional(),
+      isReceiving: z.literal(true).optional(),
     }),
     'object, uploadId, initiated, ageHours',
   );

@@ -1,0 +1,193 @@
+import * as z from 'zod';
+import { sentences } from '../util/human.js';
+import { groupedBy } from '../util/objects.js';
+import { bytes, counted, join, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
+import { abortMultipartUpload } from './abort-multipart-upload.js';
+import { type Chosen, defineOperation } from './define-operation.js';
+import { listMultipartUploads } from './list-multipart-uploads.js';
+import { listParts } from './list-parts.js';
+import { forAgent, next as nextStep } from './next.js';
+import { objectStorageRegions } from './schema/enumerations.js';
+import { flag, pathName, planArguments, region, text } from './schema/fields.js';
+import { type FoundUpload, foundUploads } from './upload/all-uploads.js';
+
+/** Most uploads of one plan. */
+const mostUploads = 1000;
+
+const hoursOfUnit: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 };
+const age = /^(\d{1,5}) ?(h|hours?|d|days?|w|weeks?)$/;
+
+/** Returns the hours of an age, such as `7 days`. */
+function hoursOf(olderThan: string | undefined): number | undefined {
+  const [, number, unit = ''] = age.exec(olderThan ?? '') ?? [];
+  return number === undefined ? undefined : Number(number) * (hoursOfUnit[unit.charAt(0)] ?? Number.NaN);
+}
+
+const listed = z.object({ uploads: z.array(z.unknown()) });
+const countOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
+
+/** Aborts many uploads by one decision: AbortMultipartUpload of S3 for each. */
+export const abortMultipartUploads = defineOperation({
+  name: 'abort_multipart_uploads',
+  api: 'AbortMultipartUpload',
+  title: 'Abort abandoned multipart uploads',
+  description:
+    'Ends up to 1,000 unfinished multipart uploads for good and deletes their parts: those of a bucket, or of all, by prefix and age. ' +
+    'Its plan lists them, and nothing else is aborted. Uploads younger than a day, still receiving or of unknown age stay.',
+  effect: 'delete',
+  service: 'storage',
+  method: 'DELETE',
+  answer: 'none',
+  extension: 's3',
+  repeatable: true,
+  regions: objectStorageRegions,
+  example: { bucket: 'demo-bucket', prefix: 'backups/', includeActive: true },
+  defaults: [],
+  undocumented: ['The whole operation. It follows S3, and the answers of S3-compatible stores differ.'],
+  limitations: ['Restoring aborted parts: this is not possible.'],
+
+  input: () =>
+    z.strictObject({
+      bucket: pathName().describe('Bucket name; all buckets when absent.').optional(),
+      prefix: text(1024).describe('Only uploads of objects whose key begins so.').optional(),
+      olderThan: text(20)
+        .refine((value) => hoursOf(value) !== undefined, 'must be an age, such as "7 days", "12 hours" or "2 weeks"')
+        .describe('Only uploads that were certainly started longer ago: "7 days".')
+        .optional(),
+      includeActive: flag().describe('Also those that are younger than a day or still receiving.').optional(),
+      region: region()
+        .describe('Region of the buckets: jp-east-1 or jp-west-2; the configured one when absent.')
+        .optional(),
+      ...planArguments(),
+    }),
+
+  many: {
+    list: 'uploads',
+    find: listMultipartUploads,
+    findInput: ({ bucket, prefix, olderThan, region }) => ({
+      ...{ bucket, prefix, region },
+      olderThanHours: hoursOf(olderThan),
+      withSizes: true,
+    }),
+    choose: (answer, { includeActive = false }) => choose(foundUploads(answer), answer, includeActive),
+    operation: abortMultipartUpload,
+    inputOf: ({ bucket, object, uploadId }, { region }) => ({ bucket, object, uploadId, region }),
+    shownTarget: '/{bucket}/{object}?uploadId={uploadId}',
+    verify: listParts,
+    // For an unknown upload, Ceph answers NoSuchKey instead of NoSuchUpload.
+    gone: ['NoSuchUpload', 'NoSuchKey'],
+    isGone: ({ isListed }) => isListed === false,
+  },
+
+  change: {
+    costsMoney: false,
+    continues: false,
+    headline: (input) => say`Abort ${uploadsIn(input)} in ${placeOf(input)} and delete their parts`,
+    accept: (input) => say`Abort ${uploadsIn(input)}`,
+    consequences: () => [
+      say`Each upload of the list is aborted by its own request, and no other.`,
+      say`A client that is still uploading one of them gets an error.`,
+    ],
+    warnings: () => [],
+    notChecked: ['that no client is still uploading'],
+    identifies: ['uploads[].object'],
+    typedVerb: 'abort',
+    named: ['uploads[]', 'bucket', 'prefix', 'olderThan', 'includeActive'],
+    verificationHint: () => say`that list_multipart_uploads no longer lists the uploads of the plan`,
+    ifTooLarge: 'Name a bucket, a prefix or a greater age, so that the plan has fewer uploads.',
+  },
+
+  output: () =>
+    z.object({
+      done: z.int(),
+      gone: z.int(),
+      unverified: z.int(),
+      failed: z.array(z.object({ bucket: z.string(), object: z.string(), uploadId: z.string(), code: z.string() })),
+    }),
+
+  // Never sent, because the uploads are aborted one by one. No store has such a request.
+  request: ({ region }) => ({ path: '/', query: { uploads: true }, region }),
+
+  extract: () => undefined,
+
+  summarize: ({ done = 0, gone = 0, unverified = 0 }) =>
+    join(
+      sentences(
+        done > 0 && say`${counted(done, 'upload')} ${words(done === 1 ? 'was' : 'were')} aborted, and seen to be gone.`,
+        unverified > 0 && say`Aborted, but not seen to be gone: ${unverified}.`,
+        gone > 0 && say`Gone already: ${gone}.`,
+      ),
+      ' ',
+    ),
+  next: () =>
+    nextStep(
+      'user',
+      'ask',
+      say`${forAgent('Offer the lasting cure: ')}a lifecycle rule lets the store abort unfinished uploads by itself: {"ID": "abort-unfinished-uploads", "Status": "Enabled", "Filter": {"Prefix": ""}, "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}}. put_bucket_lifecycle of a model of S3 sets it, with a plan of its own; it replaces the rules of the bucket, so read those first. Not all stores have lifecycle rules.`,
+    ),
+});
+
+function uploadsIn(input: object): SafeText {
+  const { data } = listed.safeParse(input);
+  return counted(countOf(data?.uploads), 'unfinished upload');
+}
+
+function placeOf(input: object): SafeText {
+  const uploads = foundUploads({ ...input });
+  const buckets = [...new Set(uploads.map(({ bucket }) => bucket))];
+  const [bucket] = buckets;
+  return buckets.length === 1 && bucket !== undefined ? say`bucket ${bucket}` : counted(buckets.length, 'bucket');
+}
+
+const isYoung = ({ ageHours = 0 }: FoundUpload) => ageHours < 24;
+/** What was not measured may still receive. */
+const mayReceive = ({ isReceiving, size }: FoundUpload) => isReceiving === true || size === undefined;
+
+/** Chooses what a plan lists: nothing young or receiving, unless the caller wants it. */
+function choose(
+  all: readonly FoundUpload[],
+  { isTruncated, mayHaveMore, unreadBuckets }: Readonly<Record<string, unknown>>,
+  includeActive: boolean,
+): Chosen {
+  const old = includeActive ? all : all.filter((upload) => !isYoung(upload));
+  if (old.length > mostUploads) return { kind: 'refused', problem: tooMany(old) };
+  const chosen = includeActive ? old : old.filter((upload) => !mayReceive(upload));
+  const young = all.length - all.filter((upload) => !isYoung(upload)).length;
+  const receiving = all.filter((upload) => !isYoung(upload) && mayReceive(upload)).length;
+  const fate = words(includeActive ? 'among them' : 'left out');
+  const active = sentences(
+    young > 0 && say`Younger than a day, or of unknown age, and ${fate}: ${young}.`,
+    receiving > 0 && say`Perhaps still receiving, and ${fate}: ${receiving}.`,
+  );
+  if (chosen.length === 0)
+    return {
+      kind: 'refused',
+      problem: join([say`no upload is left to abort, of ${all.length} found.`, ...active], ' '),
+    };
+
+  const sizes = chosen.map(({ size = Number.NaN }) => size).reduce((sum, size) => sum + size, 0);
+  const [oldest, newest] = [chosen[0], chosen.at(-1)];
+  const ends = sentences(
+    oldest?.initiated !== undefined && say`the oldest of ${time(oldest.initiated)}`,
+    newest?.initiated !== undefined && say`the newest of ${time(newest.initiated)}`,
+  );
+  const ofBytes = Number.isNaN(sizes) ? words(', not all of a known size') : say` with ${bytes(sizes)}`;
+  const found = say`${counted(chosen.length, 'upload')}${ofBytes}${ends.length > 0 ? say`, ${join(ends, ', ')}` : words('')}.`;
+  const isPartial = isTruncated === true || mayHaveMore === true || unreadBuckets !== undefined;
+  return {
+    kind: 'chosen',
+    list: chosen.map(({ bucket, object, uploadId, initiated, size }) => ({
+      ...{ bucket, object, uploadId },
+      ...(initiated !== undefined && { initiated }),
+      ...(size !== undefined && { size }),
+    })),
+    found: join([found, ...active], ' '),
+    warnings: sentences(isPartial && say`Not all buckets could be read whole, so there may be more uploads.`),
+  };
+}
+
+function tooMany(uploads: readonly FoundUpload[]): SafeText {
+  const buckets = [...groupedBy(uploads, ({ bucket = '' }) => bucket)].sort(([, a], [, b]) => b.length - a.length);
+  const largest = buckets.slice(0, 5).map(([bucket, { length }]) => say`${quoted(bucket, 63)} ${length}`);
+  return say`${uploads.length} uploads match, and one plan takes at most ${mostUploads}: name a bucket (${join(largest, ', ')}), a prefix or a greater olderThan`;
+}
