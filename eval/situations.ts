@@ -376,7 +376,7 @@ export const situations: readonly Situation[] = [
     expected: {
       sent: [],
       asked: { 'the report': { tool: 's3:DeleteObjects', fate: 'nothing' } },
-      answer: { 'that it was declined': /declin|refus|not (?:agree|want|delet)|nothing/i },
+      answer: { 'that it was declined': /declined|refused|not (?:agree|want|deleted)|nothing/i },
     },
   },
   {

@@ -23,7 +23,7 @@ export interface OpenService {
 type ServiceOperationSettings = Partial<NonNullable<ServiceSettings['operations']>[string]>;
 
 /** The ends of names of fields that hold secrets only in an answer that gives out secrets, such as an address with a signature. */
-const endOfSecret = /(?:ur[il]|location|value|unlockcode)$/i;
+const endOfSecret = /(?:ur[il]|location|value|(?<=unlock)code)$/i;
 
 function secretsIn(model: Model, { output }: ModelOperation): string[] {
   const names = fieldsAtAnyDepth(structureOf(model, output).fields()).map(({ memberName }) => memberName);
