@@ -62,7 +62,7 @@ const s3 = { ...openPolicy, extensions: ['s3'] };
 test('only the tools of configured APIs are offered, and the instructions speak of no other', async () => {
   const { tools, instructions } = await connect(of([{ ...prod, policy: s3, missingFor: only('storage') }]));
   const names = tools.map(({ name }) => name).filter((name) => !changeToolNames.includes(name));
-  expect(names).toEqual(['list_parts', 'list_multipart_uploads', 'abort_multipart_upload']);
+  expect(names).toEqual(['list_parts', 'list_multipart_uploads', 'abort_multipart_upload', 'abort_multipart_uploads']);
   expect(instructions).toMatch(/^Operate a cloud \(S3 object storage\)/);
   expect(instructions).not.toContain('restore_instance');
 });

@@ -109,7 +109,7 @@ test('the list of tools is answered without the modules of Node that only calls 
   const { stdout, stderr } = spawnSync(process.execPath, [`--import=data:text/javascript,${probe}`, 'dist/main.js'], {
     encoding: 'utf8',
     input: messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''),
-    env: { PATH: process.env.PATH, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder },
+    env: { PATH: process.env.PATH, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder, CLOUDOPS_SANDBOX: '1' },
   });
   expect(stdout).toContain('"list_parts"');
   const told = stderr.split('\n');
