@@ -158,13 +158,12 @@ function hintsForValidArguments(
 ) {
   if (operation.change === undefined || !isObject(args) || args.planOnly !== true) return {};
   const wrongNames = new Set(issues.map(({ path }) => path[0]));
-  const { shape } = operation.input();
-  const valid: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(shape)) {
-    if (wrongNames.has(name) || !Object.hasOwn(args, name)) continue;
-    const parsed = field.safeParse(args[name]);
-    if (parsed.success) valid[name] = parsed.data;
-  }
+  const fields = Object.entries(operation.input().shape).flatMap(([name, field]) => {
+    if (wrongNames.has(name) || !Object.hasOwn(args, name)) return [];
+    const { data } = field.safeParse(args[name]);
+    return data === undefined ? [] : [[name, data] as const];
+  });
+  const valid = Object.fromEntries(fields);
 
   const region = textAt(valid, 'region') ?? configuredRegion;
   // A default replaces only an absent argument, so `hintsOf` also gets the invalid ones.

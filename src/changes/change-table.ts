@@ -61,11 +61,8 @@ export async function select(
   order = '',
 ): Promise<Change[]> {
   const [ofCaller, callers] = callerCondition(of);
-  const found = await rows.all(
-    `select * from cloudops_changes where ${condition}${ofCaller} ${order}`,
-    ...values,
-    ...callers,
-  );
+  const sql = `select * from cloudops_changes where ${condition}${ofCaller} ${order}`;
+  const found = await rows.all(sql, ...values, ...callers);
   return found.map((row) => changeOf(row, rows));
 }
 
@@ -90,11 +87,8 @@ export async function insertWaiting(
   const caller = keyOf(change.caller);
   await lock(`caller ${caller}`);
   if (row.asks === 1) {
-    const asking = await all(
-      `select id from cloudops_changes where ${waits} and caller = ? and asks = 1 and id <> ?`,
-      ...[now, caller, replaces],
-    );
-    if (asking.length >= mostAsking) return 'tooMany';
+    const sql = `select id from cloudops_changes where ${waits} and caller = ? and asks = 1 and id <> ?`;
+    if ((await all(sql, now, caller, replaces)).length >= mostAsking) return 'tooMany';
   }
   await run(`insert into cloudops_changes (${columns}) values ${marksOf(columns)}`, ...values);
   if (row.asks === 0)
@@ -185,11 +179,8 @@ export async function selectBudget(
   key: string,
   { mostChanges, windowMs }: Budget,
 ): Promise<BudgetState> {
-  const rows = await all(
-    `select begun from cloudops_changes where budget = ? and state in ${sent} and begun > ? order by begun`,
-    ...[key, now - windowMs],
-  );
-  const spent = begunSchema().parse(rows);
+  const sql = `select begun from cloudops_changes where budget = ? and state in ${sent} and begun > ? order by begun`;
+  const spent = begunSchema().parse(await all(sql, key, now - windowMs));
   const blocking = spent[spent.length - mostChanges];
   return {
     left: Math.max(0, mostChanges - spent.length),

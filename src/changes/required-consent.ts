@@ -1,5 +1,5 @@
 import { type ConsentMode, consentModes } from '../calls/account.js';
-import { type SafeText, type Wording, words } from '../util/safe-text.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import type { Change, DecisionOptions, DecisionWay } from './change.js';
 
 /** The page on which people decide on plans. */
@@ -101,29 +101,24 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
     return whyNoOption === undefined ? { kind: 'given', way: 'option' } : { kind: 'refuse', problem: whyNoOption };
   if (decidedBy === 'user' && question === 'fits') return { kind: 'ask' };
   if (Object.values(options).includes(true)) return { kind: 'plan', options };
-  return whyNobody(request);
+  return { kind: 'refuse', problem: whyNobody(request) };
 }
 
-function whyNobody({ mode, question, isUnknownPerson = false }: ConsentRequest): ConsentStep {
+function whyNobody({ mode, question, isUnknownPerson = false }: ConsentRequest): SafeText {
   if (question === 'unknown')
-    return refuse("the client's session is missing or was not made by this server, so the client cannot be asked");
-  if (rules[mode].decidedBy === 'other' && isUnknownPerson)
-    return refuse(
-      'CLOUDOPS_CONFIRM is "approval", and the token of the caller lacks the claim that CLOUDOPS_HTTP_PERSON_CLAIM names, so nobody can be known to be somebody else',
-    );
+    return words("the client's session is missing or was not made by this server, so the client cannot be asked");
   if (rules[mode].decidedBy === 'other')
-    return refuse('CLOUDOPS_CONFIRM is "approval", and there is no page on which somebody else could decide');
-  return refuse(
+    return words(
+      isUnknownPerson
+        ? 'CLOUDOPS_CONFIRM is "approval", and the token of the caller lacks the claim that CLOUDOPS_HTTP_PERSON_CLAIM names, so nobody can be known to be somebody else'
+        : 'CLOUDOPS_CONFIRM is "approval", and there is no page on which somebody else could decide',
+    );
+  return words(
     question === 'unfit'
       ? 'the plan is too long for a question, or a program answered in place of the user, and there is neither a view nor a page'
       : 'CLOUDOPS_CONFIRM is "human", and this client cannot ask its user',
   );
 }
-
-const refuse = <const Problem extends string>(problem: Wording<Problem>): ConsentStep => ({
-  kind: 'refuse',
-  problem: words(problem),
-});
 
 function optionsOf({ mode, planOnly, question, hasView, page, isUnknownPerson }: ConsentRequest): DecisionOptions {
   const { decidedBy } = rules[mode];
@@ -179,9 +174,6 @@ export function reasonAgainstDeciding(mode: ConsentMode, change: Caller, person:
 /** The person for whose decision a plan waits. */
 export function whoDecides(mode: ConsentMode, { onPage }: DecisionOptions, page: ConsentRequest['page']): SafeText {
   if (rules[mode].decidedBy === 'other') return words('somebody other than the user, who signs in to the page');
-  if (onPage)
-    return words(
-      page === 'signIn' ? 'a person who signs in to the page' : 'the person at this machine, in the browser',
-    );
-  return words('the user');
+  if (!onPage) return words('the user');
+  return words(page === 'signIn' ? 'a person who signs in to the page' : 'the person at this machine, in the browser');
 }

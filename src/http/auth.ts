@@ -71,26 +71,17 @@ export async function authenticateRequest(
     });
   if (authentication.kind === 'invalid') {
     onFailedLogin(request, authentication.reason);
-    throw challenge(resource, 401, 'token', 'The token is not valid here.', {
-      error: 'invalid_token',
-      ...requestedScopes(resource),
-    });
+    const needed = { error: 'invalid_token', ...requestedScopes(resource) };
+    throw challenge(resource, 401, 'token', 'The token is not valid here.', needed);
   }
 
   const { principal } = authentication;
   if (!principal.scopes.some((scope) => serverScopes.includes(scope))) {
     const present = quoted(principal.scopes.join(' '), 200);
-    onFailedLogin(
-      request,
-      say`scope: the token has ${present}, and this server expects ${quoted(readScope, 200)}`.text,
-    );
-    throw challenge(
-      resource,
-      403,
-      'scope',
-      'The token has no scope of this server.',
-      insufficientScope(resource, [readScope]),
-    );
+    const expected = quoted(readScope, 200);
+    onFailedLogin(request, say`scope: the token has ${present}, and this server expects ${expected}`.text);
+    const needed = insufficientScope(resource, [readScope]);
+    throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', needed);
   }
   return principal;
 }

@@ -55,7 +55,7 @@ export function viewMeta(outcome: EndedOutcome, showing: Showing = {}): Record<s
   const { earlierDecision, isLate = false, isOfPlan } = showing;
   const described = changeOutcome(outcome);
   if (described === undefined) return {};
-  const shown: ChangeOutcome = isOfPlan === true ? { ...described, isOfPlan: true } : described;
+  const shown = { ...described, ...(isOfPlan === true && { isOfPlan }) };
   return { [outcomeKey]: earlierDecision === undefined ? shown : withEarlier(shown, earlierDecision, isLate) };
 }
 
