@@ -17,7 +17,7 @@ export function humanDuration(seconds: number): string {
 
 /** `2 entries`. */
 export const countText = (count: number, noun: string) =>
-  `${count} ${count === 1 ? noun : `${noun.replace(/([^aeiou])y$/, '$1ie')}s`}`;
+  `${count} ${count === 1 ? noun : `${noun.replace(/([b-df-hj-np-tv-z])y$/, '$1ie')}s`}`;
 
 export const listText = (words: readonly unknown[], last = 'and') =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
