@@ -5,6 +5,7 @@ import {
   foreignNames,
   japanese,
   kindsByWords,
+  otherLanguages,
   readingWords,
   serviceKinds,
   synonyms,
@@ -82,7 +83,7 @@ export function readVocabulary(): Vocabulary {
 
 function readPhrases(): Vocabulary['phrases'] {
   const phrases = new Map<string, Phrase[]>();
-  for (const [left, right] of linesOf(synonyms)) {
+  for (const [left, right] of linesOf(synonyms + otherLanguages)) {
     const meanings = right === '-' ? [] : right.split(' ').map((meaning) => meaning.split('+').map(stem));
     for (const text of left.split(', ')) {
       const stems = text.split(' ').map((word) => (word === '_' ? undefined : stem(word)));

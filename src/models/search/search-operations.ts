@@ -90,11 +90,11 @@ function search(source: Source, query: OperationQuery, isAllowed: (entry: Operat
   const ranked = [...new Set([...named, ...bestOf(scores, candidates)])].flatMap((number): Ranked[] => {
     const entry = index.entries[number];
     if (entry === undefined) return [];
-    const score = (scores[number] ?? 0) * factorOf(number, entry, asked, source) + (named.has(number) ? 1000 : 0);
+    const score = (scores[number] ?? 0) * factorOf(number, entry, asked, source) + (named.has(number) ? exactName : 0);
     return [{ number, entry, score, coverage: (covered[number] ?? 0) / total }];
   });
   ranked.sort((a, b) => b.score - a.score);
-  const best = ranked.slice(0, maximumFound);
+  const best = withSafeFirst(ranked.slice(0, maximumFound), asked, source);
 
   const coverage = Math.max(0, ...best.slice(0, 3).map((each) => each.coverage));
   const lowest = asked.isShort && unknown.length > 0 ? lowestOfShort : lowestCoverage;
@@ -110,6 +110,21 @@ function search(source: Source, query: OperationQuery, isAllowed: (entry: Operat
   }));
   return { kind: 'found', operations };
 }
+
+/** A question gets a read first, and what deletes comes first only if the words ask for it. */
+function withSafeFirst(best: readonly Ranked[], asked: Asked, { nameStems }: Source): readonly Ranked[] {
+  const [first] = best;
+  const isSafe = ({ number, entry, score }: Ranked) =>
+    score >= exactName ||
+    entry.effect === 'read' ||
+    (!asked.isQuestion && (entry.effect !== 'delete' || asked.stems.has(nameStems[number]?.[0] ?? '')));
+  const safe = best.find((each) => isSafe(each) && each.score >= (first?.score ?? 0) * leastForFirst);
+  return safe === undefined ? best : [safe, ...best.filter((each) => each !== safe)];
+}
+
+const exactName = 1000;
+/** Share of the highest score that a safer operation needs to come first. */
+const leastForFirst = 0.4;
 
 /** True for the number of an operation that the query and the caller's rights include. */
 type Filter = (operation: number) => boolean;
@@ -187,7 +202,8 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
     .replace(/\b(?:without|do not|don't|never|instead of) (?:\w+ing|delete\w*|remove\w*|terminate\w*)\b/gi, ' ')
     .replace(/\S+@\S+|https?:\S+|(?<=^|\s)\/\S+|\b[\w-]+(?:\.[\w-]+)+\b/g, ' ');
   const spokenWords = wordsOfText(vocabulary.translate(cleaned)).filter((word) => !isPair(word) && !isIdentifier(word));
-  const firstStem = stem(spokenWords[0] ?? '');
+  const [firstWord = ''] = spokenWords;
+  const firstStem = stem(firstWord);
   const pairs = wordsOfText(cleaned).filter((word) => isPair(word) && !vocabulary.fillers.has(word));
   const spoken = conceptsOf(spokenWords, vocabulary);
   const concepts = [
@@ -203,7 +219,7 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
     concepts,
     names: [...tokens.filter(isSpelled), words, tokens.slice(1).join(' ')].map(compactName),
     isCommand,
-    isQuestion: questions.test(words) || vocabulary.readingWords.has(firstStem),
+    isQuestion: questions.test(words) || (vocabulary.readingWords.has(firstStem) && !isInPhrase(spoken, firstWord)),
     hasChangingVerb: spoken.some(isVerb),
     stems: new Set(concepts.flatMap(({ meanings }) => meanings.flatMap((meaning) => meaning.stems))),
     firstStem,
@@ -213,8 +229,12 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
   };
 }
 
+/** True for the "get" of "get rid of". */
+const isInPhrase = (concepts: readonly Concept[], word: string): boolean =>
+  concepts.some(({ text }) => text.startsWith(`${word} `));
+
 const questions =
-  /(?:^|[,.;:] )(?:which|what|who|why|how|is|are|did|does|do|has|have|where|when|show|list|see|find|tell|get|describe|view)\b|\?|ですか|見る|見た|一覧|確認|知りたい|教えて/i;
+  /(?:^|[,.;:] )(?:which|what|who|why|how|is|are|did|does|has|(?:do|have) (?:we|i|you|they|the|my|our)|wh(?:en|ere) (?:is|are|was|were|did))\b|[,.;:] (?:show|list|see|find|tell)\b|\?|ですか|見る|見た|一覧|確認|知りたい|教えて/i;
 
 /** Such as `web02` and `1.29`. */
 const isIdentifier = (word: string): boolean =>

@@ -236,6 +236,44 @@ right now, quick, sure, absolutely = -
 a key, keys for = access+key key
 `;
 
+/** Words of German, French, Spanish, Portuguese and Italian, as in `synonyms`. */
+export const otherLanguages = `
+zeig, zeige, zeigen, welche, welcher, liste, auflisten, montre, montrer, affiche, afficher, quels, quelles, quel, quelle, lister, muestra, mostrar, listar, cuales, que, quais, mostra, elenca, quali = list describe get
+erstellen, erstelle, anlegen, lege _ an, neue, neuen, creer, cree, ajouter, crear, crea, anadir, nuevo, nueva, criar, creare, aggiungi = create add run
+loschen, losche, entfernen, entferne, supprimer, supprime, effacer, eliminar, borrar, elimina, borra, apagar, eliminare, rimuovi = delete terminate remove
+stoppen, stoppe, anhalten, herunterfahren, fahre _ herunter, arreter, arrete, eteindre, detener, parar, apaga, detiene, fermare, spegni = stop
+starten, starte, demarrer, demarre, lancer, iniciar, arrancar, inicia, avviare, avvia = start run
+neu starten, neustarten, redemarrer, redemarre, reiniciar, reinicia, riavvia = reboot restart
+andern, andere, aktualisieren, modifier, changer, mettre a jour, cambiar, actualizar, modificar, cambia, alterar, modificare, aggiorna = modify update put set
+vergrossern, erhohen, mehr, agrandir, augmenter, aumentar, aumenta, ampliar, ingrandire = increase extend modify update
+wiederherstellen, restaurer, restaurar, ripristina = restore
+sichern, sicherung, datensicherung, sauvegarde, sauvegarder, copia de seguridad, respaldo, backup = backup snapshot
+kopieren, kopie, copier, copie, copiar, copia = copy
+anhangen, attacher, attache, attaches, adjuntar, conectar, collegare = attach associate
+abhangen, trennen, detacher, separar, desconectar, staccare = detach disassociate
+rechner, maschine, maschinen, serveur, serveurs, machines virtuelles, servidor, servidores, maquina, maquinas, macchina = instance instances server
+festplatte, festplatten, platte, disque, disques, disco, discos, volumen, volumenes, volumi = volume volumes disk
+datenbank, datenbanken, base de donnees, bases de donnees, base de datos, bases de datos, banco de dados = db database rds
+datei, dateien, fichier, fichiers, archivo, archivos, arquivo, file = object objects
+benutzer, nutzer, utilisateur, utilisateurs, usuario, usuarios, utente, utenti = user
+passwort, kennwort, mot de passe, contrasena, senha = password secret
+schlussel, cle, cles, clave, claves, llave, chave, chiave = key
+netzwerk, netz, reseau, red, rede, rete = network vpc subnet
+lastverteiler, repartiteur de charge, equilibreur de charge, balanceador = load+balancer
+warteschlange, file d attente, cola, colas, fila, coda = queue
+nachricht, nachrichten, mensaje, mensajes, mensagem, messaggio = message
+funktion, funktionen, fonction, fonctions, funcion, funciones, funcao, funzione = function
+aufgabe, aufgaben, tache, taches, tarea, tareas, tarefa = task desired
+anzahl, nombre, numero, cantidad = count desired capacity
+dienst, servicio, servicios, servico, servizio = service
+zertifikat, certificat, certificado, certificato = certificate
+protokoll, protokolle, journaux, registros, registro = log logs
+rolle, rol, papel, ruolo = role
+richtlinie, politique, politica, rechte, droits, permisos = policy
+laufend, laufende, laufenden, en cours, activos, en marcha = running
+regel, regeln, regle, regles, regla, reglas = rule
+`;
+
 /** Japanese words, before `=`, and what they mean. The same words translate questions and Japanese documentation. */
 export const japanese = `
 ロードバランサー ロードバランサ = load balancer
@@ -343,14 +381,14 @@ IPアドレス グローバルIP = address ip
 
 /** Words that ask to see something. They say only that a read is wanted, because clouds use `Get`, `List` and `Describe` for the same. */
 export const readingWords = `
-see show look view tell find which what who whose why how list display all overview is are was were does did has have where when there
+see show look view tell find which what who whose why how list display overview
 get read fetch check inspect describe details know
 `;
 
 /** Words that say nothing about an operation, also of questions and times. */
 export const fillerWords = `
 a an the this that these those my our your his her their its it me us you we i he she they them one ones
-is are was were be been being am do does did done has have had having can could may might must shall should will would
+all is are was were be been being am do does did done has have had having where when there can could may might must shall should will would
 and or but if then than as at by for from in into of off on onto out over per so to under up with without within about after again against before
 between during through until till while when where whenever every each any some no not never none only just also too very more most much many few
 please want wants need needs like would let lets help how what which who whom whose why
@@ -359,6 +397,9 @@ years months weeks days hours minutes hour minute day since ago last next old ot
 something anything nothing everything somebody nobody anyone everyone thing things way really sure absolutely actually probably maybe
 use using used uses via don doesn isn aren wasn ll ve re t s d m aws nifcloud cloud x foo bar test
 four five six ten two three hundred several lot lots first second
+mir alle die der das den dem ein eine einen und mit fur auf von vom zum zur nicht ist sind im am aus
+le la les un une des du au aux et pour sur dans ne sont est mon ma mes aucun
+el los las una unos del al y para con mi mis os do da dos das um uma il lo gli per a
 は が を に へ で と も の や から まで より です ます した する して いる ある ない たい ください
 `;
 

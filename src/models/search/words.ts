@@ -26,7 +26,8 @@ const isJapanese = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u;
 
 /** Returns the words of a text in lower case, in order. Of Japanese, which has no spaces, each pair of letters is a word. */
 export function wordsOfText(text: string): readonly string[] {
-  return (text.normalize('NFKC').match(run) ?? []).flatMap((found) =>
+  const plain = text.normalize('NFKC').replace(/[\u00c0-\u024f]/g, withoutAccent);
+  return (plain.match(run) ?? []).flatMap((found) =>
     isJapanese.test(found)
       ? pairsOf(found)
       : wordsOfName(found).length > 0
@@ -34,6 +35,8 @@ export function wordsOfText(text: string): readonly string[] {
         : [found.toLowerCase()],
   );
 }
+
+const withoutAccent = (letter: string): string => letter.normalize('NFD').replace(/\p{M}/gu, '');
 
 export const isPair = (word: string): boolean => isJapanese.test(word);
 

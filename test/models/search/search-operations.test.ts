@@ -30,6 +30,8 @@ describe('words that people use find the words in names', () => {
     ['サーバーを停止する', 'compute:StopInstances'],
     ['バケットの一覧', 'storage:GetService'],
     ['list buckets', 'storage:GetService'],
+    ['détacher le disque du serveur', 'compute:DetachVolume'],
+    ['alle Server anhalten', 'compute:StopInstances'],
   ])('%s', (words, first) => {
     expect(firstFor(words)).toBe(first);
   });
