@@ -25,12 +25,13 @@ import {
   stateForView,
   withdrawChange,
 } from './changes/decide.js';
+import { followToEnd } from './changes/follow-to-end.js';
 import { runChange, takeBrought } from './changes/run-change.js';
 import type { Operation } from './tools/define-operation.js';
 import type { Proxies } from './transport/connections.js';
 import { createHttpClient, defaultLimits } from './transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from './transport/signed-client.js';
-import { errorName } from './util/log.js';
+import { errorName, reasonOf } from './util/log.js';
 
 /** This file puts together what only calls need. src/runtime.ts loads it at the first call. */
 
@@ -48,7 +49,7 @@ export interface ChangeTools {
   resume(change: Change): Promise<EndedOutcome>;
   /** Finds the change whose proof a view brings back. */
   findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
-  /** A change of the caller as it is now. */
+  /** A change of the caller as it is now, in the cloud too. */
   look(id: string, context: ChangeContext): Promise<SeenChange | Refusal>;
   /** The outcome for a view or a page. Waits for the end of a decided change. */
   state(change: Change, context: ChangeContext): Promise<EndedOutcome>;
@@ -57,6 +58,8 @@ export interface ChangeTools {
 export interface SeenChange {
   readonly kind: 'seen';
   readonly change: Change;
+  /** True if the cloud has accepted the change, and not finished it. */
+  readonly isGoing: boolean;
   readonly outcome: EndedOutcome;
 }
 
@@ -159,7 +162,12 @@ export function createCalls(
     look: async (id, context) => {
       const change = await findChange(id, runOf(context));
       if (change instanceof Refusal) return change;
-      return { kind: 'seen', change, outcome: outcomeOfState(change, runOf(context)) };
+      const outcome = outcomeOfState(change, runOf(context));
+      const followed = await followToEnd(change, outcome, runOf(context)).catch((error: unknown) => {
+        dependencies.log('error', 'journal', { id, error: reasonOf(error) });
+        return new Refusal('StateUnavailable', [], { changeId: id });
+      });
+      return followed instanceof Refusal ? followed : { kind: 'seen', change, isGoing: false, outcome, ...followed };
     },
     state: (change, context) => stateForView(change, runOf(context)),
   };

@@ -28,7 +28,7 @@ import {
   templateValues,
 } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
-import { serveTasks, taskResult } from './mcp/tasks.js';
+import { serveTasks, taskAfterCall } from './mcp/tasks.js';
 import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { callChangeTool, changeToolNames, changeToolsFor } from './mcp/tools-of-changes.js';
 import { type ServiceTool, serviceCall, serviceToolNames, serviceTools } from './mcp/tools-of-services.js';
@@ -168,10 +168,7 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offer: Of
     if (tool !== undefined) return callOperation(connection, tool, args, requestContext);
     if (services !== undefined && serviceToolNames.includes(name))
       return callServiceTool(connection, { name, args, services }, requestContext);
-    if (changeToolNames.includes(name)) {
-      const context = changeContextOf(connection, clientFor(requestContext), requestContext);
-      return toolResult(await callChangeTool(name, args, dependencies.changes, context), undefined, { args });
-    }
+    if (changeToolNames.includes(name)) return callToolOfChanges(connection, name, args, requestContext);
     if (name === decideToolListing.name && hasDecideTool(clientFor(requestContext)))
       return callDecideTool(connection, offer.operations, args, requestContext);
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
@@ -229,10 +226,23 @@ async function callOperation(
   });
 
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client);
-  const waiting = client.tasks === true ? waitingChange(outcome) : undefined;
-  const seen = waiting === undefined ? undefined : await dependencies.changes.look(waiting, context);
-  if (seen?.kind === 'seen') return taskResult(seen);
-  return toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
+  const task = client.tasks === true ? await taskAfterCall(outcome, dependencies.changes, context) : undefined;
+  return task ?? toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
+}
+
+async function callToolOfChanges(
+  connection: Connection,
+  name: string,
+  args: unknown,
+  requestContext: ServerContext,
+): Promise<CallToolResult> {
+  const { changes } = connection.dependencies;
+  const client = connection.clientFor(requestContext);
+  const context = changeContextOf(connection, client, requestContext);
+  const outcome = await callChangeTool(name, args, changes, context);
+  const isTask = client.tasks === true && name === 'confirm_change';
+  const task = isTask ? await taskAfterCall(outcome, changes, context) : undefined;
+  return task ?? toolResult(outcome, undefined, { args });
 }
 
 /** Searches or describes operations of services, or calls one of them. */
@@ -252,10 +262,6 @@ interface ServiceToolCall {
   readonly args: unknown;
   readonly services: ServiceCatalog;
 }
-
-/** Returns the ID of a change that waits for a person outside the client. */
-const waitingChange = (outcome: EndedOutcome): string | undefined =>
-  outcome.kind === 'succeeded' && outcome.success.outcome === 'waiting' ? outcome.success.changeId : undefined;
 
 /** The client's next call brings the answer, and the proof as `requestState`. */
 function questionResult({ message, answer, state }: Question, client: Client): InputRequiredResult {

@@ -95,19 +95,29 @@ const conditions = {
 const notFoundYet = ({ operation }: FollowedCall): SafeText | false =>
   operation.effect !== 'delete' && say`"Not found" proves nothing for ten minutes.`;
 
+/** The arguments of the read that shows the progress. Undefined if one of them is not known. */
+export function followArguments(
+  { operation: { follow }, shownInput }: Pick<FollowedCall, 'operation' | 'shownInput'>,
+  record: unknown,
+): Readonly<Record<string, unknown>> | undefined {
+  const sources = { input: shownInput, answer: record };
+  const found = Object.entries(follow?.arguments ?? {}).map(
+    ([name, path]) => [name, valueAtSource(sources, path)] as const,
+  );
+  return found.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(found);
+}
+
 /** `get_instance with InstanceId "wiki"`. Undefined if the caller may not use the read. */
 function followingRead(call: FollowedCall, record?: unknown): SafeText | undefined {
   const { operation, followTool } = call;
   if (operation.follow === undefined || followTool === undefined) return undefined;
 
-  const sources = { input: call.shownInput, answer: record };
-  const argumentTexts: SafeText[] = [];
-  for (const [name, path] of Object.entries(operation.follow.arguments)) {
-    const value = valueAtSource(sources, path);
-    if (value === undefined) return undefined;
+  const found = followArguments(call, record);
+  if (found === undefined) return undefined;
+  const argumentTexts = Object.entries(found).map(([name, value]) => {
     // In quotation marks, because a value must not pass for our words.
-    argumentTexts.push(say`${own(name)} ${shownValue(value, 200)}`);
-  }
+    return say`${own(name)} ${shownValue(value, 200)}`;
+  });
   const withArguments = argumentTexts.length === 0 ? words('') : say` with ${join(argumentTexts, ', ')}`;
   // The read of a service is no tool of its own.
   const tool = followTool.includes(':') ? say`read_operation (name ${own(followTool)})` : own(followTool);

@@ -3,7 +3,17 @@ import type { Operation } from '../tools/define-operation.js';
 import { fieldInWords, fieldUnit } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { groupedBy, isObject, leavesOf } from '../util/objects.js';
-import { defined, join, longestName, own, type SafeText, say, shortNames, shownValue, words } from '../util/safe-text.js';
+import {
+  defined,
+  join,
+  longestName,
+  own,
+  type SafeText,
+  say,
+  shortNames,
+  shownValue,
+  words,
+} from '../util/safe-text.js';
 
 /** Length limit of a value and of a list in the text of a plan (characters). */
 export const longestInPlan = 1_000;

@@ -35,6 +35,7 @@ create trigger cloudops_changes_guard before update or delete on cloudops_change
 const required: readonly Part[] = [
   { name: 'cloudops_changes', sql: `${tables.cloudops_changes}; ${guard}` },
   { name: 'cloudops_processes', sql: tables.cloudops_processes },
+  { name: 'cloudops_follows', sql: tables.cloudops_follows },
   {
     name: 'cloudops_store',
     sql: `create table if not exists cloudops_store (schema_version integer not null);

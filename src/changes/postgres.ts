@@ -225,7 +225,7 @@ async function checkHealth(transaction: DatabaseTransaction): Promise<readonly S
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
        current_setting('synchronous_standby_names') = '' and (exists (select from pg_stat_replication) or
          exists (select from pg_replication_slots where slot_type = 'physical')) as "losesChanges",
-       array(select name || ' ' || privilege from unnest(array['cloudops_changes', 'cloudops_processes']) name,
+       array(select name || ' ' || privilege from unnest(array['cloudops_changes', 'cloudops_processes', 'cloudops_follows']) name,
          unnest(array['select', 'insert', 'update', 'delete']) privilege
          where not has_table_privilege(name, privilege)) as "lacking",
        ${otherOwner} as "otherOwner"`,

@@ -27,13 +27,13 @@ const sealOf = (keys: SealingKeys, id: string) =>
   createSeal(keys, { purpose: 'change', associatedData: id, longest: Number.POSITIVE_INFINITY });
 
 /** @throws if it is private and the keys cannot be read */
-function columnOf(value: object, isPrivate: boolean | undefined, id: string, keys: SealingKeys): string {
+export function columnOf(value: object, isPrivate: boolean | undefined, id: string, keys: SealingKeys): string {
   const text = JSON.stringify(withStoredTexts(value));
   return isPrivate === true ? JSON.stringify({ sealed: sealOf(keys, id).seal(text) }) : text;
 }
 
 /** Returns the value of a column, undefined if no key opens it. */
-function openColumn(column: string | undefined, id: string, keys: SealingKeys): unknown {
+export function openColumn(column: string | undefined, id: string, keys: SealingKeys): unknown {
   const value = parseJson(column ?? '');
   const sealed = textAt(value, 'sealed');
   if (sealed === undefined) return value;

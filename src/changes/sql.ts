@@ -86,6 +86,8 @@ export const tables = {
   cloudops_processes: `create table if not exists cloudops_processes (
     id text primary key, host text not null, space text not null, pid bigint not null, started text not null,
     lease bigint not null)`,
+  cloudops_follows: `create table if not exists cloudops_follows (
+    id text primary key, state text not null, began bigint not null, due bigint not null, reads bigint not null, seen text)`,
 };
 
 export const indexes: Readonly<Record<string, string>> = {

@@ -87,6 +87,8 @@ export function createSqlite(
       if (creates && !(await retrying(() => hasTable(opened, 'cloudops_store'))))
         await transact(opened, () => createTables(opened, clock));
       await retrying(() => requireVersion(opened));
+      // A file of an earlier version lacks it.
+      if (creates) await retrying(() => opened.db.exec(tables.cloudops_follows));
       await retrying(() => opened.db.exec('pragma journal_mode = wal'));
       return opened;
     } catch (error) {

@@ -38,6 +38,7 @@ import {
   waits,
   wholeOf,
 } from './change-table.js';
+import { type FollowStep, keepFollow, readFollow, takeFollow } from './follow-table.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
 import { keyOf, marksOf, type Rows, storedEnding } from './rows.js';
 import type { Engine } from './sql.js';
@@ -296,6 +297,12 @@ export function createChanges(
      */
     end: (id: string, state: EndState, ending: Ending): Promise<void> =>
       persistence.write(() => writeEnding(id, state, ending)),
+    /** How far an accepted change is in the cloud. */
+    followed: (id: string) => read((rows) => readFollow(rows, id)),
+    /** At most one of all processes gets a lease, and reads. */
+    takeFollow: (id: string, pauseMs: number, isBlind: boolean) =>
+      write((rows) => takeFollow(rows, id, pauseMs, isBlind)),
+    keepFollow: (id: string, step: FollowStep) => write((rows) => keepFollow(rows, id, step)),
     /** The last change with this request that may have been carried out recently, or has not ended. */
     duplicateOf: (requestKey: string) => read((rows) => selectDuplicate(rows, requestKey)),
     budgetState: (key: string, budget: Budget) => read((rows) => selectBudget(rows, key, budget)),
@@ -354,7 +361,11 @@ export function createChanges(
     read: (options: ReadOptions) => readEntries(engine.scan, options),
     /** Erases ended changes from before a time (milliseconds since 1970). */
     prune: (before: number): Promise<number> =>
-      write(({ run }) => run(`delete from cloudops_changes where state in ${endedStates} and at < ?`, before)),
+      write(async ({ run }) => {
+        const count = await run(`delete from cloudops_changes where state in ${endedStates} and at < ?`, before);
+        await run('delete from cloudops_follows where id not in (select id from cloudops_changes)');
+        return count;
+      }),
     recover,
     /** Erases expired plans, and processes without changes under way. */
     erase: async () => {

@@ -80,15 +80,25 @@ interface Task extends Readonly<Record<string, unknown>> {
   readonly status: 'working' | 'completed' | 'cancelled';
 }
 
-/** The handle of a change, as the result of the call that made it. */
-export const taskResult = (seen: SeenChange): CallToolResult => ({ ...taskOf(seen), resultType: 'task', content: [] });
+/** Returns the task of a change that a call leaves open, as the result of the call. Undefined if the call has its result. */
+export async function taskAfterCall(
+  outcome: EndedOutcome,
+  changes: ChangeTools,
+  context: ChangeContext,
+): Promise<CallToolResult | undefined> {
+  const { outcome: state, changeId } = outcome.kind === 'succeeded' ? outcome.success : {};
+  if (changeId === undefined || (state !== 'waiting' && state !== 'accepted')) return undefined;
+  const seen = await changes.look(changeId, context);
+  const isOpen = seen.kind === 'seen' && (state === 'waiting' || seen.isGoing);
+  return isOpen ? { ...taskOf(seen), resultType: 'task', content: [] } : undefined;
+}
 
-function taskOf({ change, outcome }: SeenChange): Task {
+function taskOf({ change, isGoing, outcome }: SeenChange): Task {
   const { id, madeAt, decidedAt, begunAt, endedAt } = change;
   return {
     taskId: id,
-    status: statusOf(change),
-    statusMessage: messageOf(change, outcome).text,
+    status: isGoing ? 'working' : statusOf(change),
+    statusMessage: messageOf(change, isGoing, outcome).text,
     createdAt: new Date(madeAt).toISOString(),
     lastUpdatedAt: new Date(endedAt ?? begunAt ?? decidedAt ?? madeAt).toISOString(),
     // The journal keeps what was decided.
@@ -112,7 +122,7 @@ function statusOf({ state, isExpired }: Change): Task['status'] {
 }
 
 /** Says who has to decide, or what has happened. The address of the page is public, because people sign in there. */
-function messageOf({ state }: Change, outcome: EndedOutcome): SafeText {
+function messageOf({ state }: Change, isGoing: boolean, outcome: EndedOutcome): SafeText {
   if (outcome.kind === 'failed') return outcome.failure.summary;
   const { summary, decideAt, planExpires } = outcome.success;
   return join(
@@ -120,7 +130,7 @@ function messageOf({ state }: Change, outcome: EndedOutcome): SafeText {
       summary,
       planExpires !== undefined && say`The plan expires at ${time(planExpires)}.`,
       decideAt !== undefined && say`The page: ${exact(decideAt)}`,
-      (state === 'approved' || state === 'begun') && say`It cannot be taken back any more.`,
+      (isGoing || state === 'approved' || state === 'begun') && say`It cannot be taken back any more.`,
     ),
     ' ',
   );

@@ -93,6 +93,8 @@ const waitersSchema = z.object({
     z.string(),
     z.object({
       operation: z.string(),
+      delay: z.number().optional(),
+      maxAttempts: z.number().optional(),
       acceptors: z.array(z.object({ state: text, matcher: text, argument: text.optional(), expected: z.unknown() })),
     }),
   ),
@@ -219,7 +221,10 @@ function waitersTrait(operationName: string, all: BotocoreWaiters): unknown {
   const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
   if (waiters.length === 0) return undefined;
   return Object.fromEntries(
-    waiters.map(([name, { acceptors }]) => [name, { acceptors: acceptors.map(convertAcceptor) }]),
+    waiters.map(([name, { acceptors, delay, maxAttempts }]) => [
+      name,
+      withoutUndefined({ acceptors: acceptors.map(convertAcceptor), minDelay: delay, maxAttempts }),
+    ]),
   );
 }
 

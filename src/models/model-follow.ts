@@ -15,7 +15,13 @@ export const waitersTrait = 'smithy.waiters#waitable';
 const waiters = z
   .record(
     z.string(),
-    z.object({ acceptors: z.array(z.object({ state: z.string(), matcher: z.record(z.string(), z.unknown()) })) }),
+    z.object({
+      acceptors: z.array(z.object({ state: z.string(), matcher: z.record(z.string(), z.unknown()) })),
+      /** In seconds. */
+      minDelay: z.number().positive().optional().catch(undefined),
+      /** Only botocore's waiters have a limit. */
+      maxAttempts: z.number().positive().optional().catch(undefined),
+    }),
   )
   .catch({});
 const textMatcher = z.object({
@@ -24,7 +30,7 @@ const textMatcher = z.object({
   comparator: z.enum(['stringEquals', 'allStringEquals', 'anyStringEquals']),
 });
 
-type Ending = Pick<Follow, 'done' | 'failed' | 'gone'>;
+type Ending = Pick<Follow, 'done' | 'failed' | 'gone' | 'pauseSeconds' | 'limitSeconds'>;
 
 /** The last words of waiters that fit the verb of a change: `TableExists` fits `CreateTable`. */
 const statesAfter: readonly (readonly [verb: RegExp, state: RegExp])[] = [
@@ -53,7 +59,7 @@ export function followFinder(model: Model, names: readonly string[]): FindFollow
     Object.entries(waiters.parse(read.traits[waitersTrait])).map(([name, waiter]) => ({
       read,
       words: singularWordsOf(name),
-      ending: endingOf(waiter.acceptors),
+      ending: endingOf(waiter),
     })),
   );
   const readsOfThings = operations.flatMap((read) => {
@@ -101,7 +107,7 @@ function isSameThing(thing: readonly string[], resource: readonly string[]): boo
 }
 
 /** Matchers that count entries tell nothing. */
-function endingOf(acceptors: z.output<typeof waiters>[string]['acceptors']): Ending {
+function endingOf({ acceptors, minDelay, maxAttempts }: z.output<typeof waiters>[string]): Ending {
   const textsOf = (state: string) =>
     acceptors.flatMap((acceptor) => {
       const { data } = textMatcher.safeParse(acceptor.matcher.output);
@@ -117,6 +123,8 @@ function endingOf(acceptors: z.output<typeof waiters>[string]['acceptors']): End
     ...(success !== undefined && { done: { [success.path]: success.expected } }),
     ...(failures.length > 0 && { failed }),
     ...(isGone && { gone: true }),
+    ...(minDelay !== undefined && { pauseSeconds: minDelay }),
+    ...(minDelay !== undefined && maxAttempts !== undefined && { limitSeconds: minDelay * maxAttempts }),
   };
 }
 
@@ -255,13 +263,13 @@ function translateFollow(
   const translateFields = <Value>(values: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> =>
     Object.fromEntries(Object.entries(values).map(([field, value]) => [translateField(field), value]));
 
-  const { done, failed, gone } = follow;
+  const { done, failed, ...unchanged } = follow;
   return {
+    ...unchanged,
     read: read.texts.name,
     arguments: Object.fromEntries(sources.map(([argument, source]) => [translateArgument(argument), source])),
     ...(done !== undefined && { done: translateFields(done) }),
     ...(failed !== undefined && { failed: translateFields(failed) }),
-    ...(gone !== undefined && { gone }),
   };
 }
 

@@ -43,6 +43,10 @@ export interface Follow {
   readonly failed?: Readonly<Record<string, readonly string[]>> | undefined;
   /** True if the change is finished when the read does not find the thing. */
   readonly gone?: boolean | undefined;
+  /** Between reads. Default: 5, then growing. */
+  readonly pauseSeconds?: number | undefined;
+  /** Default: an hour. */
+  readonly limitSeconds?: number | undefined;
 }
 
 /** The effect on the account. A replacement is `alter`. */

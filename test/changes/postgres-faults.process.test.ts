@@ -185,7 +185,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     });
     await migrate(postgres.url(database));
     await expect(open(asWorker(postgres.url(database))).healthCheck()).rejects.toThrow();
-    sql('grant select, insert, update, delete on cloudops_changes, cloudops_processes to worker');
+    sql('grant select, insert, update, delete on cloudops_changes, cloudops_processes, cloudops_follows to worker');
     sql('grant select on cloudops_store to worker');
     // A slot of a standby that is away.
     sql("select pg_create_physical_replication_slot('standby')");

@@ -19,7 +19,7 @@ describe.skipIf(!hasPostgres())('like every store', () => {
         const url = postgres.url(database);
         // A database of its own for each test would take much longer.
         if (last !== undefined && name !== last)
-          postgres.sql(database, 'truncate cloudops_changes, cloudops_processes');
+          postgres.sql(database, 'truncate cloudops_changes, cloudops_processes, cloudops_follows');
         last = name;
         return openPostgresStore(url, now, { process, databaseTime: () => now().getTime() });
       },

@@ -588,6 +588,43 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
     });
   });
 
+  describe('the follow of an accepted change', () => {
+    const seen = { text: say`State was RUNNING.`, value: 'a\u0000b' };
+    const step = { seen, pauseMs: 10_000, isPrivate: undefined };
+
+    test('is read by one of many processes when the read is due, until another takes over', async () => {
+      const id = await carryOut('accepted');
+      const processes = [store, open(), open(), open()];
+      const takeAll = async () => {
+        const taken = await Promise.all(processes.map((process) => process.takeFollow(id, 5_000, false)));
+        return taken.flatMap(({ lease }) => lease ?? []);
+      };
+      expect(await store.followed(id)).toMatchObject({ state: 'going', isDue: true });
+      expect(await takeAll()).toEqual([]);
+      expect(await store.followed(id)).toMatchObject({ state: 'going', isDue: false, reads: 0 });
+      time += 5_000;
+      const [first = 0, ...others] = await takeAll();
+      expect(others).toEqual([]);
+      time += 30_000;
+      const [second = 0] = await takeAll();
+      await store.keepFollow(id, { ...step, lease: first, state: 'done' });
+      expect(await store.followed(id)).toMatchObject({ state: 'going', reads: 2, ageMs: 35_000 });
+      await store.keepFollow(id, { ...step, lease: second, state: 'failed', isPrivate: true });
+      expect(await store.followed(id)).toMatchObject({ state: 'failed', seen, isDue: false });
+      time += 60_000;
+      expect(await takeAll()).toEqual([]);
+    });
+
+    test('is erased with its change', async () => {
+      const id = await carryOut('accepted');
+      await store.takeFollow(id, 5_000, true);
+      expect(await store.followed(id)).toMatchObject({ state: 'blind', isDue: false });
+      time += minute;
+      await store.prune(time);
+      expect(await store.followed(id)).toMatchObject({ isDue: true });
+    });
+  });
+
   describe('recovery', () => {
     test('ends the changes of a process without a lease: begun ones as unknown, approved ones as not sent', async () => {
       const gone = open(processOn('gone'));

@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres())('of a database', () => {
     expect(journal).toMatchObject([
       { status: 'warning', detail: expect.stringMatching(/older": it lacks cloudops_processes$/) },
     ]);
-    expect(tablesOf('older')).toBe('2');
+    expect(tablesOf('older')).toBe('3');
   });
 
   test('with a role without rights, the grant is named', async () => {

@@ -1,78 +1,28 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  Client,
-  InMemoryTransport,
-  type JSONRPCMessage,
-  StreamableHTTPClientTransport,
-} from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createTaskSessionFromClient, resultFromTaskOutcome } from '@modelcontextprotocol/ext-tasks/client';
-import {
-  CallToolResultV2Schema,
-  CancelTaskResultV2Schema,
-  CreateTaskResultV2Schema,
-  TASKS_EXTENSION_ID_V2 as extension,
-  GetTaskResultV2Schema,
-  UpdateTaskResultV2Schema,
-} from '@modelcontextprotocol/ext-tasks/core/v2';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { TASKS_EXTENSION_ID_V2 as extension } from '@modelcontextprotocol/ext-tasks/core/v2';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import * as z from 'zod';
 import type { Click } from '../../src/changes/decide.js';
-import { createSqlite } from '../../src/changes/sqlite.js';
-import { createChanges } from '../../src/changes/store.js';
-import { readMessage } from '../../src/mcp/messages.js';
-import { createServer } from '../../src/server.js';
-import { memoryStore, never, type TestCallerOptions, testCaller } from '../support/caller.js';
-import { processOn, wallClock } from '../support/changes.js';
+import { memoryStore, type TestCallerOptions } from '../support/caller.js';
 import { browserOf, type Decisions, restore, serveDecisions } from '../support/decisions.js';
 import { answerOf, post } from '../support/http-in-process.js';
 import { answered, scriptedClient, unanswered } from '../support/scripted-client.js';
+import {
+  checked,
+  page,
+  request,
+  type ServerOptions,
+  serveTaskClient,
+  type TaskServer,
+  toolCall,
+  withTasks,
+} from '../support/task-server.js';
 
 /** A change that waits on the page is a task for clients that declare the extension. Every answer fits the schemas of the extension. */
-
-const inEnvelope = (name: string) => `io.modelcontextprotocol/${name}`;
-const withTasks = { extensions: { [extension]: {} } };
-
-/** A request as a client of 2026-07-28 sends it. */
-const request = (method: string, params: object, capabilities: object = withTasks) => ({
-  jsonrpc: '2.0' as const,
-  id: 1,
-  method,
-  params: {
-    ...params,
-    _meta: {
-      [inEnvelope('protocolVersion')]: '2026-07-28',
-      [inEnvelope('clientInfo')]: { name: 'tester', version: '1' },
-      [inEnvelope('clientCapabilities')]: capabilities,
-    },
-  },
-});
-const toolCall = (capabilities?: object) =>
-  request('tools/call', { name: 'restore_instance', arguments: restore }, capabilities);
-
-const schemas: Readonly<Record<string, z.ZodType>> = {
-  'tools/call': z.union([CreateTaskResultV2Schema, CallToolResultV2Schema]),
-  'tasks/get': GetTaskResultV2Schema,
-  'tasks/update': UpdateTaskResultV2Schema,
-  'tasks/cancel': CancelTaskResultV2Schema,
-};
-
-type Answer = { readonly result?: Readonly<Record<string, unknown>>; readonly error?: unknown };
-
-/** Fails if a result does not fit the extension. */
-function checked(method: string, answer: Answer): Answer {
-  if (answer.result !== undefined) schemas[method]?.parse(answer.result);
-  return answer;
-}
-
-const page = {
-  kind: 'signIn',
-  addressOf: (id: string) => `https://cloudops.example.com/decisions/${id}/`,
-  announce: () => undefined,
-} as const;
 
 let folder: string;
 let closing: (() => Promise<unknown>)[];
@@ -85,63 +35,16 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-interface ServerOptions extends TestCallerOptions {
-  readonly host?: string;
-  readonly file?: string;
+async function serve(
+  clock: { time: number },
+  { file = 'journal.db', ...options }: ServerOptions & { readonly file?: string } = {},
+) {
+  const server = await serveTaskClient(join(folder, file), clock, options);
+  closing.push(server.close);
+  return server;
 }
 
-/** A server on a file of changes, with one client on stdio. The clock is the test's. */
-async function serve(clock: { time: number }, { host = 'one', file = 'journal.db', ...options }: ServerOptions = {}) {
-  const now = () => new Date(clock.time);
-  const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'wiki' } }));
-  const engine = createSqlite(join(folder, file), { clock: wallClock(now) });
-  const store = createChanges(engine, { process: processOn(host) });
-  const caller = testCaller('http://127.0.0.1:1', { confirm: 'human', page, openClient, now, store, ...options });
-  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const connection = serveStdio(() => createServer(caller.server), { transport: serverSide });
-  const close = async () => {
-    await connection.close();
-    await caller.close();
-  };
-  closing.push(close);
-  let resolveAnswer: (message: JSONRPCMessage) => void = () => undefined;
-  clientSide.onmessage = (message) => resolveAnswer(message);
-  await clientSide.start();
-  const send = async (message: ReturnType<typeof request>): Promise<Answer> => {
-    const answer = new Promise<JSONRPCMessage>((resolve) => {
-      resolveAnswer = resolve;
-    });
-    const read = readMessage(message);
-    if (read.kind === 'read') await clientSide.send(Object(read.message));
-    return checked(message.method, Object(await answer));
-  };
-  const about = (method: string, taskId: unknown, more: object = {}) =>
-    send(request(`tasks/${method}`, { taskId, ...more }));
-  return {
-    requests,
-    close,
-    send,
-    start: async () => Object((await send(toolCall())).result),
-    get: async (taskId: unknown) => Object((await about('get', taskId)).result),
-    about,
-    /** What `get_change` answers. */
-    told: async (changeId: unknown) =>
-      Object((await send(request('tools/call', { name: 'get_change', arguments: { changeId } }))).result),
-    /** A click of bob on the page, after three seconds. */
-    click: async (taskId: unknown, decision: Click['decision']) => {
-      clock.time += 3_000;
-      const change = await store.find(String(taskId));
-      if (change === undefined) throw new Error('there is no such change');
-      return caller.changes.click(
-        change,
-        { decision, where: 'page', person: 'bob' },
-        { client: 'page', signal: never },
-      );
-    },
-  };
-}
-
-type Served = Awaited<ReturnType<typeof serve>>;
+type Served = TaskServer;
 type End = (server: Served, taskId: unknown, clock: { time: number }) => unknown;
 
 const clicked =

@@ -205,6 +205,10 @@ describe('the read that shows a change', () => {
             acceptors: [{ state: 'success', matcher: output('Volumes[].State', 'available', 'allStringEquals') }],
           },
           VolumeInUse: {
+            minDelay: 15,
+            maxDelay: 60,
+            // As in botocore's files.
+            maxAttempts: 40,
             acceptors: [{ state: 'success', matcher: output('Volumes[].State', 'in-use', 'allStringEquals') }],
           },
         }),
@@ -257,7 +261,7 @@ describe('the read that shows a change', () => {
     ['PutGroupPolicy', { read: 'GetGroupPolicy', arguments: { GroupName: 'input.GroupName' } }],
     ['CreateGroup', { read: 'GetGroup', arguments: { GroupName: 'input.GroupName' } }],
     // Lists, and values in the answer.
-    ['AttachVolume', volume(['input.VolumeId'], 'in-use')],
+    ['AttachVolume', { ...volume(['input.VolumeId'], 'in-use'), pauseSeconds: 15, limitSeconds: 600 }],
     ['CreateVolume', volume(['answer.Volume.VolumeId'], 'available')],
     ['CopyVolumes', volume('answer.Volumes[].VolumeId', 'available')],
     // Another thing, and an argument that the change does not have.

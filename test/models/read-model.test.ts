@@ -251,6 +251,8 @@ describe('a model of botocore', () => {
           { state: 'success', matcher: { output } },
           { state: 'failure', matcher: { errorType: 'NoBook' } },
         ],
+        minDelay: 5,
+        maxAttempts: 3,
       },
     });
   });
