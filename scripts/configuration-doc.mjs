@@ -10,8 +10,7 @@ const introduction = `# Configuration
 \`npm run docs\` generates this page from the table of settings. \`cloudops-mcp help settings\` prints the same.
 
 A setting is an environment variable; \`--sandbox\` stands for \`CLOUDOPS_SANDBOX=1\`. An empty variable counts as not set. The server does not
-start with a misspelt name or a wrong value. The resource \`cloudops://configuration\` shows each setting and its origin, and
-\`cloudops-mcp doctor\` shows those that are set.
+start with a misspelt name or a wrong value.  \`cloudops-mcp doctor\` shows those that are set, and the resource \`cloudops://configuration\` their origin.
 
 With "also …_FILE", the value can come from a file: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
 `;
@@ -64,7 +63,6 @@ or \`login_session\`, use
 | \`CLOUDOPS_CREDENTIAL_SOURCE\` | five minutes before they expire |
 | \`CLOUDOPS_PROFILE\` | when the profile has changed, and before they expire |
 
-A request whose key is unknown or has expired is sent again once if there are other keys by then, changes too.
 To rotate without a gap, use a profile, or write both key files within a second.
 
 ## A budget of changes
@@ -74,8 +72,8 @@ were accepted, have not ended or have an unknown outcome count. Replicas that sh
 
 ## Without a state key
 
-Without \`CLOUDOPS_STATE_KEY\`, each process has a random key. Then no other process, and no process after a restart, accepts the sessions of its
-clients and signed-in people, or carries out its plans that have secrets. All other plans need no key.
+Without \`CLOUDOPS_STATE_KEY\`, each process has a random key: no other process, and none after a restart, accepts its sessions or carries out
+its plans that have secrets. Private values are sealed with a key in a file beside the journal, if it is a file.
 
 ## Replacing the state key
 

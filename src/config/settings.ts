@@ -80,7 +80,7 @@ export const sections = {
       { default: 'on' },
     ),
     STATE_KEY: row(
-      'key for sessions, and for plans with secrets or private values, 32 characters or more; a file may hold several, one a line; random if not set',
+      'key for sessions, and for plans with secrets or private values, 32 characters or more; a file may hold several, one a line; if not set, random, and for private values in a file beside the journal',
       schemas.longSecrets(32),
       { secret: true, file: true },
     ),
