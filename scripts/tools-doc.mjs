@@ -93,8 +93,7 @@ Each tool with one call and the first line of its answer; the rest is folded, a 
 with \`CLOUDOPS_CONFIRM=off\`; with the default setting, tools that create or change show their plan first. \`structuredContent\` of an answer
 holds the same facts as its text. \`npm run docs\` makes this page from the source.
 
-An error names its code, whether anything may have happened (\`mayHaveHappened\`) and the next step. If a change may have
-happened, its outcome is unknown: look in the console, and do not repeat it. [Troubleshooting](TROUBLESHOOTING.md) has the codes.`;
+An error names its code, whether anything may have happened (\`mayHaveHappened\`) and the next step: [Troubleshooting](TROUBLESHOOTING.md).`;
 
 export async function toolsDocument() {
   const texts = await answers();

@@ -238,16 +238,16 @@ const ofOthers: readonly (readonly [RegExp, string])[] = [
 ];
 
 test('README can be read in a few minutes', () => {
-  expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(120);
+  expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(110);
 });
 
 const architecture = 'docs/ARCHITECTURE.md';
 
-test('the pages can be read by a busy operator: at most 21,000 words, without ARCHITECTURE and the folded parts of TOOLS', () => {
+test('the pages can be read by a busy operator: at most 19,000 words, without ARCHITECTURE and the folded parts of TOOLS', () => {
   const unfolded = pages
     .filter((page) => page !== architecture)
     .map((page) => readFileSync(page, 'utf8').replaceAll(/<details>[\s\S]*?<\/details>/g, ''));
-  expect(unfolded.join(' ').split(/\s+/).length).toBeLessThanOrEqual(21_000);
+  expect(unfolded.join(' ').split(/\s+/).length).toBeLessThanOrEqual(19_000);
 });
 
 test('ARCHITECTURE has at most 2,000 words', () => {
