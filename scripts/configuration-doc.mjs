@@ -7,10 +7,10 @@ const { helpOf, markdownTable, sections, variableName } = await importSource(`
 
 const introduction = `# Configuration
 
-\`npm run docs\` generates this page from the table of settings. \`cloudops-mcp help settings\` prints the same.
+\`cloudops-mcp help settings\` prints these tables, from which \`npm run docs\` generates this page.
 
 A setting is an environment variable; \`--sandbox\` stands for \`CLOUDOPS_SANDBOX=1\`. An empty variable counts as not set. The server does not
-start with a misspelt name or a wrong value.  \`cloudops-mcp doctor\` shows those that are set, and the resource \`cloudops://configuration\` their origin.
+start with a misspelt name or a wrong value. \`cloudops-mcp doctor\` shows those that are set, and the resource \`cloudops://configuration\` their origin.
 
 With "also …_FILE", the value can come from a file: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
 `;
