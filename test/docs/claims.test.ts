@@ -229,8 +229,6 @@ const ofOthers: readonly (readonly [RegExp, string])[] = [
     /`(?:slow-body:1000|oversized:32|429:1)` \| [^|]*\| (?:yes|no) \|.{0,40}$/,
     'the number stands in the name of the fault',
   ],
-  [/"Too late: bob agreed 12 s before you/, 'an example'],
-  [/texts of at most 100 and 1,000 characters/, 'test/models tests the schema of definitions'],
   [/more than one request a second has no good token/, 'deploy/prometheus/alerts.yaml; a test runs the rules'],
   [/idle connections (?:open for|after less than) a minute/, 'the default of CLOUDOPS_TIMEOUT_MS'],
   [/with a standby one second behind/, 'the bench made it so'],
