@@ -73,6 +73,9 @@ export const canLeaveFieldsEmpty = ({ name: client }: Pick<Client, 'name'>): boo
 /** Limits for a question. Codex shows 24 lines, and Claude Code three. */
 export const questionLimits = { lines: 9, characters: 2_000, lineLength: 70 };
 
+/** What the model reads when a call becomes a task. Claude Code 2.1.332 shows it nothing else of the task, and the user has to open a list. */
+export const noteForModel = (text: string) => ({ 'com.anthropic/agent-task': { modelImmediateResponse: text } });
+
 const versionHeader = 'mcp-protocol-version';
 
 /** Corrects the version header of requests from connectors of claude.ai (https://github.com/anthropics/claude-code/issues/93290). */

@@ -17,6 +17,7 @@ import { sentences } from '../util/human.js';
 import { lazy } from '../util/objects.js';
 import { exact, join, type SafeText, say, time } from '../util/safe-text.js';
 import { type Client, tasksExtension } from './client.js';
+import { noteForModel } from './client-quirks.js';
 
 /**
  * This file serves changes as tasks (the extension `io.modelcontextprotocol/tasks`, SEP-2663). A task is the row of its change: the task ID
@@ -78,6 +79,7 @@ export function serveTasks(server: Server, { changes, clientFor, changeContextOf
 
 interface Task extends Readonly<Record<string, unknown>> {
   readonly status: 'working' | 'completed' | 'cancelled';
+  readonly statusMessage: string;
 }
 
 /** Returns the task of a change that a call leaves open, as the result of the call. Undefined if the call has its result. */
@@ -90,7 +92,9 @@ export async function taskAfterCall(
   if (changeId === undefined || (state !== 'waiting' && state !== 'accepted')) return undefined;
   const seen = await changes.look(changeId, context);
   const isOpen = seen.kind === 'seen' && (state === 'waiting' || seen.isGoing);
-  return isOpen ? { ...taskOf(seen), resultType: 'task', content: [] } : undefined;
+  if (!isOpen) return undefined;
+  const task = taskOf(seen);
+  return { ...task, resultType: 'task', content: [], _meta: noteForModel(task.statusMessage) };
 }
 
 function taskOf({ change, isGoing, outcome }: SeenChange): Task {
