@@ -43,7 +43,8 @@ export async function connect(env: Record<string, string> = {}) {
     /** Ends the server as a power cut would. */
     kill: () => process.kill(transport.pid ?? 0, 'SIGKILL'),
     call: async (name: string, args: Record<string, unknown>): Promise<Result> => {
-      const result = await client.callTool({ name, arguments: args });
+      // A plan of 1,000 uploads reads each of them, which takes long on a busy machine.
+      const result = await client.callTool({ name, arguments: args }, { timeout: 240_000 });
       const [block] = result.content;
       return {
         isError: result.isError ?? false,
