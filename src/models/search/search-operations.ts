@@ -124,7 +124,7 @@ function withSafeFirst(best: readonly Ranked[], asked: Asked, { nameStems }: Sou
 
 const exactName = 1000;
 /** Share of the highest score that a safer operation needs to come first. */
-const leastForFirst = 0.4;
+const leastForFirst = 0.25;
 
 /** True for the number of an operation that the query and the caller's rights include. */
 type Filter = (operation: number) => boolean;

@@ -1,3 +1,4 @@
+// cspell:ignore détacher disque serveur anhalten
 import { describe, expect, test } from 'vitest';
 import { namesIn, smallSearch } from './small-search.js';
 
@@ -30,6 +31,7 @@ describe('words that people use find the words in names', () => {
     ['サーバーを停止する', 'compute:StopInstances'],
     ['バケットの一覧', 'storage:GetService'],
     ['list buckets', 'storage:GetService'],
+    ['enable kinesis streaming', 'compute:EnableKinesisStreaming'],
     ['détacher le disque du serveur', 'compute:DetachVolume'],
     ['alle Server anhalten', 'compute:StopInstances'],
   ])('%s', (words, first) => {
@@ -37,9 +39,12 @@ describe('words that people use find the words in names', () => {
   });
 });
 
-test('a question gets reads first', () => {
-  expect(firstFor('which volumes do we have')).toMatch(/DescribeVolumes$/);
-});
+test.each(['which volumes do we have', 'which volume is attached to the server', 'volume attached to which instance?'])(
+  'a question gets a read first: %s',
+  (words) => {
+    expect(firstFor(words)).toMatch(/:(?:Nifty)?Describe/);
+  },
+);
 
 test.each(['volumes', 'take the volume off without deleting it', 'the volume of the server'])(
   'nothing that deletes comes first for %s, which does not ask for it',
@@ -62,6 +67,13 @@ test.each([
   ['start kubernetes', ['kubernetes']],
 ])('nothing is found for %s, with the words that no operation knows', (words, unknownWords) => {
   expect(search(words)).toEqual({ kind: 'nothing', unknownWords, services: ['compute', 'storage'] });
+});
+
+test('nothing is found for a service that is not loaded, although an operation has its name', () => {
+  expect(search('create a kinesis stream')).toMatchObject({
+    kind: 'nothing',
+    unknownWords: expect.arrayContaining(['kinesis']),
+  });
 });
 
 test('an operation names the other services that have an operation of its name', () => {

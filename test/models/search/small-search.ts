@@ -18,6 +18,8 @@ export const smallCloud: Readonly<Record<string, Model>> = {
       DeleteVolume: { input: { VolumeId: required } },
       DetachVolume: { input: { VolumeId: required }, traits: documented('Detaches a volume from an instance.') },
       DescribeVolumes: {},
+      AttachVolume: { input: { VolumeId: required }, traits: documented('Attaches a volume to an instance.') },
+      EnableKinesisStreaming: { traits: documented('Streams records of a table.') },
       CreateSnapshot: { input: { VolumeId: required } },
       CreateSnapshotV1: {
         input: { VolumeId: required },
