@@ -211,7 +211,7 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
     ...pairs.map((pair) => ({ text: pair, meanings: [{ stems: [pair], weight: weightOfPair }] })),
   ];
 
-  const tokens = withoutFlags.split(/\s+/).filter((token) => token !== '');
+  const tokens = withoutFlags.split(/[\s:]+/).filter((token) => token !== '');
   const isSpelled = (token: string, index: number) => /[a-z][A-Z]|[-_]/.test(token) || (isCommand && index > 0);
   const isVerb = ({ meanings }: Concept) => meanings.some(({ stems: [verb = ''] }) => changingVerbs.has(verb));
   return {

@@ -13,6 +13,7 @@ describe('an exact name comes first, in any spelling', () => {
     ['aws compute terminate-instances --instance-ids i-1', 'compute:TerminateInstances'],
     ['compute:TerminateInstances', 'compute:TerminateInstances'],
     ['NiftyTerminateInstances', 'compute:TerminateInstances'],
+    ['storage:DescribeVolumes', 'storage:NiftyDescribeVolumes'],
     ['restore object', 'storage:RestoreObject'],
     // The names of other clouds.
     ['ListBuckets', 'storage:GetService'],
