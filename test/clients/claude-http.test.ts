@@ -8,7 +8,7 @@ import { browserOf } from '../support/decisions.js';
 import { startHttpProcess } from '../support/http-process.js';
 import { readAsAPerson } from '../support/person.js';
 import { agents } from './agents.js';
-import { ofLastChange, type ScriptedCall } from './scripted-model.js';
+import type { ScriptedCall } from './scripted-model.js';
 import { startSession } from './session.js';
 
 /** Claude Code as its maker publishes it, over HTTP. It speaks protocol 2026-07-28, so its user is asked in a form, unless somebody else has to decide. */
@@ -68,14 +68,15 @@ describe('with a page to sign in to', () => {
     expect(session.model.results()[0]).toContain('The cloud accepted the restore');
   });
 
-  test('with approval, somebody else decides on the page, and the agent learns it by the changeId', async () => {
-    const { session, agree } = await start('approval', [call, ofLastChange('get_change')]);
+  test('with approval, the call is a task: the model gets the link at once, and the outcome without another call', async () => {
+    const { session, agree } = await start('approval', [call]);
     await session.go();
-    await session.until(() => session.model.results().length === 1, 'the plan');
-    expect(session.model.results()[0]).toMatch(/waiting/);
-    expect((await session.lines()).join('\n')).not.toContain('requests your input');
-    expect(await agree(session.model.results()[0] ?? '')).toBe(200);
-    await session.until(() => session.model.results().length === 2, 'the answer');
-    expect(session.model.results()[1]).toContain('The cloud accepted the restore');
+    await session.until(() => session.model.results().length === 1, 'the task');
+    const [told = ''] = session.model.results();
+    expect(told).toMatch(/server-side task/);
+    expect(await agree(told)).toBe(200);
+    const isWoken = () => session.model.requests.some((body) => body.includes('The cloud accepted the restore'));
+    await session.until(isWoken, 'the outcome');
+    expect(session.model.results()).toHaveLength(1);
   });
 });

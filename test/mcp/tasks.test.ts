@@ -69,7 +69,9 @@ describe('a plan on the page', () => {
     expect(task.statusMessage).toBe(
       `This plan of restore_instance still waits for a person who signs in to the page. The plan expires at 2026-11-21T12:10:00.000Z. The page: ${page.addressOf(task.taskId)}`,
     );
-    const { resultType: _, content: __, ...handle } = task;
+    const { resultType: _, content: __, _meta: meta, ...handle } = task;
+    // Claude Code shows its model only this.
+    expect(meta).toMatchObject({ 'com.anthropic/agent-task': { modelImmediateResponse: task.statusMessage } });
     expect(await server.get(task.taskId)).toMatchObject(handle);
     expect(server.requests).toEqual([]);
   });
