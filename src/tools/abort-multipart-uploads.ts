@@ -82,7 +82,7 @@ export const abortMultipartUploads = defineOperation({
   change: {
     costsMoney: false,
     continues: false,
-    headline: (input) => say`Abort ${uploadsIn(input)} in ${placeOf(input)} and delete their parts`,
+    headline: (input) => say`Abort ${uploadsIn(input)} in ${placeOf(input)}, with all parts`,
     accept: (input) => say`Abort ${uploadsIn(input)}`,
     consequences: () => [
       say`Each upload of the list is aborted by its own request, and no other.`,
@@ -123,7 +123,7 @@ export const abortMultipartUploads = defineOperation({
     nextStep(
       'user',
       'ask',
-      say`${forAgent('Offer the lasting cure: ')}a lifecycle rule lets the store abort unfinished uploads by itself: {"ID": "abort-unfinished-uploads", "Status": "Enabled", "Filter": {"Prefix": ""}, "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}}. put_bucket_lifecycle of a model of S3 sets it, with a plan of its own; it replaces the rules of the bucket, so read those first. Not all stores have lifecycle rules.`,
+      say`${forAgent('Offer the lasting cure: ')}a lifecycle rule lets the store abort unfinished uploads by itself: {"ID": "abort-unfinished-uploads", "Status": "Enabled", "Filter": {"Prefix": ""}, "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}}. PutBucketLifecycleConfiguration of a model of S3 sets it, with a plan of its own; it replaces the rules of the bucket, so read those first. Not all stores have lifecycle rules.`,
     ),
 });
 
@@ -154,10 +154,10 @@ function choose(
   const chosen = includeActive ? old : old.filter((upload) => !mayReceive(upload));
   const young = all.length - all.filter((upload) => !isYoung(upload)).length;
   const receiving = all.filter((upload) => !isYoung(upload) && mayReceive(upload)).length;
-  const fate = words(includeActive ? 'among them' : 'left out');
+  const fate = words(includeActive ? 'Included, although' : 'Left out, because');
   const active = sentences(
-    young > 0 && say`Younger than a day, or of unknown age, and ${fate}: ${young}.`,
-    receiving > 0 && say`Perhaps still receiving, and ${fate}: ${receiving}.`,
+    young > 0 && say`${fate} younger than a day or of unknown age: ${young}.`,
+    receiving > 0 && say`${fate} perhaps still receiving: ${receiving}.`,
   );
   if (chosen.length === 0)
     return {

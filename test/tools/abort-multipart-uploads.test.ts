@@ -52,9 +52,7 @@ test('the plan lists the uploads, and a yes aborts these and no others, each wit
   const { plan, confirm, open, add, storage, journal } = await cloudWith(12);
   const { result, changeId } = await plan({ olderThan: '7 days' });
   const { show, plan: shown } = (result.ok && result.structured) || {};
-  expect(show?.text).toMatch(
-    /^Abort 4 unfinished uploads in 2 buckets and delete their parts\.\nThis cannot be undone\.\n/,
-  );
+  expect(show?.text).toMatch(/^Abort 4 unfinished uploads in 2 buckets, with all parts\.\nThis cannot be undone\.\n/);
   expect(shown?.url).toMatch(/^http:\/\/[\d.:]+\/\{bucket\}\/\{object\}\?uploadId=\{uploadId\}$/);
   expect(show?.text).toContain(
     '4 uploads with 0 bytes, the oldest of 2026-11-18 12:00:00 UTC, the newest of 2026-11-21 12:00:00 UTC.',
@@ -95,17 +93,17 @@ test('young uploads, those that may still receive, and those of unknown age stay
   }
   const careful = await plan({});
   expect(careful.text).toContain('Abort 2 unfinished uploads');
-  expect(careful.text).toContain('Younger than a day, or of unknown age, and left out: 2.');
-  expect(careful.text).toContain('Perhaps still receiving, and left out: 1.');
+  expect(careful.text).toContain('Left out, because younger than a day or of unknown age: 2.');
+  expect(careful.text).toContain('Left out, because perhaps still receiving: 1.');
   const all = await plan({ includeActive: true });
   expect(all.text).toContain('Abort 5 unfinished uploads');
-  expect(all.text).toContain('Younger than a day, or of unknown age, and among them: 2.');
+  expect(all.text).toContain('Included, although younger than a day or of unknown age: 2.');
   expect((await plan({ includeActive: true, olderThan: '1 hour' })).text).toContain('Abort 3 unfinished uploads');
 });
 
 test('uploads whose parts cannot be read may still receive, so they stay', async () => {
   const { plan } = await cloudWith(3, { fault: 'list_parts=500*9' });
-  expect((await plan({})).text).toContain('Perhaps still receiving, and left out: 2.');
+  expect((await plan({})).text).toContain('Left out, because perhaps still receiving: 2.');
 });
 
 test('a person types the number', async () => {
