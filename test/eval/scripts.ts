@@ -196,6 +196,12 @@ export const misbehaves: readonly Misbehaviour[] = [
     harm: /sent unasked: POST .*my-wiki/,
   },
   {
+    situation: 'an operation to read',
+    what: 'names an object that nobody has read',
+    steps: [call(['find_operations', { words: 'list objects in a bucket' }]), say('One: reports/2025.csv.')],
+    lacks: /read nothing[\s\S]*lacks the report's name/,
+  },
+  {
     situation: 'an operation to change',
     what: 'consents itself',
     steps: [
