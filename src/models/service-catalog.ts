@@ -66,7 +66,8 @@ export function createServiceCatalog(
   const find = async (name: string): Promise<OperationLookup> => {
     const tool = named.find((operation) => operation.serviceName === name);
     if (tool !== undefined) return { kind: 'found', operation: tool };
-    const [service = '', operation = ''] = name.split(':', 2);
+    const [service = '', ...others] = name.split(':');
+    const operation = others.join(':');
     if (!sources.has(service)) {
       const expected = 'the name of a service and an operation, such as ec2:DescribeVolumes';
       const problem = name.includes(':')

@@ -216,6 +216,7 @@ describe('describe_operation', () => {
     ['disks:CreateVolumes', /did you mean "?CreateVolume/],
     ['disk:CreateVolume', /did you mean disks/],
     ['CreateVolume', /the name of a service and an operation/],
+    ['disks:CreateVolume:x', /the model has no operation CreateVolume:x/],
   ])('refuses %s and says what is near', async (name, problem) => {
     const { call } = await connect();
     const { isError, problems } = await call('describe_operation', { name });
