@@ -11,6 +11,7 @@ export const changesNamedLikeReads: Readonly<Record<string, string>> = {
   GetClusterCredentialsWithIAM: 'creates a user of the database',
   GetCredentials: 'creates a user of the database',
   GetShippingLabel: 'orders a shipment',
+  GetFlowLogsIntegrationTemplate: 'writes a file into a bucket',
   GetEventPrediction: 'stores the event',
   DownloadDefaultKeyPair: 'creates the key pair if there is none',
 };
