@@ -16,6 +16,8 @@ export interface FailedEntries {
   readonly areRefused: boolean;
   /** True if the answer lists other entries, so that something was done. */
   readonly hasOthers: boolean;
+  /** True if a new plan finds what is left. */
+  readonly areFoundByPlan?: true;
   /** At most `mostNames`. */
   readonly names: readonly string[];
 }

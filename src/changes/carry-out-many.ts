@@ -153,7 +153,7 @@ async function endOfPart(part: Change, whole: ResolvedChange, run: ChangeRun): P
   // The process that began it may have sent it, or not.
   if (isInterrupted && (await lookFor(part, whole, run)) === 'gone') {
     await store.end(part.id, 'accepted', { code: 'GoneAfterRestart' });
-    return { kind: 'gone' };
+    return { kind: 'done' };
   }
   if (part.state === 'approved' && signal.aborted) {
     await store.end(part.id, 'not sent', { code: 'Stopping' });
@@ -227,7 +227,7 @@ function conclude(change: Change, call: ResolvedChange, ends: readonly PartEnd[]
       failed: {
         ...{ count: failed.length, requestedCount: ends.length, names: names.slice(0, 3) },
         codes: [...new Set(failed.map(({ code }) => code))].slice(0, 8),
-        ...{ message: undefined, areRefused: false, hasOthers: true },
+        ...{ message: undefined, areRefused: false, hasOthers: true, areFoundByPlan: true },
       },
     }),
     unmentioned: 0,

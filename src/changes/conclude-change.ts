@@ -243,7 +243,10 @@ function stepAfterFailedEntries(failed: FailedEntries, unmentioned: number): Nex
   const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
   const names = failedNames(failed) ?? entriesText(failed.count);
   const callAgainForThese = forReader({
-    agent: 'Only if they want it, call again for these entries alone',
+    agent:
+      failed.areFoundByPlan === true
+        ? 'Only if they want it, call again with the same arguments for a new plan of what is left'
+        : 'Only if they want it, call again for these entries alone',
     person: 'Try again only for these',
   });
   const others =

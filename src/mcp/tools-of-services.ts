@@ -14,7 +14,7 @@ import {
 } from '../tools/define-operation.js';
 import { next } from '../tools/next.js';
 import { fieldsDescription } from '../tools/schema/answer-paths.js';
-import { lazy, withoutUndefined } from '../util/objects.js';
+import { lazy, parseJson, withoutUndefined } from '../util/objects.js';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
 
 /** This file has the four tools with which agents find and call the operations of whole services. They keep no state. */
@@ -103,7 +103,12 @@ const beside = ['account', 'planOnly', 'allowRepeat', 'replaces'];
 /** The operation checks its own arguments. */
 const calling = {
   name: operationName(),
-  arguments: z.record(z.string(), z.unknown()).default({}),
+  arguments: z
+    .preprocess(
+      (given) => (typeof given === 'string' ? (parseJson(given) ?? given) : given),
+      z.record(z.string(), z.unknown(), 'must be an object with the arguments of the operation'),
+    )
+    .default({}),
   account: z.unknown().optional(),
 };
 
@@ -183,6 +188,9 @@ async function operationNamed(given: string, dependencies: ServiceDependencies):
   });
 }
 
+/** Each service has an endpoint of its own. */
+const mostMissing = 10;
+
 async function find(
   query: z.output<ReturnType<typeof schemas>['find_operations']>,
   { services, operations, accounts: allAccounts, principal }: ServiceDependencies,
@@ -194,6 +202,10 @@ async function find(
       next: next('agent', 'wait', 'Call again in half a minute.'),
     });
 
+  if (query.service !== undefined && !services.services.some(({ name }) => name === query.service)) {
+    const lookup = await services.find(`${query.service}:`);
+    if (lookup.kind === 'unknown') throw new Refusal('InvalidArguments', [say`service: ${lookup.problem}`]);
+  }
   const accounts = accountsOf(allAccounts, principal);
   // Once for each service, because there may be thousands of operations.
   const configured = new Map(
@@ -202,6 +214,13 @@ async function find(
       accounts.all.filter(({ missingFor }) => missingFor(api).length === 0),
     ]),
   );
+  if ([...configured.values()].every((allowing) => allowing.length === 0)) {
+    const missing = services.services.flatMap(({ api }) => accounts.all[0]?.missingFor(api) ?? []);
+    throw new Refusal(
+      'NotConfigured',
+      [...new Set(missing)].slice(0, mostMissing).map((setting) => say`${own(setting)} is not set`),
+    );
+  }
   const tools = new Map(operations.map((operation) => [operation.serviceName, operation]));
   const found = state.search.search(query, ({ service, operation, effect }) => {
     const name = `${service}:${operation}`;

@@ -124,7 +124,10 @@ export async function openModel(folder: string, path: string): Promise<Model> {
 }
 
 async function readJson(file: string): Promise<Readonly<Record<string, unknown>>> {
-  if ((await stat(file)).size > largestModel) throw tooLarge();
+  const stats = await stat(file);
+  // Reading a FIFO or a device may never end.
+  if (!stats.isFile()) throw new ModelError('it is not a regular file');
+  if (stats.size > largestModel) throw tooLarge();
   const content = await readFile(file);
   return parseModelJson((file.endsWith('.gz') ? await decompressed(content) : content).toString('utf8'));
 }

@@ -145,7 +145,9 @@ async function readOperationsFile(path: string) {
     throw new UnusableFile(
       'only JSON files are read, with the path of a model and its settings: see docs/OPERATIONS.md',
     );
-  if ((await stat(path)).size > largestFile) throw new UnusableFile(`it has more than ${largestFile / 1e6} MB`);
+  const stats = await stat(path);
+  if (!stats.isFile()) throw new UnusableFile('it is not a regular file');
+  if (stats.size > largestFile) throw new UnusableFile(`it has more than ${largestFile / 1e6} MB`);
   const json = parseJsonFile((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''));
   if (!isObject(json)) throw new UnusableFile('it must be an object with the path of a model');
   const { models, services, extend, ...onlyModel } = parsed(operationsFile, json);

@@ -159,21 +159,26 @@ function choose(
     young > 0 && say`${fate} younger than a day or of unknown age: ${young}.`,
     receiving > 0 && say`${fate} perhaps still receiving: ${receiving}.`,
   );
+  const isPartial = isTruncated === true || mayHaveMore === true || unreadBuckets !== undefined;
+  const warnings = sentences(
+    isPartial &&
+      say`Not all buckets could be read whole, so there may be more uploads. list_multipart_uploads says which.`,
+  );
   if (chosen.length === 0)
     return {
       kind: 'refused',
-      problem: join([say`no upload is left to abort, of ${all.length} found.`, ...active], ' '),
+      problem: join([say`no upload is left to abort, of ${all.length} found.`, ...active, ...warnings], ' '),
     };
 
   const sizes = chosen.map(({ size = Number.NaN }) => size).reduce((sum, size) => sum + size, 0);
-  const [oldest, newest] = [chosen[0], chosen.at(-1)];
+  const dated = chosen.filter(({ ageHours }) => ageHours !== undefined);
+  const [oldest, newest] = [dated[0], dated.at(-1)];
   const ends = sentences(
     oldest?.initiated !== undefined && say`the oldest of ${time(oldest.initiated)}`,
     newest?.initiated !== undefined && say`the newest of ${time(newest.initiated)}`,
   );
   const ofBytes = Number.isNaN(sizes) ? words(', not all of a known size') : say` with ${bytes(sizes)}`;
   const found = say`${counted(chosen.length, 'upload')}${ofBytes}${ends.length > 0 ? say`, ${join(ends, ', ')}` : words('')}.`;
-  const isPartial = isTruncated === true || mayHaveMore === true || unreadBuckets !== undefined;
   return {
     kind: 'chosen',
     list: chosen.map(({ bucket, object, uploadId, initiated, size }) => ({
@@ -182,7 +187,7 @@ function choose(
       ...(size !== undefined && { size }),
     })),
     found: join([found, ...active], ' '),
-    warnings: sentences(isPartial && say`Not all buckets could be read whole, so there may be more uploads.`),
+    warnings,
   };
 }
 

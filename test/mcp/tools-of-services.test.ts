@@ -162,6 +162,13 @@ describe('find_operations', () => {
     expect(encode(text).length).toBeLessThan(600);
   });
 
+  test('names the services, if there is none of the name', async () => {
+    const { call } = await connect();
+    const found = await call('find_operations', { words: 'list disks', service: 'Disk' });
+    expect(found).toMatchObject({ isError: true, code: 'InvalidArguments' });
+    expect(found.problems.join()).toMatch(/did you mean disks/);
+  });
+
   test('finds only what the caller may use', async () => {
     const words = 'volume';
     const { call } = await connect({ policy: { readOnly: true, tools: undefined } });
@@ -250,6 +257,16 @@ describe('read_operation', () => {
     const { call } = await connect();
     const { text } = await call('read_operation', { name: 'disks:GetPassword', arguments: { VolumeId: 'vol-1' } });
     expect(text).not.toContain('hunter2');
+  });
+
+  test('takes arguments as JSON text, and says what else is no object', async () => {
+    const { call } = await connect();
+    const args = { VolumeId: 'vol-1' };
+    const name = 'disks:DeleteVolume';
+    const planned = await call('change_operation', { name, arguments: JSON.stringify(args), planOnly: true });
+    expect(planned.outcome).toBe('planned');
+    const refused = await call('change_operation', { name, arguments: 'vol-1', planOnly: true });
+    expect(refused.problems.join()).toMatch(/^arguments: .*must be an object/);
   });
 
   test('names every wrong argument with its place', async () => {

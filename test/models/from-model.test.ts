@@ -837,9 +837,7 @@ describe('the files next to a model of botocore', () => {
   test('are refused if they cannot be read', async () => {
     mkdirSync(waitersFile);
     const { problems } = await load(given);
-    expect(problems).toEqual([
-      'the model "./service-2.json": waiters-2.json next to it: it cannot be read (EISDIR: it is a folder).',
-    ]);
+    expect(problems).toEqual(['the model "./service-2.json": waiters-2.json next to it: it is not a regular file.']);
   });
 
   test('are refused if they are no JSON', async () => {
