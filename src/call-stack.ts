@@ -91,13 +91,7 @@ export function createCalls(
 ): Pick<CallStack, 'call' | 'changes'> {
   const startCount = createReadCounts();
   const callRead = async (operation: Operation, args: unknown, context: CallContext): Promise<EndedOutcome> => {
-    // The policy may know the read by the name of its service.
-    const { serviceName } = options.operations.find(({ name }) => name === operation.name) ?? operation;
-    const outcome = await callTool(
-      serviceName === undefined ? operation : { ...operation, serviceName },
-      args,
-      context,
-    );
+    const outcome = await callTool(operation, args, context);
     // Only for the type: a read never asks its user.
     return outcome.kind === 'inputRequired' ? failed(operation, new Refusal('NeedsHuman'), options) : outcome;
   };

@@ -17,10 +17,21 @@ export function allOperations(
     const follow = follows[operation.name];
     return follow === undefined ? operation : { ...operation, follow };
   });
-  return [...withFollows, ...operations].map((operation) => {
+  const named = (operation: Operation): Operation => {
     const [service] = [...services].find(([, { api }]) => api === operation.service) ?? [];
     return service === undefined ? operation : { ...operation, serviceName: `${service}:${operation.api}` };
-  });
+  };
+  return [...withFollows, ...operations].map((operation) => ({ ...named(operation), ...innerCalls(operation, named) }));
+}
+
+/** The calls that an operation makes besides its own have the same rules by both names, too. */
+function innerCalls({ many, preflight }: Operation, named: (operation: Operation) => Operation): Partial<Operation> {
+  return {
+    ...(preflight !== undefined && { preflight: { ...preflight, operation: named(preflight.operation) } }),
+    ...(many !== undefined && {
+      many: { ...many, find: named(many.find), operation: named(many.operation), verify: named(many.verify) },
+    }),
+  };
 }
 
 /** Adds the services of a folder. Services of files come first, because they have settings. */

@@ -421,6 +421,20 @@ describe('an operation that is also a named tool', () => {
     expect(again).toMatchObject({ isError: true, code: 'BudgetSpent' });
   });
 
+  test('is allowed together with the calls that it makes', async () => {
+    const { services } = await findModels(folder);
+    const operations = allOperations(builtIn, { ...noOwnOperations, services });
+    const named = (name: string) => operations.find((operation) => operation.name === name);
+    const { find, operation, verify } = named('abort_multipart_uploads')?.many ?? {};
+    const inner = [find, operation, verify, named('abort_multipart_upload')?.preflight?.operation];
+    expect(inner.map((each) => each?.serviceName)).toEqual([
+      's3:ListMultipartUploads',
+      's3:AbortMultipartUpload',
+      's3:ListParts',
+      's3:ListParts',
+    ]);
+  });
+
   test.each(['s3:AbortMultipartUpload', 's3:*', 'abort_multipart_upload,disks:*'])(
     'is allowed by both names with %s',
     async (tools) => {
