@@ -12,6 +12,7 @@ import {
   beginRefusal,
   carryOutOne,
   interrupted,
+  isTooLate,
   notSent,
   requestDigest,
   requestKey,
@@ -149,24 +150,37 @@ type PartEnd =
 
 async function endOfPart(part: Change, whole: ResolvedChange, run: ChangeRun): Promise<PartEnd> {
   const { store, signal } = run;
-  const isInterrupted = part.state === 'begun';
-  // The process that began it may have sent it, or not.
-  if (isInterrupted && (await lookFor(part, whole, run)) === 'gone') {
-    await store.end(part.id, 'accepted', { code: 'GoneAfterRestart' });
-    return { kind: 'done' };
-  }
+  if (part.state === 'begun') return endOfInterrupted(part, whole, run);
   if (part.state === 'approved' && signal.aborted) {
     await store.end(part.id, 'not sent', { code: 'Stopping' });
     return { kind: 'failed', code: 'Stopping' };
   }
-  const outcome = isInterrupted ? await sendAgain(part, run) : await outcomeOf(part, run);
+  // An ended part has its outcome from an earlier process.
+  const outcome = part.state === 'approved' ? await carryOutOne(part, run) : stateOf(part, run);
+  return endAfter(outcome, part, whole, run);
+}
+
+/** Ends a part that another process has begun, and has sent or not. Only a thing that is seen to be there is sent again, soon after the decision. */
+async function endOfInterrupted(part: Change, whole: ResolvedChange, run: ChangeRun): Promise<PartEnd> {
+  const { store, now } = run;
+  const found = await lookFor(part, whole, run);
+  if (found === 'gone') {
+    await store.end(part.id, 'accepted', { code: 'GoneAfterRestart' });
+    return { kind: 'done' };
+  }
+  if (found === 'there' && !isTooLate(part, now())) return endAfter(await sendAgain(part, run), part, whole, run);
+  await store.end(part.id, 'unknown', part.ending ?? {});
+  return endAfter(stateOf({ ...part, state: 'unknown' }, run), part, whole, run);
+}
+
+async function endAfter(outcome: EndedOutcome, part: Change, whole: ResolvedChange, run: ChangeRun): Promise<PartEnd> {
   if (outcome.kind === 'failed') {
     const { failure } = outcome;
     const code = failure.serviceSays?.code ?? failure.code;
     if (whole.operation.many?.gone.includes(code) === true) return { kind: 'gone' };
     if (failure.mayHaveHappened !== true || (await lookFor(part, whole, run)) !== 'gone')
       return { kind: 'failed', code, failure };
-    await store.end(part.id, 'accepted', { code: 'GoneAfterwards' });
+    await run.store.end(part.id, 'accepted', { code: 'GoneAfterwards' });
     return { kind: 'done' };
   }
   const seen = await lookFor(part, whole, run);
@@ -174,19 +188,14 @@ async function endOfPart(part: Change, whole: ResolvedChange, run: ChangeRun): P
   return { kind: seen === 'gone' ? 'done' : 'accepted' };
 }
 
-/** An ended part has its outcome from an earlier process. */
-async function outcomeOf(part: Change, run: ChangeRun): Promise<EndedOutcome> {
-  return part.state === 'approved' ? carryOutOne(part, run) : stateOf(part, run);
-}
-
-/** Sends a part that another process has begun. The thing is still there, and such a change may be repeated. */
+/** Sends a part again that another process has begun. Such a change may be repeated. */
 async function sendAgain(part: Change, run: ChangeRun): Promise<EndedOutcome> {
   const call = await resolveAgain(part, run);
   if (call.kind === 'refused')
     return writeEnding(part, concludeFailed({ ...notSent(part.tool, call), mayHaveHappened: true }), run);
   using client = run.openClient(call.endpoint, clientOptions(call, run, run.signal));
   const ifUnknown = stepIfUnknown(call, run.now().toISOString());
-  return await sendBegun(part, { ...call, ifUnknown }, client, run);
+  return await sendBegun(part, { ...call, ifUnknown }, client, run, { isAgain: true });
 }
 
 /** Reads the thing of a part. */

@@ -131,21 +131,32 @@ async function sendAndRecord(
   return sendBegun(begun.change, { ...call, ifUnknown }, client, run);
 }
 
-/** Sends a change that the store has as begun. */
+export const isTooLate = ({ decidedAt }: Change, time: Date): boolean =>
+  time.getTime() - (decidedAt ?? time.getTime()) > longestDelayMs;
+
+/**
+ * Sends a change that the store has as begun.
+ * @param isAgain true if it may have been sent before, so that it cannot end as not sent
+ */
 export async function sendBegun(
   change: Change,
   call: ResolvedChange & FailedCall,
   client: SignedClient,
   run: ChangeRun,
+  { isAgain = false } = {},
 ): Promise<EndedOutcome> {
   const { log, now } = run;
   const { id, tool, caller, target } = change;
   // The process may have been suspended while `begin` wrote, so `time` is taken after it.
   const time = now();
-  const isTooLate = time.getTime() - (change.decidedAt ?? time.getTime()) > longestDelayMs;
-  const { result, keyId } = isTooLate ? failedUnsent(tool, tooLate) : await sendAndRead(change, call, client, log);
+  const { result, keyId } =
+    !isAgain && isTooLate(change, time) ? failedUnsent(tool, tooLate) : await sendAndRead(change, call, client, log);
   const sent = { call, change, sentAt: time.toISOString() };
-  const { state, ending, outcome } = concludeChange(result, sent, log);
+  // Without an answer, an earlier try may have reached the cloud.
+  const isUnknown = isAgain && result.kind === 'failed' && result.failure.status === undefined;
+  const { state, ending, outcome } = isUnknown
+    ? concludeFailed({ ...result.failure, mayHaveHappened: true })
+    : concludeChange(result, sent, log);
   // A journal that was restored from a backup may lack the change.
   log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
   return writeEnding(change, { state, ending: { ...ending, keyId }, outcome }, run);

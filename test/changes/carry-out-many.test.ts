@@ -10,7 +10,6 @@ import { abortMultipartUploads } from '../../src/tools/abort-multipart-uploads.j
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { testCaller } from '../support/caller.js';
 import { processOn, wallClock } from '../support/changes.js';
-import { openPolicy } from '../support/operations.js';
 
 /** A change of several things whose process goes away: another process takes it over, and looks before it sends. */
 
@@ -36,13 +35,13 @@ async function twoProcesses(loss: Loss) {
   const aborts: string[] = [];
   let hosts = 0;
   const wakeUp: (() => void)[] = [];
-  const serve = (goesAway: boolean, readOnly = false) => {
+  const serve = (goesAway: boolean, readOnly = false, tools?: readonly string[]) => {
     const engine = createSqlite(join(folder, 'journal.db'), { clock: wallClock(now) });
     const store = createChanges(engine, { process: processOn(`host-${hosts++}`) });
     const httpClient = createHttpClient({}, defaultLimits);
     const caller = testCaller('', {
       ...{ cloud, now, store, confirm: 'plan', maximumAttempts: 1 },
-      policy: { ...openPolicy, readOnly, extensions: ['s3'] },
+      policy: { readOnly, tools, extensions: ['s3'] },
       httpClient: {
         ...httpClient,
         send: async (request, signal) => {
@@ -71,7 +70,7 @@ async function twoProcesses(loss: Loss) {
   // Eight at a time are under way when the process goes away.
   await expect.poll(() => wakeUp.length).toBe(8);
   clock.time += 2 * leaseMs;
-  return { serve, changeId, aborts, ended, wakeUp, open: () => storage.uploads.size };
+  return { serve, changeId, aborts, ended, wakeUp, clock, open: () => storage.uploads.size };
 }
 
 async function statesIn({ store }: ReturnType<typeof testCaller>) {
@@ -120,6 +119,22 @@ test('a process that may not make the change sends nothing, and calls the outcom
     failure: { outcome: 'unknown', mayHaveHappened: true },
   });
   expect(aborts).toHaveLength(3);
+});
+
+test.each<[string, tools: readonly string[] | undefined, waitedMs: number]>([
+  ['whose thing may not be read', ['abort_multipart_uploads', 'abort_multipart_upload'], 0],
+  ['that was decided too long ago', undefined, 11 * 60_000],
+])('what may have been sent, %s, is not sent again, and its outcome is unknown', async (_what, tools, waitedMs) => {
+  const { serve, aborts, clock } = await twoProcesses('before');
+  clock.time += waitedMs;
+  const second = serve(false, false, tools);
+  const [change] = await second.store.recover();
+  if (change === undefined) throw new Error('nothing was taken over');
+  await second.changes.resume(change);
+  const states = await statesIn(second);
+  expect(states.filter((state) => state.startsWith('abort_multipart_upload unknown'))).toHaveLength(8);
+  // At most the one that nobody had begun.
+  expect(aborts.length).toBeLessThanOrEqual(4);
 });
 
 test('if the journal cannot be written at the takeover, the outcome is unknown, and not "not sent"', async () => {
