@@ -1,5 +1,6 @@
 import type { EndedOutcome, Success } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
+import { findOperation } from '../models/service-catalog.js';
 import type { Follow } from '../tools/define-operation.js';
 import { forAgent, type Next, next } from '../tools/next.js';
 import { textsAt } from '../util/objects.js';
@@ -43,10 +44,11 @@ export async function followToEnd(
   outcome: EndedOutcome,
   run: ChangeRun,
 ): Promise<{ readonly isGoing: boolean; readonly outcome: EndedOutcome } | undefined> {
-  const operation = run.operations.find(({ name }) => name === change.tool);
+  if (change.state !== 'accepted' || outcome.kind !== 'succeeded') return undefined;
+  const operation = await findOperation(change.tool, run);
   const { follow } = operation ?? {};
-  if (change.state !== 'accepted' || outcome.kind !== 'succeeded' || operation === undefined) return undefined;
-  if (follow === undefined || (follow.done === undefined && follow.gone !== true)) return undefined;
+  if (operation === undefined || follow === undefined || (follow.done === undefined && follow.gone !== true))
+    return undefined;
 
   const { success, view } = outcome;
   const known = await run.store.followed(change.id);
@@ -99,7 +101,7 @@ async function resolveRead(
   );
   if (call.kind !== 'change') return call.kind === 'refused' ? call : undefined;
   const { accountName: account, input, followTool } = call;
-  const read = run.operations.find(({ name }) => name === followTool);
+  const read = followTool === undefined ? undefined : await findOperation(followTool, run);
   const found = followArguments({ operation, shownInput: input }, answer);
   if (read === undefined || found === undefined) return undefined;
   // The read has to look where the change was made.

@@ -24,9 +24,17 @@ import { connectOverStdio } from '../support/in-process.js';
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-services-'));
 const required = { required: {} };
 const volumeId = member('String', required);
+const isAvailable = {
+  state: 'success',
+  matcher: { output: { path: 'State', expected: 'available', comparator: 'stringEquals' } },
+};
 const disks = smallModelJson(
   {
-    DescribeVolume: { input: { VolumeId: volumeId }, output: { VolumeId: 'String', State: 'String', Size: 'Integer' } },
+    DescribeVolume: {
+      input: { VolumeId: volumeId },
+      output: { VolumeId: 'String', State: 'String', Size: 'Integer' },
+      traits: { 'smithy.waiters#waitable': { VolumeAvailable: { acceptors: [isAvailable] } } },
+    },
     CreateVolume: { input: { Zone: volumeId, Size: 'Integer', Tags: 'small#Tags' }, output: { VolumeId: 'String' } },
     DeleteVolume: { input: { VolumeId: volumeId } },
     ModifyVolume: { input: { VolumeId: volumeId, Size: 'Integer' } },
@@ -340,6 +348,14 @@ describe('change_operation', () => {
     const creation = { name: 'disks:CreateVolume', arguments: { Zone: 'z-1' } };
     const { next } = await call('change_operation', creation);
     expect(next.text).toContain('read_operation (name disks:DescribeVolume) with VolumeId "vol-2"');
+  });
+
+  test('is followed to its end in the cloud', async () => {
+    const { call, caller } = await connect();
+    const { changeId } = await call('change_operation', { name: 'disks:CreateVolume', arguments: { Zone: 'z-1' } });
+    const context = { client: 'test 1', signal: new AbortController().signal };
+    // The first look begins the follow, and its first read is due after a pause.
+    expect(await caller.changes.look(changeId, context)).toMatchObject({ kind: 'seen', isGoing: true });
   });
 });
 
