@@ -264,6 +264,8 @@ export function createChanges(
     // Usually there is nothing to write.
     if ((await read(abandoned)).length === 0) return [];
     const recovered = await write(async (rows) => {
+      // Another process that takes over at the same time has its lease when this one looks.
+      await rows.lock('recovery');
       const recovered: Change[] = [];
       for (const change of await abandoned(rows)) recovered.push(...(await recoverOne(rows, change)));
       if (recovered.some(({ state }) => state === 'begun')) await renewLease(rows, self);
