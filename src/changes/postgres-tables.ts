@@ -1,103 +1,56 @@
 import { readFileSync, statSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { type Log, reasonOf } from '../util/log.js';
 import { attempt, textAt } from '../util/objects.js';
-import { namesOf, type SafeText, say, words } from '../util/safe-text.js';
-import { indexes, JournalFault, newerVersion, schemaVersion, tables } from './sql.js';
+import { words } from '../util/safe-text.js';
+import { indexes, JournalFault, requireSchema, schemaVersion, tables } from './sql.js';
 
-interface Part {
-  readonly name: string;
-  readonly sql: string;
-}
-
-/** Refuses to change what has ended, for roles that do not own the table, so a stolen server role cannot rewrite the journal. */
-const guard = `create or replace function cloudops_changes_guard() returns trigger language plpgsql as $guard$
+/**
+ * All of a journal. The trigger refuses to change what has ended for roles that do not own the table, so a stolen server role cannot rewrite
+ * the journal. The version comes last.
+ */
+const journal = `${tables};
+${indexes};
+create or replace function cloudops_changes_guard() returns trigger language plpgsql as $guard$
+declare
+  ending text[] := array['state', 'ending', 'outcome', 'ended', 'changed'];
+  follow text[] := array['follow', 'follow_due'];
 begin
   if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
     return coalesce(new, old);
   end if;
   if tg_op = 'DELETE' then
     if old.state = 'waiting' then return old; end if;
-  elsif old.state in ('waiting', 'approved', 'begun') then
+  elsif old.state in ('waiting', 'approved', 'begun') or to_jsonb(new) - follow = to_jsonb(old) - follow then
     return new;
   elsif old.state = 'unknown' and new.state in ('accepted', 'partly', 'rejected')
-    and to_jsonb(new) - array['state', 'ending', 'outcome', 'ended', 'changed']
-      = to_jsonb(old) - array['state', 'ending', 'outcome', 'ended', 'changed'] then
+    and to_jsonb(new) - ending = to_jsonb(old) - ending then
     return new;
   end if;
   raise exception 'ended changes stay as they are' using errcode = 'insufficient_privilege';
 end $guard$;
+drop trigger if exists cloudops_changes_guard on cloudops_changes;
 create trigger cloudops_changes_guard before update or delete on cloudops_changes
-  for each row execute function cloudops_changes_guard()`;
+  for each row execute function cloudops_changes_guard();
+create table cloudops_store (schema_version integer not null);
+insert into cloudops_store values (${schemaVersion})`;
 
-/** Without these parts, no change can be written. */
-const required: readonly Part[] = [
-  { name: 'cloudops_changes', sql: `${tables.cloudops_changes}; ${guard}` },
-  { name: 'cloudops_processes', sql: tables.cloudops_processes },
-  { name: 'cloudops_follows', sql: tables.cloudops_follows },
-  {
-    name: 'cloudops_store',
-    sql: `create table if not exists cloudops_store (schema_version integer not null);
-      insert into cloudops_store values (${schemaVersion})`,
-  },
-];
-
-/** Without these parts, queries are slow. */
-const indexParts: readonly Part[] = Object.entries(indexes).map(([name, columns]) => ({
-  name: `cloudops_changes_${name}`,
-  sql: `index concurrently if not exists cloudops_changes_${name} on cloudops_changes ${columns}`,
-}));
-
-/** Unusual keys, because all programs of a database share one set. */
+/** An unusual key, because all programs of a database share one set. */
 const tablesLock = 0x636c6f7564;
-const indexesLock = tablesLock + 1;
 
-/** In milliseconds. All other work on the table waits meanwhile. */
-const lockMs = 2_000;
-const lockPauseMs = 500;
+const hasJournal = async (client: pg.ClientBase): Promise<boolean> => {
+  // A query that reads no table would not see what another connection has just created.
+  const { rows } = await client.query(`select from pg_class where oid = to_regclass('cloudops_store')`);
+  return rows.length > 0;
+};
 
-/** An index whose building was interrupted counts as missing. */
-async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<readonly Part[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select name from unnest($1::text[]) name
-     where to_regclass(name) is null
-       or exists (select from pg_index where indexrelid = to_regclass(name) and not indisvalid)`,
-    [parts.map(({ name }) => name)],
-  );
-  return parts.filter(({ name }) => rows.some((row) => row.name === name));
-}
-
-/** The names of the missing parts of a journal. */
-export const missingParts = async (client: pg.ClientBase) => ({
-  tables: (await missing(client, required)).map(({ name }) => name),
-  indexes: (await missing(client, indexParts)).map(({ name }) => name),
-});
-
-/** The owner of the tables. Null if this role may act as the owner. */
-export const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
-  where oid = to_regclass('cloudops_changes') and not pg_has_role(relowner, 'usage'))`;
-
-async function missingFault(client: pg.ClientBase, names: readonly string[]): Promise<JournalFault> {
-  const { rows } = await client.query<{ mayCreate: boolean }>(
-    `select coalesce(has_schema_privilege(current_schema(), 'create'), false) and ${otherOwner} is null
-       and not pg_is_in_recovery() as "mayCreate"`,
-  );
-  const isNew = names.includes('cloudops_changes');
-  const reason: SafeText = isNew ? words('it has no tables of a journal') : say`it lacks ${namesOf(names)}`;
-  return new JournalFault(rows[0]?.mayCreate === true ? 'no tables yet' : 'tables', reason);
-}
-
-/**
- * Creates the missing parts of a journal without time limits, because a large table takes long.
- * @param waitsForIndexes false to leave indexes to another process
- */
-export async function migrate(url: string, { waitsForIndexes = true } = {}): Promise<void> {
+/** Creates the tables of a journal, unless they are there. */
+export async function migrate(url: string): Promise<void> {
   const client = await connectToMigrate(url);
   try {
-    await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
-    await addTables(client);
-    await addIndexes(client, waitsForIndexes);
+    await client.query('set statement_timeout = 0; begin');
+    await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
+    if (!(await hasJournal(client))) await client.query(journal);
+    await client.query('commit');
   } finally {
     await client.end();
   }
@@ -115,48 +68,15 @@ async function connectToMigrate(url: string): Promise<pg.Client> {
   }
 }
 
-async function addTables(client: pg.ClientBase): Promise<void> {
-  await client.query(`begin; set local lock_timeout = ${lockMs}`);
-  try {
-    await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
-    const parts = await missing(client, required);
-    for (const { sql } of parts) await client.query(sql);
-    // `concurrently` is not allowed in a transaction.
-    if (parts.some(({ name }) => name === 'cloudops_changes'))
-      for (const { sql } of indexParts) await client.query(`create ${sql.replace(' concurrently', '')}`);
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  }
-}
-
-async function addIndexes(client: pg.ClientBase, waits: boolean): Promise<void> {
-  const lock = async () => {
-    const sql = 'select pg_try_advisory_lock($1) as locked';
-    const { rows } = await client.query<{ locked: boolean }>(sql, [indexesLock]);
-    return rows[0]?.locked === true;
-  };
-  // Polls, because building an index waits for all transactions, also for one that waits for this lock.
-  while (!(await lock())) {
-    if (!waits) return;
-    await delay(lockPauseMs);
-  }
-  for (const { name, sql } of await missing(client, indexParts)) {
-    await client.query(`drop index concurrently if exists ${name}`);
-    await client.query(`create ${sql}`);
-  }
-}
-
 /**
  * Returns functions that create missing tables before the first work of a process.
  * @param createsTables false to fail if tables are missing
  */
-export function createTableCheck(currentUrl: () => string, log: Log, createsTables: boolean) {
+export function createTableCheck(currentUrl: () => string, createsTables: boolean) {
   let isChecked = false;
   let adding: Promise<void> | undefined;
   const add = () => {
-    adding ??= migrate(currentUrl(), { waitsForIndexes: false }).finally(() => {
+    adding ??= migrate(currentUrl()).finally(() => {
       adding = undefined;
     });
     return adding;
@@ -165,15 +85,11 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
   return {
     ensure: async (client: pg.ClientBase): Promise<void> => {
       if (isChecked) return;
-      const { tables, indexes } = await missingParts(client);
-      if (tables.length > 0) {
-        if (!createsTables) throw await missingFault(client, tables);
+      if (!(await hasJournal(client))) {
+        if (!createsTables) throw await missingFault(client);
         await add().catch(failWithAdvice);
-      } else if (indexes.length > 0 && createsTables) {
-        // In the background, because work without indexes is only slower.
-        add().catch((error: unknown) => log('warn', 'journal', { missing: indexes, error: reasonOf(error) }));
       }
-      await requireVersion(client);
+      requireSchema(await versionOf(client));
       isChecked = true;
     },
     /** The next connection may lead to another database. */
@@ -183,14 +99,25 @@ export function createTableCheck(currentUrl: () => string, log: Log, createsTabl
   };
 }
 
-async function requireVersion(client: pg.ClientBase): Promise<void> {
+async function missingFault(client: pg.ClientBase): Promise<JournalFault> {
+  const { rows } = await client.query<{ mayCreate: boolean }>(
+    `select coalesce(has_schema_privilege(current_schema(), 'create'), false)
+       and not pg_is_in_recovery() as "mayCreate"`,
+  );
+  return new JournalFault(
+    rows[0]?.mayCreate === true ? 'no tables yet' : 'tables',
+    words('it has no tables of a journal'),
+  );
+}
+
+async function versionOf(client: pg.ClientBase): Promise<number> {
   const { rows } = await client
     .query<{ version: number }>('select max(schema_version) as version from cloudops_store')
     .catch((error: unknown) => {
       if (textAt(error, 'code') !== insufficientPrivilege) throw error;
       throw new JournalFault('rights', words('the role of this server lacks rights: cloudops_store select'));
     });
-  if (Number(rows[0]?.version) > schemaVersion) throw newerVersion();
+  return Number(rows[0]?.version);
 }
 
 const insufficientPrivilege = '42501';

@@ -1,15 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import type { Log } from '../util/log.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
-import {
-  connectionString,
-  createTableCheck,
-  followPassword,
-  missingParts,
-  namingFile,
-  otherOwner,
-} from './postgres-tables.js';
+import { connectionString, createTableCheck, followPassword, namingFile } from './postgres-tables.js';
 import { CommitPending } from './retry-writes.js';
 import { type Engine, JournalFault, type Transaction, type Value } from './sql.js';
 import { storePlace } from './store-place.js';
@@ -40,7 +32,6 @@ function requireSameTime(offsetMs: number): void {
 }
 
 export interface DatabaseOptions {
-  readonly log?: Log | undefined;
   /** Each new connection takes the password from this file. */
   readonly addressFile?: string | undefined;
   readonly createsTables?: boolean | undefined;
@@ -74,10 +65,10 @@ const numbered = (sql: string): string => sql.split('?').reduce((text, part, ind
 
 /** Returns a function that makes pools of connections. Errors never contain the password of `url`. */
 function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
-  const { log = () => undefined, createsTables = true, limits = defaultLimits } = options;
+  const { createsTables = true, limits = defaultLimits } = options;
   const { databaseTime = (clockMs) => clockMs } = options;
   const currentUrl = followPassword(url, options.addressFile);
-  const tables = createTableCheck(currentUrl, log, createsTables);
+  const tables = createTableCheck(currentUrl, createsTables);
 
   /** After an error, the state of the connection is unknown, so it is closed. */
   const closeAndRecheckOnError = async <Result>(client: pg.PoolClient, step: () => Promise<Result>) => {
@@ -213,22 +204,19 @@ function failWithCode(error: unknown): never {
   throw error;
 }
 
-async function checkHealth(transaction: DatabaseTransaction): Promise<readonly SafeText[]> {
-  const { client, offsetMs } = transaction;
+async function checkHealth({ client, offsetMs }: DatabaseTransaction): Promise<readonly SafeText[]> {
   const { rows } = await client.query<{
     isReadOnly: boolean;
     /** True if a standby could take over without changes that were confirmed. */
     losesChanges: boolean;
     lacking: string[];
-    otherOwner: string | null;
   }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
        current_setting('synchronous_standby_names') = '' and (exists (select from pg_stat_replication) or
          exists (select from pg_replication_slots where slot_type = 'physical')) as "losesChanges",
-       array(select name || ' ' || privilege from unnest(array['cloudops_changes', 'cloudops_processes', 'cloudops_follows']) name,
+       array(select name || ' ' || privilege from unnest(array['cloudops_changes', 'cloudops_processes']) name,
          unnest(array['select', 'insert', 'update', 'delete']) privilege
-         where not has_table_privilege(name, privilege)) as "lacking",
-       ${otherOwner} as "otherOwner"`,
+         where not has_table_privilege(name, privilege)) as "lacking"`,
   );
   const [state] = rows;
 
@@ -238,20 +226,12 @@ async function checkHealth(transaction: DatabaseTransaction): Promise<readonly S
   if (lacking.length > 0)
     throw new JournalFault('rights', say`the role of this server lacks rights: ${join(lacking, ', ')}`);
   requireSameTime(offsetMs);
-
-  const { indexes } = await missingParts(client);
-  const warnings = [...clockWarnings(offsetMs)];
-  if (state.losesChanges)
-    warnings.push(
-      words('replication is not synchronous: when a standby takes over, changes that it did not get can be made twice'),
-    );
-  if (indexes.length > 0) {
-    const condition =
-      state.otherOwner === null ? words('') : say`, if ${own(state.otherOwner)} runs it, who owns the tables`;
-    warnings.push(say`indexes are missing or being built: cloudops-mcp journal migrate builds them${condition}`);
-  }
-  return warnings;
+  return state.losesChanges ? [...clockWarnings(offsetMs), losesChanges] : clockWarnings(offsetMs);
 }
+
+const losesChanges = words(
+  'replication is not synchronous: when a standby takes over, changes that it did not get can be made twice',
+);
 
 /** In milliseconds. */
 const warnAboveMs = 1_000;

@@ -68,33 +68,34 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** A program refuses a newer version. */
-export const schemaVersion = 1;
+/** A program refuses other versions. */
+export const schemaVersion = 2;
 
-export const newerVersion = () => new JournalFault('newer', words('a newer version of cloudops-mcp made it'));
+/** @throws JournalFault if another version made the tables */
+export function requireSchema(version: number): void {
+  if (version > schemaVersion) throw new JournalFault('newer', words('a newer version of cloudops-mcp made it'));
+  if (version < schemaVersion)
+    throw new JournalFault('not a journal', words('it is of an earlier version of cloudops-mcp'));
+}
 
 /**
  * The tables on both engines. Texts from outside are JSON, because the engines differ in NUL and lone surrogates. Times
  * are milliseconds by the clock of the store, save `at`, which is wall time.
  */
-export const tables = {
-  cloudops_changes: `create table if not exists cloudops_changes (
+export const tables = `
+  create table if not exists cloudops_changes (
     id text primary key, state text not null, caller text not null, client text not null, tool text not null,
     request_key text not null, budget text not null, subject text, asks integer not null, process text, way text,
     facts text not null, plan text not null, decision text, ending text, outcome text, at bigint,
-    made bigint not null, expires bigint not null, decided bigint, begun bigint, ended bigint, changed bigint not null)`,
-  cloudops_processes: `create table if not exists cloudops_processes (
-    id text primary key, host text not null, space text not null, pid bigint not null, started text not null,
-    lease bigint not null)`,
-  cloudops_follows: `create table if not exists cloudops_follows (
-    id text primary key, state text not null, began bigint not null, due bigint not null, reads bigint not null, seen text)`,
-};
+    made bigint not null, expires bigint not null, decided bigint, begun bigint, ended bigint, changed bigint not null,
+    follow text, follow_due bigint);
+  create table if not exists cloudops_processes (
+    id text primary key, space text not null, pid bigint not null, started text not null, lease bigint not null)`;
 
-export const indexes: Readonly<Record<string, string>> = {
-  request: '(request_key, begun)',
-  budget: '(budget, begun)',
-  state: '(state, caller, decided)',
-  caller: '(caller, made)',
-  made: '(made)',
-  changed: '(changed, id, at)',
-};
+export const indexes = `
+  create index if not exists cloudops_changes_request on cloudops_changes (request_key, begun);
+  create index if not exists cloudops_changes_budget on cloudops_changes (budget, begun);
+  create index if not exists cloudops_changes_state on cloudops_changes (state, caller, decided);
+  create index if not exists cloudops_changes_caller on cloudops_changes (caller, made);
+  create index if not exists cloudops_changes_made on cloudops_changes (made);
+  create index if not exists cloudops_changes_changed on cloudops_changes (changed, id, at)`;

@@ -11,7 +11,7 @@ import {
   type FaultKind,
   indexes,
   JournalFault,
-  newerVersion,
+  requireSchema,
   schemaVersion,
   type Transaction,
   tables,
@@ -87,8 +87,6 @@ export function createSqlite(
       if (creates && !(await retrying(() => hasTable(opened, 'cloudops_store'))))
         await transact(opened, () => createTables(opened, clock));
       await retrying(() => requireVersion(opened));
-      // A file of an earlier version lacks it.
-      if (creates) await retrying(() => opened.db.exec(tables.cloudops_follows));
       await retrying(() => opened.db.exec('pragma journal_mode = wal'));
       return opened;
     } catch (error) {
@@ -239,9 +237,7 @@ function createTables(connection: Connection, clock: SystemClock): void {
   const { db, run } = connection;
   if (hasTable(connection, 'cloudops_store')) return;
   if (hasTable(connection, '%')) throw ofAnotherProgram();
-  for (const sql of [storeTable, ...Object.values(tables)]) db.exec(sql);
-  for (const [name, columns] of Object.entries(indexes))
-    db.exec(`create index cloudops_changes_${name} on cloudops_changes ${columns}`);
+  for (const sql of [storeTable, tables, indexes]) db.exec(sql);
   run('insert into cloudops_store (schema_version) values (?)', schemaVersion);
   writeClock(connection, readClock(undefined, clock));
 }
@@ -251,7 +247,7 @@ const hasTable = ({ all }: Connection, name: string): boolean =>
 
 const ofAnotherProgram = () => new JournalFault('not a journal', words('it is the database of another program'));
 
-/** @throws JournalFault if the file is no journal, is of a newer version, or is older than its copy */
+/** @throws JournalFault if the file is no journal, is of another version, or is older than its copy */
 function requireVersion(connection: Connection): void {
   const { all, store } = connection;
   if (!hasTable(connection, 'cloudops_store'))
@@ -259,7 +255,7 @@ function requireVersion(connection: Connection): void {
       ? ofAnotherProgram()
       : new JournalFault('no tables yet', words('it has no tables of a journal'));
   const [row] = all('select schema_version from cloudops_store');
-  if (Number(valueAt(row, 'schema_version')) > schemaVersion) throw newerVersion();
+  requireSchema(Number(valueAt(row, 'schema_version')));
   if (store().moved !== null)
     throw new JournalFault('replaced', words('it was moved away, and a server went on in a copy of it'));
 }

@@ -363,11 +363,7 @@ export function createChanges(
     read: (options: ReadOptions) => readEntries(engine.scan, options),
     /** Erases ended changes from before a time (milliseconds since 1970). */
     prune: (before: number): Promise<number> =>
-      write(async ({ run }) => {
-        const count = await run(`delete from cloudops_changes where state in ${endedStates} and at < ?`, before);
-        await run('delete from cloudops_follows where id not in (select id from cloudops_changes)');
-        return count;
-      }),
+      write(({ run }) => run(`delete from cloudops_changes where state in ${endedStates} and at < ?`, before)),
     recover,
     /** Erases expired plans, and processes without changes under way. */
     erase: async () => {

@@ -11,8 +11,7 @@ import type { Transaction } from './sql.js';
 export interface Process {
   /** Random, because containers may have the same host and process ID. */
   readonly id: string;
-  readonly host: string;
-  /** Only in the same space does a process ID name the same process. */
+  /** The host, its start and its container. Only in the same space does a process ID name the same process. */
   readonly space: string;
   readonly pid: number;
   readonly started: string;
@@ -22,9 +21,8 @@ export interface Process {
 export const leaseMs = 60_000;
 
 export function thisProcess(): Process {
-  const host = hostname();
-  const space = `${host} ${bootId()} ${attempt(() => readlinkSync('/proc/self/ns/pid'), '')}`;
-  return { id: randomUUID(), host, space, pid: process.pid, started: startOf(process.pid) ?? '' };
+  const space = `${hostname()} ${bootId()} ${attempt(() => readlinkSync('/proc/self/ns/pid'), '')}`;
+  return { id: randomUUID(), space, pid: process.pid, started: startOf(process.pid) ?? '' };
 }
 
 /** Empty on systems other than Linux. */
@@ -35,11 +33,11 @@ const startOf = (pid: number): string | undefined =>
   attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19], undefined);
 
 /** Writes that a process runs. */
-export async function renewLease({ now, run }: Transaction, { id, host, space, pid, started }: Process): Promise<void> {
+export async function renewLease({ now, run }: Transaction, { id, space, pid, started }: Process): Promise<void> {
   await run(
-    `insert into cloudops_processes (id, host, space, pid, started, lease) values (?, ?, ?, ?, ?, ?)
+    `insert into cloudops_processes (id, space, pid, started, lease) values (?, ?, ?, ?, ?)
      on conflict (id) do update set lease = excluded.lease`,
-    ...[id, JSON.stringify(host), space, pid, started, now + leaseMs],
+    ...[id, space, pid, started, now + leaseMs],
   );
 }
 

@@ -14,7 +14,7 @@ import { hasPostgres, type Postgres, password, startPostgres } from '../support/
 import { impatient, openPostgresStore } from '../support/postgres-store.js';
 import { runServer } from '../support/server-process.js';
 
-/** A database that hangs, lacks tables or indexes, or disagrees with its servers. */
+/** A database that hangs, lacks tables, or disagrees with its servers. */
 describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   let postgres: Postgres;
   let database: string;
@@ -33,10 +33,9 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     opened = [];
   });
 
-  const events: unknown[][] = [];
   const open = (url = postgres.url(database), offsetMs = 0, options = {}) => {
     const now = () => new Date(Date.now() + offsetMs);
-    const store = openPostgresStore(url, now, { ...options, log: (...event) => events.push(event) });
+    const store = openPostgresStore(url, now, options);
     opened.push(store);
     return store;
   };
@@ -65,7 +64,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await expect.poll(async () => (await begin(store)).kind).toBe('unwritable');
     expect(await begin(store)).toMatchObject({ reason: expect.stringMatching(/28P01$/) });
     writeFileSync(file, address('second'));
-    sql('drop table cloudops_changes');
+    sql('drop table cloudops_changes, cloudops_store');
     expect(await begin(store)).toMatchObject({ kind: 'begun' });
     rmSync(folder, { recursive: true });
   });
@@ -129,53 +128,6 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     }, 60_000);
   });
 
-  describe('with an index that is missing', () => {
-    // About 100 MiB.
-    const rows = 60_000;
-    const template = 'without_index';
-    beforeAll(async () => {
-      const store = openPostgresStore(postgres.url(template), () => new Date());
-      const { id } = await begin(store);
-      await store.end(id, 'accepted', {});
-      await store.close();
-      const columns = postgres.sql(
-        template,
-        "select string_agg(attname, ', ') from pg_attribute where attrelid = 'cloudops_changes'::regclass and attnum > 1 and not attisdropped",
-      );
-      postgres.sql(
-        template,
-        `drop index cloudops_changes_request;
-         insert into cloudops_changes (id, ${columns}) select 'copy-' || n, ${columns} from cloudops_changes, generate_series(1, ${rows}) n`,
-      );
-    }, 120_000);
-    beforeEach(() => {
-      postgres.copy(template, database);
-      // No statement of a migration may be under limits that anybody has set for servers.
-      sql(`alter database ${database} set statement_timeout = '100ms'`);
-    });
-    const isValid = () =>
-      sql("select indisvalid from pg_index where indexrelid = to_regclass('cloudops_changes_request')");
-
-    test('a server writes at once, and builds the index meanwhile', async () => {
-      expect(await begin(open())).toMatchObject({ kind: 'begun' });
-      await expect.poll(isValid, { timeout: 30_000 }).toBe('t');
-    }, 60_000);
-
-    test('the command builds it, and repairs an index whose building was interrupted', async () => {
-      await migrate(postgres.url(database));
-      expect(isValid()).toBe('t');
-      sql("update pg_index set indisvalid = false where indexrelid = 'cloudops_changes_request'::regclass");
-      expect(await open().healthCheck()).toContainEqual(expect.stringMatching(/^indexes are missing/));
-      await migrate(postgres.url(database));
-      expect(isValid()).toBe('t');
-    }, 60_000);
-
-    test('two at once are not in the way of each other', async () => {
-      await Promise.all([1, 2].map(() => migrate(postgres.url(database))));
-      expect(isValid()).toBe('t');
-    }, 60_000);
-  });
-
   test('without tables, and a role that may not make them, says who has to', async () => {
     postgres.url(database);
     sql(`create role worker login password '${decodeURIComponent(password)}'`);
@@ -183,20 +135,6 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
       kind: 'unwritable',
       reason: expect.stringMatching(/run "cloudops-mcp journal migrate" once as their owner$/),
     });
-    await migrate(postgres.url(database));
-    await expect(open(asWorker(postgres.url(database))).healthCheck()).rejects.toThrow();
-    sql('grant select, insert, update, delete on cloudops_changes, cloudops_processes, cloudops_follows to worker');
-    sql('grant select on cloudops_store to worker');
-    // A slot of a standby that is away.
-    sql("select pg_create_physical_replication_slot('standby')");
-    const warnings = () => open(asWorker(postgres.url(database))).healthCheck();
-    expect(await warnings()).toEqual([expect.stringMatching(/^replication is not synchronous/)]);
-    sql("select pg_drop_replication_slot('standby')");
-    expect(await warnings()).toEqual([]);
-    sql('drop index cloudops_changes_request');
-    expect(await warnings()).toContainEqual(
-      expect.stringMatching(/^indexes are missing .*migrate builds them, if cloudops runs it, who owns the tables$/),
-    );
     const options = { env: { CLOUDOPS_JOURNAL: asWorker(postgres.url(database)) } };
     expect(await runServer(['journal', 'migrate'], options)).toMatchObject({
       code: 1,
@@ -204,6 +142,16 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
         /^The journal cannot be migrated \(this role may not\)\. The role that owns the tables has to run/,
       ),
     });
+    await migrate(postgres.url(database));
+    await expect(open(asWorker(postgres.url(database))).healthCheck()).rejects.toThrow();
+    sql('grant select, insert, update, delete on cloudops_changes, cloudops_processes to worker');
+    sql('grant select on cloudops_store to worker');
+    // A slot of a standby that is away.
+    sql("select pg_create_physical_replication_slot('standby')");
+    const warnings = () => open(asWorker(postgres.url(database))).healthCheck();
+    expect(await warnings()).toEqual([expect.stringMatching(/^replication is not synchronous/)]);
+    sql("select pg_drop_replication_slot('standby')");
+    expect(await warnings()).toEqual([]);
   });
 
   describe('whose servers have clocks', () => {

@@ -19,7 +19,7 @@ describe.skipIf(!hasPostgres())('like every store', () => {
         const url = postgres.url(database);
         // A database of its own for each test would take much longer.
         if (last !== undefined && name !== last)
-          postgres.sql(database, 'truncate cloudops_changes, cloudops_processes, cloudops_follows');
+          postgres.sql(database, 'truncate cloudops_changes, cloudops_processes');
         last = name;
         return openPostgresStore(url, now, { process, databaseTime: () => now().getTime() });
       },
@@ -399,7 +399,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
 
   test('a store of a newer version is refused', async () => {
     await open().waiting({});
-    sql('update cloudops_store set schema_version = 2');
+    sql('update cloudops_store set schema_version = 3');
     const store = open();
     expect((await begin(store)).begun).toMatchObject({ kind: 'unwritable' });
     await expect(store.healthCheck()).rejects.toMatchObject({ kind: 'newer' });

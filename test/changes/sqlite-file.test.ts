@@ -117,14 +117,17 @@ describe('something else at the path is refused at once, and left as it is', () 
     expect(readdirSync(join(path, '..')).filter((name) => !name.startsWith('journal.db'))).toEqual([]);
   });
 
-  test('a store of a newer version', async () => {
+  test.each([
+    [3, 'newer', 'newer version'],
+    [1, 'not a journal', 'earlier version'],
+  ])('a store of version %i', async (version, kind, reason) => {
     const store = open();
     await kindOf(store);
-    await sqlite('update cloudops_store set schema_version = 2');
+    await sqlite(`update cloudops_store set schema_version = ${version}`);
     const other = open();
-    expect(await faultOf(other)).toBe('newer');
+    expect(await faultOf(other)).toBe(kind);
     expect((await begin(other)).begun).toMatchObject({ kind: 'unwritable' });
-    await expect(other.newest({ limit: 1 })).rejects.toThrow('newer version');
+    await expect(other.newest({ limit: 1 })).rejects.toThrow(reason);
   });
 
   test.each([

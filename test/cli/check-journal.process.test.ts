@@ -51,17 +51,6 @@ describe.skipIf(!hasPostgres())('of a database', () => {
     expect(tablesOf('poor')).toBe('0');
   });
 
-  test('of an earlier version, what it lacks is named and not added', async () => {
-    const address = postgres.url('older');
-    await runServer(['journal', 'migrate'], { env: { CLOUDOPS_JOURNAL: address } });
-    postgres.sql('older', 'drop table cloudops_processes; drop index cloudops_changes_request');
-    const { journal } = await examine(address);
-    expect(journal).toMatchObject([
-      { status: 'warning', detail: expect.stringMatching(/older": it lacks cloudops_processes$/) },
-    ]);
-    expect(tablesOf('older')).toBe('3');
-  });
-
   test('with a role without rights, the grant is named', async () => {
     const address = postgres.url('granted');
     await runServer(['journal', 'migrate'], { env: { CLOUDOPS_JOURNAL: address } });

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { loadSqlite } from '../../src/changes/sqlite.js';
 import type { Effect, Follow, Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
@@ -258,18 +257,6 @@ describe('of two replicas', () => {
     await lost;
     expect(await one.get(taskId)).toMatchObject(completed('The change has failed in the cloud.'));
     expect(reads()).toBe(2);
-  });
-
-  test('a file of an earlier version gets its table', async () => {
-    const first = await serve(byState);
-    const { taskId } = await first.start();
-    await first.close();
-    const { DatabaseSync } = await loadSqlite();
-    const db = new DatabaseSync(join(folder, 'journal.db'));
-    db.exec('drop table cloudops_follows');
-    db.close();
-    const second = await serve(byState, 'create', { host: 'two' });
-    expect(await second.get(taskId)).toMatchObject({ status: 'working' });
   });
 
   test('the second knows after a restart what the first has seen', async () => {

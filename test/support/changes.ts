@@ -46,7 +46,7 @@ export const asking: Partial<NewChange> = {
 };
 
 /** A process on a host of its own, so that only its lease tells whether it runs. */
-export const processOn = (host: string): Process => ({ id: randomUUID(), host, space: host, pid: 1, started: '1' });
+export const processOn = (host: string): Process => ({ id: randomUUID(), space: host, pid: 1, started: '1' });
 
 /** The clocks of a system without a boot ID, on which only the wall clock counts. */
 export const wallClock = (now: () => Date): SystemClock => ({

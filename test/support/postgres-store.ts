@@ -10,8 +10,7 @@ export function openPostgresStore(
   now: () => Date,
   { process = processOn('host'), ...options }: DatabaseOptions & { readonly process?: Process } = {},
 ): Changes {
-  const { log = () => undefined } = options;
-  return createChanges(createPostgres(url, now, options), { process, log });
+  return createChanges(createPostgres(url, now, options), { process });
 }
 
 /** Time limits of a third, for tests that wait until a limit is reached. */
