@@ -1,14 +1,7 @@
 import type { Effect, Operation } from '../tools/define-operation.js';
 import { sentenceCase } from '../util/human.js';
-import {
-  changesNamedLikeReads,
-  chargedReads,
-  chargesByCreation,
-  chargesByVerb,
-  namesSecret,
-  readsNamedLikeChanges,
-  readsOfSecrets,
-} from './effect-exceptions.js';
+// Operations whose names mislead about their effect, each with the reason. Names without a vendor's prefix.
+import exceptions from './effect-exceptions.json' with { type: 'json' };
 import { hasTrait, type Model, type ModelOperation } from './model.js';
 
 /** The effect that a draft gives an operation, and the reason if a person has to confirm the effect. */
@@ -124,8 +117,8 @@ export function isChangeByName(name: string): boolean {
 function effectOfName(name: string): Effect | undefined {
   const effects = ['read', 'create', 'alter', 'delete'] as const;
   const beginning = sentenceCase(name).replace(wordBeforeVerb, '');
-  if (Object.hasOwn(changesNamedLikeReads, beginning)) return 'alter';
-  if (Object.hasOwn(readsNamedLikeChanges, beginning)) return 'read';
+  if (Object.hasOwn(exceptions.changesNamedLikeReads, beginning)) return 'alter';
+  if (Object.hasOwn(exceptions.readsNamedLikeChanges, beginning)) return 'read';
   const effect = effects.find((effect) => verbs[effect].test(beginning));
   return effect === 'read' && secondVerb.test(beginning) ? 'alter' : effect;
 }
@@ -158,4 +151,28 @@ function canCost(name: string, effect: Effect): boolean {
 }
 
 const givesSecrets = (name: string): boolean =>
-  Object.hasOwn(readsOfSecrets, name) || (!name.startsWith('List') && namesSecret.test(name));
+  Object.hasOwn(exceptions.readsOfSecrets, name) || (!name.startsWith('List') && namesSecret.test(name));
+
+/** Names of other reads of secrets: keys, tokens, passwords, and addresses that need no signature. */
+const namesSecret =
+  /(?:SecretValue|Credentials?|(?:Auth|Access|Session|Federation|Authorization|Identity|IdToken|Api)Tokens?|IdToken|Token|Password|ApiKeys?|PrivateKey|StreamKey|Presigned\w*|(?:Upload|Download|Session|Embed|Login|Console|Signed|File)Ur[il]\w*|UrlForLayer)(?:For\w+|With\w+|Pair)?$/i;
+
+/** Reads that are charged by the amount that they read. */
+const chargedReads = /^(?:Select\w*|GetCost\w+|GetRightsizingRecommendation|Detect\w+|Calculate\w+)$/;
+
+/** Things that are charged as long as they exist. */
+const chargedThings =
+  'Instance|Volume|Snapshot|Image|Backup|Replica|Cluster|Node[Gg]roup|Node|Fleet|Host|FileSystem|FileCache|Disk|Database|(?<!Route|Policy|Nat)Table|' +
+  'Address|VpnConnection|PeeringConnection|(?<!Customer|Internet|Vpn)Gateway|LoadBalancer|Endpoint|HostedZone|HealthCheck|Domain|Certificate|' +
+  '(?<!Api|Plan|Access|Public|Signing)Key|Secret|Alarm|Dashboard|Trail|(?<!Log)Stream|Stack|ChangeSet|AutoScalingGroup|Service|Task|Job|Execution|' +
+  'Environment|Server|Runner|Router|PrivateLan|Proxy|Cache|ReplicationGroup|Capacity|CapacityReservation|License|PhoneNumber|Canary|Workspace|' +
+  'Directory|FlowLog|BlueGreenDeployment|Project|Pipeline';
+
+/** Names of operations that create something that is charged. What follows the thing says where it comes from or goes to. */
+const chargesByCreation = new RegExp(
+  `^(?:Create|Copy|Restore|Import|Allocate|Request|Clone|Issue)\\w*(?:${chargedThings})(?:e?s)?(?:V\\d)?(?:(?:From|To|In|With|For|Into)[A-Z]\\w*)?$`,
+);
+
+/** Verbs that start or enlarge something. */
+const chargesByVerb =
+  /^(?:Run|Start|Restore|Accept(?=\w*Quote)|Purchase|Invoke|Execute|Increase|Extend|Resize|Upgrade|Renew|Monitor|Provision|Launch|Scale|Promote|Failover|Resume|Export(?=Snapshot|Image|Instance)|Modify(?=\w*(?:Volume|Instance|Cluster|Capacity|Type|Size|FileSystem|Fleet|Reserved))|Update(?=\w*(?:Capacity|Concurrency|AutoScalingGroup|Service$|Table$|FileSystem|Nodegroup|Size|Count|Type))|Set(?=\w*(?:Capacity|Concurrency|Count|Size))|Put(?=\w*(?:Concurrency|Capacity)))(?![a-z])/;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { changesNamedLikeReads, readsNamedLikeChanges, readsOfSecrets } from '../../src/models/effect-exceptions.js';
+import exceptions from '../../src/models/effect-exceptions.json' with { type: 'json' };
 import { effectOf } from '../../src/models/guess-effect.js';
 import { http, smallModel } from './small-model.js';
 
@@ -46,11 +46,11 @@ describe('an effect is proved to be a read, or it is a change', () => {
     expect(model.names.map((name) => effectOf(model, model.operation(name)).effect)).toEqual(['alter', 'delete']);
   });
 
-  test.each(Object.keys(changesNamedLikeReads))('%s changes something', (operation) => {
+  test.each(Object.keys(exceptions.changesNamedLikeReads))('%s changes something', (operation) => {
     expect(effectFor(operation).effect).toBe('alter');
   });
 
-  test.each(Object.keys(readsNamedLikeChanges))('%s only reads', (operation) => {
+  test.each(Object.keys(exceptions.readsNamedLikeChanges))('%s only reads', (operation) => {
     expect(effectFor(operation).effect).toBe('read');
   });
 });
@@ -79,7 +79,7 @@ test.each([
 
 describe('a read that gives out secrets is marked', () => {
   test.each([
-    ...Object.keys(readsOfSecrets),
+    ...Object.keys(exceptions.readsOfSecrets),
     'GetSecretValue',
     'GetSessionToken',
     'GetAuthorizationToken',

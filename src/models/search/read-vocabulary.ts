@@ -1,15 +1,5 @@
-/** Reads the tables of `vocabulary.ts`. */
-import {
-  commonWords,
-  fillerWords,
-  foreignNames,
-  japanese,
-  kindsByWords,
-  otherLanguages,
-  readingWords,
-  serviceKinds,
-  synonyms,
-} from './vocabulary.js';
+/** Reads `vocabulary.json`: the words by which people and agents mean the words in names of operations. */
+import tables from './vocabulary.json' with { type: 'json' };
 import { stem, wordsOfText } from './words.js';
 
 /** Words that mean the same together, each a list of stems. */
@@ -21,69 +11,49 @@ interface Phrase {
   readonly meanings: readonly Meaning[];
 }
 
-export interface Vocabulary {
-  /** Phrases by their first stem, the longest first. */
-  readonly phrases: ReadonlyMap<string, readonly Phrase[]>;
-  /** Replaces Japanese words by English ones. */
-  translate(text: string): string;
-  /** Phrases that only services of some names can answer. */
-  readonly ofServices: readonly {
-    readonly stems: readonly string[];
-    readonly text: string;
-    readonly services: readonly string[];
-  }[];
-  /** Names of a service in other clouds, and the words for its kind. */
-  readonly kinds: ReadonlyMap<string, { readonly names: readonly string[]; readonly words: readonly string[] }>;
-  readonly fillers: ReadonlySet<string>;
-  readonly readingWords: ReadonlySet<string>;
-  /** Words that need not be known, in lower case. */
-  readonly commonWords: ReadonlySet<string>;
-  /** Other names of an operation, by its name. */
-  readonly otherNames: ReadonlyMap<string, string>;
-}
-
-const linesOf = (table: string): [left: string, right: string][] =>
-  table
-    .trim()
-    .split('\n')
-    .filter((line) => line.includes('='))
-    .map((line) => {
-      const [left = '', right = ''] = line.split(' = ');
-      return [left.trim(), right.trim()];
-    });
-
-const stemSet = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/).map(stem));
+export type Vocabulary = ReturnType<typeof readVocabulary>;
 
 const stemsOf = (text: string): string[] => wordsOfText(text).map(stem);
+const stemSet = (lines: readonly string[]): ReadonlySet<string> => new Set(lines.join(' ').split(' ').map(stem));
 
-export function readVocabulary(): Vocabulary {
-  const translations = linesOf(japanese)
-    .flatMap(([words, english]) => words.split(' ').map((word): [string, string] => [word, english]))
-    .sort(([a], [b]) => b.length - a.length);
-  const english = new Map(translations.toReversed());
-  const anyJapanese = new RegExp(translations.map(([word]) => word).join('|'), 'g');
+export function readVocabulary() {
+  const { japanese, serviceKinds, kindsByWords, commonWords, readingWords, fillerWords, foreignNames } = tables;
+  const english = new Map(
+    Object.entries(japanese).flatMap(([words, meaning]) => words.split(' ').map((word) => [word, meaning] as const)),
+  );
+  const longestFirst = [...english.keys()].sort((a, b) => b.length - a.length);
+  const anyJapanese = new RegExp(longestFirst.join('|'), 'g');
   return {
+    /** Phrases by their first stem, the longest first. */
     phrases: readPhrases(),
-    translate: (text) => text.replace(anyJapanese, (word) => ` ${english.get(word)} `),
+    /** Replaces Japanese words, in questions and in documentation, by English ones. */
+    translate: (text: string): string => text.replace(anyJapanese, (word) => ` ${english.get(word)} `),
+    /** Names of a service in other clouds, and the words for its kind. */
     kinds: new Map(
-      linesOf(serviceKinds).flatMap(([left, right]) => {
+      Object.entries(serviceKinds).flatMap(([left, right]) => {
         const names = left.split(' ');
         return names.map((name) => [name, { names, words: stemsOf(right) }] as const);
       }),
     ),
-    fillers: stemSet(`${fillerWords} ${readingWords}`),
+    /** Words that say nothing about an operation. */
+    fillers: stemSet([...fillerWords, ...readingWords]),
+    /** Words that say only that a read is wanted, because clouds use `Get`, `List` and `Describe` for the same. */
     readingWords: stemSet(readingWords),
-    commonWords: new Set(commonWords.trim().split(/\s+/)),
-    ofServices: linesOf(kindsByWords).flatMap(([services, texts]) =>
+    /** Everyday words in lower case. If no operation knows one of them, this says nothing. */
+    commonWords: new Set(commonWords.join(' ').split(' ')),
+    /** Phrases that only services of some names can answer. */
+    ofServices: Object.entries(kindsByWords).flatMap(([services, texts]) =>
       texts.split('; ').map((text) => ({ text, stems: stemsOf(text), services: services.split(' ') })),
     ),
-    otherNames: new Map(linesOf(foreignNames)),
+    /** Other names of an operation, by its name. */
+    otherNames: new Map(Object.entries(foreignNames)),
   };
 }
 
-function readPhrases(): Vocabulary['phrases'] {
+/** In the tables, "_" stands for up to four words, "+" joins words that belong together, and "-" means nothing. */
+function readPhrases(): ReadonlyMap<string, readonly Phrase[]> {
   const phrases = new Map<string, Phrase[]>();
-  for (const [left, right] of linesOf(synonyms + otherLanguages)) {
+  for (const [left, right] of Object.entries({ ...tables.synonyms, ...tables.otherLanguages })) {
     const meanings = right === '-' ? [] : right.split(' ').map((meaning) => meaning.split('+').map(stem));
     for (const text of left.split(', ')) {
       const stems = text.split(' ').map((word) => (word === '_' ? undefined : stem(word)));
