@@ -71,8 +71,6 @@ export function serviceFailure(
   });
   const ownCode = remedy.code ?? (errorInSuccess === undefined ? `Http${status}` : 'ErrorInAnswer');
 
-  const statusText = say`HTTP status ${status}`;
-  const cause = error.code === undefined ? statusText : say`${codeText(error.code, ownCode)} (${statusText})`;
   const { requestId: idInError, serverTime, ...errorWithoutId } = error;
   // A lost body was read as empty, so `error` has no message.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
@@ -87,7 +85,7 @@ export function serviceFailure(
   const mayHaveHappened = effectiveStatus >= 500 || mayFollowSuccess.includes(effectiveStatus);
   return failureOf(call, {
     mayHaveHappened,
-    problem: say`the cloud ${verbOf(effectiveStatus)} ${cause}`,
+    problem: problemOf(effectiveStatus, status, error.code, ownCode),
     code: ownCode,
     problems: ownCode === 'RequestTimeTooSkewed' ? [clocksText(reply, serverTime)] : [],
     status,
@@ -105,13 +103,18 @@ function clocksText({ response, endedAt }: AnsweredReply, serverTime = response.
   return say`this machine's clock: ${defined(endedAt.toUTCString())}; the cloud's: ${theirs}`;
 }
 
+function problemOf(effectiveStatus: number, status: number, code: string | undefined, ownCode: string): SafeText {
+  const statusText = say`HTTP status ${status}`;
+  if (code === undefined && effectiveStatus !== status) return say`the answer says that it failed (${statusText})`;
+  // Quoted unless it is this server's own code, because it may be any text.
+  const codeText = code === undefined || code === ownCode ? own(ownCode) : quoted(code, 100);
+  return say`the cloud ${verbOf(effectiveStatus)} ${code === undefined ? statusText : say`${codeText} (${statusText})`}`;
+}
+
 function verbOf(status: number): SafeText {
   if (status >= 500) return words('failed with');
   return words(status >= 400 ? 'refused it with' : 'answered with a redirect,');
 }
-
-/** Quoted unless it is this server's own code, because it may be any text. */
-const codeText = (code: string, ownCode: string) => (code === ownCode ? own(code) : quoted(code, 100));
 
 const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 

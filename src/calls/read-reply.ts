@@ -5,7 +5,7 @@ import type { Body } from '../transport/parse-body.js';
 import { readServiceError, requestIdsOf, type ServiceError, shortenServiceError } from '../transport/service-error.js';
 import type { AnsweredReply, FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
-import { isObject, valueAt, withoutNulls } from '../util/objects.js';
+import { isObject, leavesOf, valueAt, withoutNulls } from '../util/objects.js';
 import { readBoolean, readTime, readWholeNumber } from '../util/read-values.js';
 import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Exchange, noAnswer, type SentToEndpoint, serviceFailure } from './failure.js';
@@ -143,11 +143,21 @@ function isErrorDocument({ answerBody, failures }: Operation, document: Readonly
   return !isAnswer && hasOnlyErrors && valueAt(document, 'Response.Errors.Error') !== undefined;
 }
 
+const returnPath = /^(?:\w+Result\.)?return$/i;
+
+/** In the query APIs of clouds, the member `return` says whether the request succeeded. */
+const returnsFalse = (body: Body): boolean =>
+  'value' in body &&
+  [...leavesOf(body.kind === 'xml' ? Object.values(body.value)[0] : body.value)].some(
+    ([path, value]) => returnPath.test(path) && readBoolean(String(value)) === false,
+  );
+
 /** Returns the error in an error document, or the error that `errorOf` finds. */
 async function declaredError(operation: Operation, reply: AnsweredReply): Promise<ServiceError | undefined> {
   const { body, response } = reply;
   const { status, headers } = response;
   if (body.kind === 'xml' && isErrorDocument(operation, body.value)) return readServiceError(body, headers);
+  if (operation.effect !== 'read' && returnsFalse(body)) return { message: 'return: false' };
   const { errorOf } = operation;
   if (errorOf === undefined) return undefined;
   const error = await readBody(operation, reply, (content) => errorOf({ status, headers, body: content }));
