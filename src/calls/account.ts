@@ -164,5 +164,7 @@ function choiceOf(accounts: readonly Account[]): SafeText {
   const names = accounts.map(({ name, description }) =>
     description === undefined ? name : `${name} (${description})`,
   );
+  const [only, ...others] = names.map(defined);
+  if (only !== undefined && others.length === 0) return say`the only account is ${only}`;
   return say`ask the user which one they mean: ${listed(names.map(defined), 'or')}`;
 }

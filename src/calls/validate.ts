@@ -204,6 +204,9 @@ function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: Argum
   // The known names are listed once.
   const listedAt = unknown.findIndex(({ suggestion }) => suggestion === undefined);
   return unknown.map(({ shownName, suggestion }, index) => {
+    // The account was taken out already if there are several.
+    if (isTopLevel && issue.keys[index] === 'account')
+      return say`account: must be left out, because this server has only one account`;
     if (suggestion !== undefined) return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
     if (index !== listedAt) return say`${shownName}: is not an argument`;
     return say`${shownName}: is not an argument; expected one of: ${defined(knownNames.join(', '))}`;
