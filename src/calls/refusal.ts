@@ -91,6 +91,12 @@ const refusals = {
     'call',
     say`Correct all that is listed and ${callAgain}.${forAgent(' Ask the user for values that are theirs to choose; do not make them up.')}`,
   ),
+  NothingToDo: refuse(
+    'nothing matches, so there is nothing to do',
+    'nobody',
+    'none',
+    say`${forReader({ agent: 'Tell the user. It is no mistake.', person: 'It is no mistake.' })} If something was expected, the arguments can be wider.`,
+  ),
   Usage: refuse(
     'the command line or the configuration is not right',
     'user',

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { longestKept } from '../calls/answer-budget.js';
 import { faultFacts, serverFault } from '../calls/failure.js';
 import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
 import { Refusal } from '../calls/refusal.js';
 import { clientOptions, secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
+import { firstThatFit } from '../tools/upload/read-list.js';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { say } from '../util/safe-text.js';
@@ -143,9 +145,9 @@ function rowsOfParts(change: Change, calls: readonly ResolvedChange[], run: Chan
   });
 }
 
-/** The ending of a part. After `accepted`, the thing was not seen to be gone, because the read failed. */
+/** The ending of a part. `unverified`: accepted, but the thing was not seen to be gone, because the read failed. */
 type PartEnd =
-  | { readonly kind: 'done' | 'gone' | 'accepted' }
+  | { readonly kind: 'done' | 'gone' | 'unverified' }
   | { readonly kind: 'failed'; readonly code: string; readonly failure?: Failure | undefined };
 
 async function endOfPart(part: Change, whole: ResolvedChange, run: ChangeRun): Promise<PartEnd> {
@@ -185,7 +187,7 @@ async function endAfter(outcome: EndedOutcome, part: Change, whole: ResolvedChan
   }
   const seen = await lookFor(part, whole, run);
   if (seen === 'there') return { kind: 'failed', code: 'StillThere' };
-  return { kind: seen === 'gone' ? 'done' : 'accepted' };
+  return { kind: seen === 'gone' ? 'done' : 'unverified' };
 }
 
 /** Sends a part again that another process has begun. Such a change may be repeated. */
@@ -208,23 +210,30 @@ async function lookFor(part: Change, { operation: { many } }: ResolvedChange, ru
   return many.gone.includes(serviceSays?.code ?? code) ? 'gone' : 'unknown';
 }
 
+const endings = ['done', 'gone', 'unverified', 'failed'] as const;
+
 /** Makes the ending of the whole from those of its parts. */
 function conclude(change: Change, call: ResolvedChange, ends: readonly PartEnd[], { log, now }: ChangeRun): Conclusion {
-  const list = change.list ?? [];
-  const failed = ends.flatMap((end, index) => (end.kind === 'failed' ? [{ ...end, entry: list[index] ?? {} }] : []));
+  const { operation, change: texts } = call;
+  const failed = ends.filter((end) => end.kind === 'failed');
   const [first] = failed;
   const isUnknown = failed.some(({ failure }) => failure?.mayHaveHappened === true);
   if (first?.failure !== undefined && failed.length === ends.length)
     return concludeFailed({ ...first.failure, mayHaveHappened: isUnknown });
 
-  const countOf = (kind: PartEnd['kind']) => ends.filter((end) => end.kind === kind).length;
+  const ended = ends.map((end, index) => ({
+    ...{ ...change.list?.[index], ending: end.kind },
+    ...(end.kind === 'failed' && { code: end.code }),
+  }));
+  // The answer may have to leave out the last ones.
+  const sorted = endings.toReversed().flatMap((kind) => ended.filter(({ ending }) => ending === kind));
+  const listed = firstThatFit(sorted, longestKept - roomForCounts);
   const record = {
-    done: countOf('done'),
-    gone: countOf('gone'),
-    unverified: countOf('accepted'),
-    failed: failed.map(({ entry, code }) => ({ ...entry, code })),
+    ...Object.fromEntries(endings.map((kind) => [kind, ended.filter(({ ending }) => ending === kind).length])),
+    [operation.many?.list ?? 'list']: listed,
+    ...(listed.length < sorted.length && { notListed: sorted.length - listed.length }),
   };
-  const names = failed.map(({ entry }) => textAt(entry, call.change.identifies?.at(-1)?.split('.').at(-1) ?? '') ?? '');
+  const nameField = texts.identifies?.at(-1)?.split('.').at(-1) ?? '';
   const result: ChangeResult = {
     kind: 'accepted',
     answer: {
@@ -234,7 +243,8 @@ function conclude(change: Change, call: ResolvedChange, ends: readonly PartEnd[]
     },
     ...(failed.length > 0 && {
       failed: {
-        ...{ count: failed.length, requestedCount: ends.length, names: names.slice(0, 3) },
+        ...{ count: failed.length, requestedCount: ends.length },
+        names: sorted.slice(0, Math.min(3, failed.length)).map((entry) => textAt(entry, nameField) ?? ''),
         codes: [...new Set(failed.map(({ code }) => code))].slice(0, 8),
         ...{ message: undefined, areRefused: false, hasOthers: true, areFoundByPlan: true },
       },
@@ -247,3 +257,6 @@ function conclude(change: Change, call: ResolvedChange, ends: readonly PartEnd[]
   const { status: _, ...endingOfWhole } = ending;
   return { ...conclusion, ending: endingOfWhole };
 }
+
+/** Characters of an answer besides its list. */
+const roomForCounts = 500;

@@ -95,7 +95,8 @@ async function chooseThings(
   }
   const { answer = {}, warnings } = outcome.success;
   const chosen = many.choose(answer, input);
-  if (chosen.kind === 'refused') return new Refusal('InvalidArguments', [chosen.problem], { reason: notChosen });
+  if (chosen.kind === 'nothing') return new Refusal('NothingToDo', [chosen.why], { warnings });
+  if (chosen.kind === 'tooMany') return new Refusal('InvalidArguments', [chosen.problem], { reason: notChosen });
   const found = say`As of ${time(run.now().toISOString())}: ${chosen.found}`;
   const foundWarnings = [...chosen.warnings, ...warnings];
   return { ...(await withParts(call, chosen.list, run)), found, foundWarnings };

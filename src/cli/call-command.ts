@@ -87,6 +87,7 @@ function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | '
 }
 
 const exitCodes: ReadonlyMap<string, number> = new Map([
+  ['NothingToDo', 0],
   ...['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].map((code) => [code, 2] as const),
   ...['Declined', 'NobodyAsked', 'WrongName', 'TooManyRefusals', 'TooLargeToShow', 'NeedsHuman', 'PlanRefused'].map(
     (code) => [code, noConsentCode] as const,

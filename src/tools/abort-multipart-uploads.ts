@@ -9,18 +9,19 @@ import { listParts } from './list-parts.js';
 import { forAgent, next as nextStep } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { flag, pathName, planArguments, region, text } from './schema/fields.js';
+import { shownAs, unlisted } from './schema/outputs.js';
 import { type FoundUpload, foundUploads } from './upload/all-uploads.js';
 
 /** Most uploads of one plan. */
 const mostUploads = 1000;
 
 const hoursOfUnit: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 };
-const age = /^(\d{1,5}) ?(h|hours?|d|days?|w|weeks?)$/;
+const age = /^\s*(\d{1,5})\s*(h|hours?|d|days?|w|weeks?)\s*$/i;
 
 /** Returns the hours of an age, such as `7 days`. */
 function hoursOf(olderThan: string | undefined): number | undefined {
   const [, number, unit = ''] = age.exec(olderThan ?? '') ?? [];
-  return number === undefined ? undefined : Number(number) * (hoursOfUnit[unit.charAt(0)] ?? Number.NaN);
+  return number === undefined ? undefined : Number(number) * (hoursOfUnit[unit.charAt(0).toLowerCase()] ?? Number.NaN);
 }
 
 const listed = z.object({ uploads: z.array(z.unknown()) });
@@ -102,7 +103,24 @@ export const abortMultipartUploads = defineOperation({
       done: z.int(),
       gone: z.int(),
       unverified: z.int(),
-      failed: z.array(z.object({ bucket: z.string(), object: z.string(), uploadId: z.string(), code: z.string() })),
+      failed: z.int(),
+      uploads: z
+        .array(
+          shownAs(
+            z.object({
+              bucket: z.string(),
+              object: z.string(),
+              uploadId: z.string(),
+              initiated: z.string().optional(),
+              size: z.int().optional(),
+              ending: z.string(),
+              code: z.string().optional(),
+            }),
+            'bucket, object, uploadId, initiated, size, ending: done, gone (already), unverified or failed, code',
+          ),
+        )
+        .describe('failed ones first'),
+      notListed: unlisted(z.int().optional()).describe('uploads that only the journal has'),
     }),
 
   // Never sent, because the uploads are aborted one by one. No store has such a request.
@@ -150,7 +168,7 @@ function choose(
   includeActive: boolean,
 ): Chosen {
   const old = includeActive ? all : all.filter((upload) => !isYoung(upload));
-  if (old.length > mostUploads) return { kind: 'refused', problem: tooMany(old) };
+  if (old.length > mostUploads) return { kind: 'tooMany', problem: tooMany(old) };
   const chosen = includeActive ? old : old.filter((upload) => !mayReceive(upload));
   const young = all.length - all.filter((upload) => !isYoung(upload)).length;
   const receiving = all.filter((upload) => !isYoung(upload) && mayReceive(upload)).length;
@@ -165,10 +183,7 @@ function choose(
       say`Not all buckets could be read whole, so there may be more uploads. list_multipart_uploads says which.`,
   );
   if (chosen.length === 0)
-    return {
-      kind: 'refused',
-      problem: join([say`no upload is left to abort, of ${all.length} found.`, ...active, ...warnings], ' '),
-    };
+    return { kind: 'nothing', why: join([nothingLeft(all.length), ...active, ...warnings], ' ') };
 
   const sizes = chosen.map(({ size = Number.NaN }) => size).reduce((sum, size) => sum + size, 0);
   const dated = chosen.filter(({ ageHours }) => ageHours !== undefined);
@@ -190,6 +205,11 @@ function choose(
     warnings,
   };
 }
+
+const nothingLeft = (found: number) =>
+  found === 0
+    ? words('No unfinished upload matches.')
+    : say`Of ${counted(found, 'unfinished upload')} that match, none is to be aborted.`;
 
 function tooMany(uploads: readonly FoundUpload[]): SafeText {
   const buckets = [...groupedBy(uploads, ({ bucket = '' }) => bucket)].sort(([, a], [, b]) => b.length - a.length);

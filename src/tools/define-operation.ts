@@ -261,7 +261,8 @@ export type Chosen =
       readonly found: SafeText;
       readonly warnings: readonly SafeText[];
     }
-  | { readonly kind: 'refused'; readonly problem: SafeText };
+  | { readonly kind: 'nothing'; readonly why: SafeText }
+  | { readonly kind: 'tooMany'; readonly problem: SafeText };
 
 /** A read by another operation, made after the pages. */
 interface FollowUpRead<Input, State = unknown> {

@@ -17,6 +17,7 @@ const stepOf = ({ who, action }: Next): Step => `${who}: ${action}`;
 
 const refusals: Readonly<Record<RefusalCode, Step>> = {
   InvalidArguments: 'agent: call',
+  NothingToDo: 'nobody: none',
   Usage: 'user: call',
   NotAllowed: 'operator: configure',
   NotConfigured: 'operator: configure',

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
 import { startSandbox } from '../../sandbox/sandbox.js';
 import type { Change } from '../../src/changes/change.js';
 import { abortMultipartUploads } from '../../src/tools/abort-multipart-uploads.js';
@@ -69,7 +70,18 @@ test('the plan lists the uploads, and a yes aborts these and no others, each wit
   const done = await confirm(changeId, 'abort 4');
   expect(done).toMatchObject({
     ok: true,
-    structured: { outcome: 'accepted', answer: { done: 3, gone: 1, failed: [] } },
+    structured: {
+      outcome: 'accepted',
+      answer: {
+        ...{ done: 3, gone: 1, failed: 0 },
+        uploads: [
+          { bucket: 'beta', object: 'k/9', uploadId: 'u9', initiated: daysAgo(9), size: 0, ending: 'gone' },
+          { object: 'k/11', ending: 'done' },
+          { object: 'k/10', ending: 'done' },
+          { object: 'k/8', ending: 'done' },
+        ],
+      },
+    },
   });
   expect(done.text).toMatch(/^3 uploads were aborted, and seen to be gone\. Gone already: 1\.\n/);
   expect(done.text).toContain('"AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}');
@@ -142,10 +154,33 @@ test('keys stand in quotation marks in the plan and in the outcome', async () =>
   expect(unquoted(done.text)).not.toMatch(/zebra/i);
 });
 
-test('where nothing is left, there is no plan', async () => {
+test.each([
+  [{ olderThan: '9 weeks' }, 'No unfinished upload matches.'],
+  [{ prefix: 'k/0' }, 'Of 1 unfinished upload that match, none is to be aborted. Left out, because younger than a day'],
+])('if nothing is to be aborted (%o), that is no mistake, and there is no plan', async (args, why) => {
   const { plan, store } = await cloudWith(3);
-  expect((await plan({ olderThan: '9 weeks' })).text).toContain('no upload is left to abort, of 0 found.');
+  const { result, text } = await plan(args);
+  expect(result).toMatchObject({ failure: { code: 'NothingToDo', mayHaveHappened: false, next: { who: 'nobody' } } });
+  expect(text).toMatch(/^abort_multipart_uploads was not sent: nothing matches, so there is nothing to do\.\n/);
+  expect(text).toContain(`- ${why}`);
   expect(await store.waiting({})).toEqual([]);
+});
+
+test('an answer with more uploads than the store keeps says how many only the journal has', async () => {
+  const { plan, confirm, store, storage } = await cloudWith(0);
+  storage.buckets.set('alpha', { created: daysAgo(99) });
+  for (let index = 0; index < 100; index += 1)
+    storage.uploads.set(`u${index}`, {
+      ...{ bucket: 'alpha', key: `${index}/${'x'.repeat(900)}`, uploadId: `u${index}` },
+      ...{ initiated: daysAgo(2), headers: {} },
+    });
+  const { changeId } = await plan({});
+  await confirm(changeId, 'abort 100');
+  const outcome = (await store.find(changeId))?.ending?.outcome;
+  const { done, notListed, uploads } = z
+    .object({ done: z.int(), notListed: z.int(), uploads: z.array(z.unknown()) })
+    .parse(outcome?.kind === 'succeeded' && outcome.success.answer);
+  expect([done, notListed > 20, notListed + uploads.length]).toEqual([100, true, 100]);
 });
 
 test('what failed is named with its code, and the outcome is "partly"', async () => {
@@ -157,7 +192,7 @@ test('what failed is named with its code, and the outcome is "partly"', async ()
     structured: {
       outcome: 'partly',
       failed: { count: 2 },
-      answer: { done: 1, failed: [{ code: 'Http429' }, {}] },
+      answer: { done: 1, failed: 2, uploads: [{ ending: 'failed', code: 'Http429' }, {}, { ending: 'done' }] },
     },
   });
   expect(done.text).toMatch(/^2 of 3 entries failed: "k\/\d", "k\/\d" \(code "Http429"\)\. 1 upload was aborted/);
@@ -181,7 +216,7 @@ test('an answer that is lost is no guess: the upload is looked for', async () =>
   const { changeId } = await plan({ olderThan: '1 day' });
   expect(await confirm(changeId, 'abort 2')).toMatchObject({
     ok: true,
-    structured: { answer: { done: 2, failed: [] } },
+    structured: { answer: { done: 2, failed: 0 } },
   });
   expect(open()).toEqual(['u0', 'u1']);
   expect(await journal()).toContain('abort_multipart_upload u2 accepted GoneAfterwards');
@@ -240,7 +275,18 @@ test('rules', () => {
   expect(problems(abortMultipartUploads, { olderThan: 'soon' })).toEqual([
     'olderThan: "soon" must be an age, such as "7 days", "12 hours" or "2 weeks"',
   ]);
-  for (const olderThan of ['7 days', '1 day', '12h', '2 weeks', '36 hours'])
+  for (const olderThan of [
+    '7 days',
+    '7 Days',
+    ' 7 DAYS ',
+    '7d',
+    '7 D',
+    '1 day',
+    '12h',
+    '12 Hours',
+    '2 weeks',
+    '36 hours',
+  ])
     expect(problems(abortMultipartUploads, { olderThan })).toEqual([]);
   // No caller brings a list of its own.
   expect(problems(abortMultipartUploads, { uploads: [] })).toHaveLength(1);
