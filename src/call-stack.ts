@@ -1,7 +1,7 @@
 import { type AccountResolution, resolveAccount } from './calls/account.js';
 import type { CallContext } from './calls/context.js';
 import { unlessStopped } from './calls/context.js';
-import { keysRefusal } from './calls/endpoint.js';
+import { refusalAfter } from './calls/endpoint.js';
 import { faultFacts, mistakeRefusal, serverFault } from './calls/failure.js';
 import { createSecretFiles } from './calls/insert-secrets.js';
 import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
@@ -195,16 +195,16 @@ function changeIdOf(outcome: CallOutcome): string | undefined {
 /** A change that throws was not sent, because nothing throws after the first byte. */
 function failed(operation: Operation, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): EndedOutcome {
   const isChange = operation.effect !== 'read';
-  const refusal = error instanceof Refusal ? error : keysRefusal(error);
+  const refusal = refusalAfter(error);
   if (refusal === undefined) log('error', 'unexpected', faultFacts(operation, error));
   if (refusal === undefined && !isChange) return { kind: 'failed', failure: serverFault({ operation }, error) };
   return { kind: 'failed', failure: refusalFailure(operation.name, refusal ?? mistakeRefusal(error), { isChange }) };
 }
 
 function refusalOf(tool: string, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): Refusal {
-  if (error instanceof Refusal) return error;
-  log('error', 'unexpected', { tool, error: errorName(error) });
-  return mistakeRefusal(error);
+  const refusal = refusalAfter(error);
+  if (refusal === undefined) log('error', 'unexpected', { tool, error: errorName(error) });
+  return refusal ?? mistakeRefusal(error);
 }
 
 function withAccount(outcome: CallOutcome, account: string): CallOutcome {

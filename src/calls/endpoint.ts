@@ -9,6 +9,7 @@ import {
 } from '../tools/define-operation.js';
 import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
+import { textAt } from '../util/objects.js';
 import { defined, own, quoted, say } from '../util/safe-text.js';
 import { isLoopback, regionInHost } from '../util/uri.js';
 import { Refusal } from './refusal.js';
@@ -160,10 +161,12 @@ function checkPath({ pathPrefix }: Endpoint, path: string): void {
     ]);
 }
 
-/** Returns the refusal if the error is that no keys are available. */
-export function keysRefusal(error: unknown): Refusal | undefined {
+/** Returns the refusal if no keys are available, or if an update has removed a file of this running server. */
+export function refusalAfter(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
   if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.shown]);
-  return error instanceof Error && error.cause !== undefined ? keysRefusal(error.cause) : undefined;
+  if (textAt(error, 'code') === 'ERR_MODULE_NOT_FOUND') return new Refusal('SenderUnavailable');
+  return error instanceof Error && error.cause !== undefined ? refusalAfter(error.cause) : undefined;
 }
 
 /** The variables to set before an API can be called. */

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { resolveAccount } from '../calls/account.js';
-import { keysRefusal, wireRequest } from '../calls/endpoint.js';
+import { refusalAfter, wireRequest } from '../calls/endpoint.js';
 import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
 import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
@@ -106,7 +106,7 @@ export async function resolveAgain(change: Change, run: ChangeRun): Promise<Reso
           say`the plan was shown for another endpoint, another account, another secret or other arguments`,
         ]);
   } catch (error) {
-    const refusal = error instanceof Refusal ? error : keysRefusal(error);
+    const refusal = refusalAfter(error);
     if (refusal === undefined) log('error', 'unexpected', faultFacts(operation, error));
     return refusal ?? mistakeRefusal(error);
   }
@@ -206,7 +206,7 @@ async function sendAndRead(
   } catch (error) {
     log('error', 'unexpected', faultFacts(call.operation, error));
     if (!(error instanceof NotSent)) return { result: { kind: 'failed', failure: serverFault(call, error) } };
-    return failedUnsent(change.tool, keysRefusal(error) ?? mistakeRefusal(error));
+    return failedUnsent(change.tool, refusalAfter(error) ?? mistakeRefusal(error));
   }
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type Account, type Accounts, accountsFor, accountsOf, type ConsentMode } from '../calls/account.js';
+import { refusalAfter } from '../calls/endpoint.js';
 import type { EndedOutcome, Success } from '../calls/outcome.js';
 import { checkPolicy, isAllowed, type Principal } from '../calls/policy.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
@@ -147,7 +148,7 @@ export type ServiceCall =
       readonly argumentName: ArgumentName;
     };
 
-/** Answers a search or a description, or returns the call to make. Never rejects. */
+/** Answers a search or a description, or returns the call to make. */
 export async function serviceCall(
   tool: string,
   args: unknown,
@@ -159,8 +160,9 @@ export async function serviceCall(
       return ended(await describe(parsed(schemas().describe_operation, args), dependencies));
     return await callOf(tool, args, dependencies);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const failure = refusalFailure(tool, error, { isChange: tool === changeTool.name });
+    const refusal = refusalAfter(error);
+    if (refusal === undefined) throw error;
+    const failure = refusalFailure(tool, refusal, { isChange: tool === changeTool.name });
     return { kind: 'ended', outcome: { kind: 'failed', failure } };
   }
 }
@@ -331,7 +333,8 @@ const consentTexts: Readonly<Record<ConsentMode, string>> = {
 
 function consentOf({ effect }: Operation, allowing: readonly Account[], areNamed: boolean): string {
   const texts = allowing.map((account) => {
-    const isTyped = effect === 'delete' && account.confirm !== 'off' && account.confirmDelete !== 'click';
+    const isAsked = account.confirm !== 'off' && account.confirm !== 'plan';
+    const isTyped = effect === 'delete' && isAsked && account.confirmDelete !== 'click';
     const consent = `${consentTexts[account.confirm]}${isTyped ? '; a person types the name' : ''}`;
     return areNamed ? `${account.name}: ${consent}` : consent;
   });

@@ -1,6 +1,7 @@
 import type { Operation, Service } from '../tools/define-operation.js';
 import { unknownName } from '../util/did-you-mean.js';
 import { errorName } from '../util/log.js';
+import { textAt } from '../util/objects.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import type { OpenService } from './open-service.js';
 import type { createServiceSearch, SearchContext, SearchState } from './search-services.js';
@@ -10,7 +11,7 @@ import type { ServiceSources } from './service-sources.js';
 
 export interface ServiceCatalog {
   readonly services: readonly { readonly name: string; readonly api: Service }[];
-  /** Never rejects. */
+  /** @throws if files of this server are gone */
   find(name: string): Promise<OperationLookup>;
   /** Waits for the search, whose index may still be built. */
   search(): Promise<SearchState>;
@@ -78,6 +79,7 @@ export function createServiceCatalog(
     try {
       return { kind: 'found', operation: (await open(service)).operation(operation) };
     } catch (error) {
+      if (textAt(error, 'code') === 'ERR_MODULE_NOT_FOUND') throw error;
       return { kind: 'unknown', problem: say`${name.slice(0, 200)}: ${reasonOf(error, service)}` };
     }
   };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type Cloud,
   endpointSetting,
-  keysRefusal,
+  refusalAfter,
   missingSettings,
   regionSourceOf,
   resolveEndpoint,
@@ -200,7 +200,7 @@ test.each([
   ['another error with a cause', new Error('x', { cause: 'y' }), false],
   ['what is no error', { cause: noKeys }, false],
 ])('whether a call failed for want of keys: %s', (_what, error, isAboutKeys) => {
-  expect(keysRefusal(error)).toEqual(
+  expect(refusalAfter(error)).toEqual(
     isAboutKeys ? new Refusal('KeysUnavailable', [words('the file of keys is gone')]) : undefined,
   );
 });

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
@@ -6,6 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, test } from 'vitest';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { member, smallModelJson } from '../models/small-model.js';
 import { printedChanges } from '../support/journal.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
@@ -13,8 +14,8 @@ import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
 const chunks = readdirSync(join(dirname(serverPath), 'chunks'));
 
-/** A server of a copy of the files, connected before one of them goes. */
-async function startWithout(chunk: string) {
+/** A server of a copy of the files, connected before some of them go. */
+async function startWithout(missing: readonly string[], variables: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-missing-'));
   cpSync(dirname(serverPath), folder, { recursive: true });
   // On Node.js 20, SQLite is a package beside the server.
@@ -25,12 +26,12 @@ async function startWithout(chunk: string) {
     new StdioClientTransport({
       command: process.execPath,
       args: [join(folder, 'main.js'), '--sandbox'],
-      env: cleanEnv({ CLOUDOPS_CONFIRM: 'off', CLOUDOPS_JOURNAL: journal }),
+      env: cleanEnv({ CLOUDOPS_CONFIRM: 'off', CLOUDOPS_JOURNAL: journal, ...variables }),
       stderr: 'ignore',
     }),
   );
   await client.listTools();
-  rmSync(join(folder, 'chunks', chunk));
+  for (const chunk of missing) rmSync(join(folder, 'chunks', chunk));
   return {
     client,
     /** The changes that were decided. */
@@ -53,7 +54,7 @@ const named = chunks.map((chunk, index) => [`${chunk.replace(/-[\w-]{8}\.js$/, '
 test.each(named)(
   'without %s every call is answered, and nothing that was not sent is called unknown',
   async (_, chunk) => {
-    const { client, entries, close } = await startWithout(chunk);
+    const { client, entries, close } = await startWithout([chunk]);
     try {
       for (const { name, example } of [listParts, restoreInstance]) {
         const { isError = false, structuredContent } = await client.callTool({ name, arguments: example });
@@ -69,3 +70,33 @@ test.each(named)(
     }
   },
 );
+
+test('without any of them, calls about operations of services say to start the server again, too', async () => {
+  const models = mkdtempSync(join(tmpdir(), 'cloudops-models-'));
+  const volume = { input: { VolumeId: member('String', { required: {} }) } };
+  const model = smallModelJson({ DescribeVolume: volume, DeleteVolume: volume });
+  writeFileSync(join(models, 'disks.json'), JSON.stringify(model));
+  const { client, close } = await startWithout(chunks, {
+    CLOUDOPS_MODELS: models,
+    CLOUDOPS_ENDPOINT_DISKS_URL: 'http://127.0.0.1:1',
+  });
+  try {
+    const args = { VolumeId: 'v' };
+    const calls: readonly (readonly [string, Record<string, unknown>])[] = [
+      ['find_operations', { words: 'volume' }],
+      ['describe_operation', { name: 'disks:DeleteVolume' }],
+      ['read_operation', { name: 'disks:DescribeVolume', arguments: args }],
+      ['change_operation', { name: 'disks:DeleteVolume', arguments: args }],
+      ['get_change', { changeId: 'A'.repeat(22) }],
+      [listParts.name, listParts.example ?? {}],
+    ];
+    for (const [name, given] of calls)
+      expect(await client.callTool({ name, arguments: given }), name).toMatchObject({
+        isError: true,
+        structuredContent: { code: 'SenderUnavailable' },
+      });
+  } finally {
+    await close();
+    rmSync(models, { recursive: true });
+  }
+});
