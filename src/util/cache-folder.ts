@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
+import { textAt } from './objects.js';
 
 /** The parts of Node's `process` that decide where the cache is. */
 export type CacheProcess = Pick<NodeJS.Process, 'platform' | 'getuid'> & {
@@ -11,10 +12,23 @@ export type CacheProcess = Pick<NodeJS.Process, 'platform' | 'getuid'> & {
 export function privateCacheFolder(process: CacheProcess): string | undefined {
   try {
     const folder = join(cacheFolder(process), 'cloudops-mcp');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return isPrivate(folder, process.getuid?.()) ? folder : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Node 20 with `recursive` never returns below /proc, where no folder can be made. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    const code = textAt(error, 'code');
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error;
+    makeFolder(dirname(folder));
+    mkdirSync(folder, { mode: 0o700 });
   }
 }
 

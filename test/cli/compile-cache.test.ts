@@ -38,7 +38,7 @@ function prepared(prepare: (folder: string) => void): string {
 }
 
 test('compiled code goes to a folder of the user that nobody else may enter', () => {
-  const cache = join(home, 'new');
+  const cache = join(home, 'new', 'inner');
   const folder = folderFor({ XDG_CACHE_HOME: cache });
   expect(folder).toBe(join(cache, 'cloudops-mcp'));
   expect(statSync(join(cache, 'cloudops-mcp')).mode & 0o777).toBe(0o700);
@@ -62,6 +62,10 @@ describe('there is no cache, and no error', () => {
     ['where no folder can be made', (folder) => symlinkSync('/dev/null/none', folder)],
   ])('%s', (_where, prepare) => {
     expect(folderFor({ XDG_CACHE_HOME: prepared(prepare) })).toBeUndefined();
+  });
+
+  test.runIf(process.platform === 'linux')('below /proc', () => {
+    expect(folderFor({ XDG_CACHE_HOME: '/proc/none/caches' })).toBeUndefined();
   });
 
   test.runIf(process.getuid?.() === 0)('in a folder of somebody else', () => {
