@@ -2,10 +2,11 @@ import { nothingConfigured } from '../calls/account.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { crashFacts, type Log } from '../util/log.js';
-import { join, say, words } from '../util/safe-text.js';
+import { join, quoted, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import type { LocalPage } from './local-page.js';
 import { serverLog } from './terminal-log.js';
+import { unmatchedPatterns } from './unmatched-patterns.js';
 
 /** Time limit for running changes after a termination signal (milliseconds). */
 const graceMs = 10_000;
@@ -32,6 +33,10 @@ export async function runUntilSignal(
     ...(services?.services ?? []).map(({ api }) => ({ service: api })),
   ]);
   if (missing !== undefined) log('warn', 'configuration', { message: missing });
+  if (services !== undefined)
+    void unmatchedPatterns(accounts, services).then((entries) => {
+      for (const entry of entries) log('warn', 'configuration', { message: matchesNothing(entry) });
+    });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 
   const stop = abortOnSignal((signalName) => log('info', 'stop', { signal: signalName }));
@@ -49,6 +54,9 @@ export async function runUntilSignal(
     await runtime.close(graceMs);
   }
 }
+
+const matchesNothing = (entry: string) =>
+  say`CLOUDOPS_TOOLS names ${quoted(entry, 110)}, but no service has such an operation. The tool find_operations finds its name.`;
 
 export const insecureTlsWarning = words(
   'NODE_TLS_REJECT_UNAUTHORIZED=0 accepts any certificate: attackers on the network can read and change requests and answers',

@@ -256,12 +256,24 @@ function reportTools(values: SettingValues, { operations, services }: Tools, nam
   };
   const unknownTools = (values.TOOLS ?? []).filter((tool) => !names.includes(tool) && !isOfService(tool));
   for (const tool of unknownTools)
-    report(say`${nameOf('TOOLS')} names ${quoted(tool, 60)}, which is not a tool; the tools are ${namesOf(names)}.`);
+    report(
+      say`${nameOf('TOOLS')} names ${quoted(tool, 60)}, which is not a tool; the tools are ${namesOf(names)}, and ${patternsFor([...services.keys()])}.`,
+    );
   const policy = policyOf(values);
   const offersAny =
     operations.some((operation) => isAllowed(policy, operation)) || (services.size > 0 && offersServices(policy));
   if (unknownTools.length === 0 && !offersAny)
     report(say`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
+}
+
+const mostServices = 12;
+
+/** What may be named besides tools. */
+function patternsFor(services: readonly string[]): SafeText {
+  const [first] = services;
+  if (first === undefined) return words('operations such as ec2:Describe* need CLOUDOPS_MODELS');
+  const more = services.length > mostServices ? say` and ${services.length - mostServices} more` : say``;
+  return say`patterns such as ${own(`${first}:Describe*`)} are for the services ${namesOf(services.slice(0, mostServices))}${more}`;
 }
 
 const plainHttp = words('is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1');
