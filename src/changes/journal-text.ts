@@ -1,5 +1,6 @@
 import type { Agent } from '../calls/policy.js';
 import { defaultAccount } from '../transport/request.js';
+import { sentences } from '../util/human.js';
 import { join, own, quoted, type SafeText, say, time as timeText, words } from '../util/safe-text.js';
 import type { Change, JournalEntry } from './change.js';
 import type { Changes } from './store.js';
@@ -16,15 +17,11 @@ export const shownTime = (time: number): SafeText =>
 const timeOfChange = ({ begunAt, decidedAt, madeAt }: JournalEntry): number => begunAt ?? decidedAt ?? madeAt;
 
 /** The tool of a change, and its account unless that is the default one. */
-function shownTool({ tool, account }: Pick<Change, 'tool' | 'account'>): SafeText {
-  const shown = quoted(tool, 100);
-  return account === defaultAccount ? shown : say`${shown} in account ${quoted(account, 100)}`;
-}
+const shownTool = ({ tool, account }: Pick<Change, 'tool' | 'account'>): SafeText =>
+  account === defaultAccount ? own(tool) : say`${own(tool)} in account ${own(account)}`;
 
-export function shownDeed(change: Pick<Change, 'tool' | 'what' | 'target' | 'account'>): SafeText {
-  const { what, target } = change;
-  return say`${shownTool(change)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
-}
+export const shownDeed = (change: Pick<Change, 'tool' | 'what' | 'target' | 'account'>): SafeText =>
+  say`${shownTool(change)}: ${quoted(change.what, shownCharacters)}  ${quoted(change.target, shownCharacters)}`;
 
 /** The program that acted for the caller. */
 function shownAgent({ clientId, actors }: Agent): SafeText {
@@ -37,22 +34,31 @@ function shownAgent({ clientId, actors }: Agent): SafeText {
 export const outcomeText = ({ state }: Pick<Change, 'state'>) =>
   state === 'waiting' || state === 'approved' || state === 'begun' ? 'no outcome yet' : state;
 
-/** Describes a change in one line. */
-export function describe(change: JournalEntry): SafeText {
-  const { client, caller, agent, ending, decision } = change;
-  const code = ending?.code === undefined ? none : say` (${quoted(ending.code, 100)})`;
+/** Describes a change: when it had which outcome, the change itself, and who took part. */
+export function describe(change: JournalEntry) {
+  const { client, caller, agent, ending, decision, what } = change;
+  const code = ending?.code === undefined ? none : say` (${own(ending.code)})`;
   const inPart = ending?.failed === undefined ? none : say` (${ending.failed.count} failed)`;
-  const { way, person, reason, answeredAfterMs } = decision ?? {};
-  // A refusal is no consent.
-  const label = words(decision?.kind === 'approved' ? 'consent' : 'decision');
-  const consent = way === undefined ? none : say`  ${label}: ${own(way)}`;
+  const { kind, way, person, reason, answeredAfterMs } = decision ?? {};
   const answered = answeredAfterMs === undefined ? none : say` after ${Math.round(answeredAfterMs / 1000)} s`;
-  const by = caller === undefined ? none : say`  caller: ${quoted(caller, 100)}`;
-  const acting = agent === undefined ? none : say`  ${shownAgent(agent)}`;
-  const decided = person === undefined ? none : say`  decided by: ${quoted(person, 100)}`;
-  const because = reason === undefined ? none : say`  reason: ${quoted(reason, 200)}`;
-
-  return say`${shownTime(timeOfChange(change))}  ${words(outcomeText(change))}${inPart}${code}  ${shownDeed(change)}${consent}${answered}  client: ${quoted(client, 100)}${by}${acting}${decided}${because}`;
+  return {
+    outcome: say`${shownTime(timeOfChange(change))}  ${words(outcomeText(change))}${inPart}${code}`,
+    /** Our own words when the plan was made, so values in it are quoted. */
+    deed: what,
+    people: join(
+      sentences(
+        shownTool(change),
+        // A refusal is no consent.
+        way !== undefined && say`${words(kind === 'approved' ? 'consent' : 'decision')}: ${own(way)}${answered}`,
+        say`client: ${own(client)}`,
+        caller !== undefined && say`caller: ${own(caller)}`,
+        agent !== undefined && shownAgent(agent),
+        person !== undefined && say`decided by: ${own(person)}`,
+        reason !== undefined && say`reason: ${quoted(reason, 200)}`,
+      ),
+      ', ',
+    ),
+  };
 }
 
 const none = words('');
@@ -73,6 +79,9 @@ export async function journalText(
   const selected = newest.filter(
     ({ account, state }) => state !== 'waiting' && (accounts === undefined || accounts.includes(account)),
   );
-  const lines = selected.slice(0, defaultLimit).map((change) => `- ${describe(change)}`);
+  const lines = selected.slice(0, defaultLimit).map((change) => {
+    const { outcome, deed, people } = describe(change);
+    return `- ${outcome}  ${quoted(deed, shownCharacters)}  ${people}`;
+  });
   return `# Journal\n\n${lines.reverse().join('\n') || nothingYet}\n`;
 }

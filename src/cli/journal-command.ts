@@ -9,7 +9,7 @@ import type { Config } from '../config/load-config.js';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { counted, own, say, withTimes, words } from '../util/safe-text.js';
+import { counted, exact, own, say, withTimes, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { columnsOf, localTimeIn, printLine, wrapped } from './layout.js';
@@ -19,7 +19,7 @@ export const journalCommand: Command = {
   usage: '[migrate | prune --before 2026-01-01] [--json] [--since 24h] [--until 2026-11-20] [--follow]',
   about: 'print the journal of changes',
   details:
-    'In a file or pipe, each change is one line; --json has every field. --follow waits for further changes. ' +
+    'Each change has two lines; --json has every field. --follow waits for further changes. ' +
     'journal migrate creates missing tables and indexes in PostgreSQL. journal prune erases the changes from before a time.',
   positionals: 1,
   options: { json: 'switch', since: 'value', until: 'value', follow: 'switch', before: 'value' },
@@ -50,7 +50,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
 
   const formatTime = localTimeIn(terminal.timeZone);
   const format = (change: JournalEntry): string =>
-    options.json === undefined ? changeLine(change, terminal, formatTime) : escapeJson(JSON.stringify(jsonOf(change)));
+    options.json === undefined ? changeLines(change, terminal, formatTime) : escapeJson(JSON.stringify(jsonOf(change)));
 
   let buffer = '';
   const flush = async () => {
@@ -143,12 +143,17 @@ function jsonOf({ isExpired: _, ageMs: __, decidedAgoMs: ___, ...change }: Journ
 const isoTime = (time: number | undefined): string | undefined =>
   time === undefined || Number.isNaN(new Date(time).getTime()) ? undefined : new Date(time).toISOString();
 
-/** The line of a change, with its time in the reader's zone, broken to the terminal's width. */
-export function changeLine(
+/** Two lines, with the time in the reader's zone, broken to the terminal's width. */
+export function changeLines(
   change: JournalEntry,
   { stdout, timeZone }: Pick<Terminal, 'stdout' | 'timeZone'>,
   formatTime = localTimeIn(timeZone),
 ): string {
-  const text = withTimes(describe(change), (time) => formatTime(time) ?? words('an unknown time'));
-  return wrapped(text, columnsOf(stdout), { start: 0, indent: 4 }).join('\n');
+  const { outcome, deed, people } = describe(change);
+  const when = withTimes(outcome, (time) => formatTime(time) ?? words('an unknown time'));
+  const width = columnsOf(stdout);
+  return [
+    ...wrapped(say`${when}  ${exact(deed)}`, width, { start: 0, indent: 4 }),
+    ...wrapped(people, width, { indent: 4 }),
+  ].join('\n');
 }

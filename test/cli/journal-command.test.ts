@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../src/changes/change.js';
-import { changeLine } from '../../src/cli/journal-command.js';
+import { changeLines } from '../../src/cli/journal-command.js';
 import { runCommandLine } from '../../src/cli/run.js';
 import { newChange } from '../support/changes.js';
 import { printedChanges } from '../support/journal.js';
@@ -43,7 +43,7 @@ test.each([[[]], [['--json']]])('what a client is called cannot change what a te
   if (args.length > 0) expect(JSON.parse(stdout)).toMatchObject({ client });
 });
 
-test('for people a change is a row: when by their clock, what came of it, what it was, and who agreed', async () => {
+test('for people a change is two lines: when by their clock, what came of it and what it was, and who agreed', async () => {
   const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 23, 30, second));
   const change = { what: 'Create DevOps server "wiki".' };
   const answeredAfterMs = 4_000;
@@ -61,11 +61,12 @@ test('for people a change is a row: when by their clock, what came of it, what i
   await runCommandLine(['journal'], terminal);
   const rows = printed.stdout.trimEnd().split('\n');
   expect(rows).toEqual([
-    expect.stringMatching(
-      /^2026-11-21 08:30:00 GMT\+9 {2}rejected \("Client\.Bad"\) {2}"restore_instance": "Create DevOps server \\"wiki\\"\." .* consent: asked after 4 s /,
-    ),
-    expect.stringMatching(/ declined {2}.* decision: clicked after 4 s /),
-    expect.stringMatching(/ no outcome yet {2}/),
+    '2026-11-21 08:30:00 GMT+9  rejected (Client.Bad)  Create DevOps server "wiki".',
+    expect.stringMatching(/^ {4}restore_instance, consent: asked after 4 s, client: "test 1", caller: \S+$/),
+    '2026-11-21 08:30:01 GMT+9  declined  Create DevOps server "wiki".',
+    expect.stringContaining('decision: clicked after 4 s'),
+    '2026-11-21 08:30:02 GMT+9  no outcome yet  Create DevOps server "wiki".',
+    expect.stringContaining('consent: option'),
   ]);
 });
 
@@ -73,7 +74,7 @@ test('for people a change is a row: when by their clock, what came of it, what i
 function onTerminal(more: Partial<JournalEntry>): string[] {
   const { terminal } = fakeTerminal();
   const stdout = Object.assign(terminal.stdout, { isTTY: true, columns: 80 });
-  return changeLine({ ...entry, ...more }, { ...terminal, stdout }).split('\n');
+  return changeLines({ ...entry, ...more }, { ...terminal, stdout }).split('\n');
 }
 
 test('nothing is cut on a terminal of 80 columns: who decided, the caller and the client are there', () => {
@@ -100,9 +101,9 @@ test.each([
   expect(printed.stdout).toContain(text);
 });
 
-test('in a file a change is one line with its time, its address and its account', () => {
-  expect(changeLine({ ...entry, account: 'prod' }, fakeTerminal().terminal)).toMatch(
-    /^1970-01-01 00:00:00 UTC .*"restore_instance" in account "prod": .*https:.*$/,
+test('in a file no line is broken, and an account that has a name is named', () => {
+  expect(changeLines({ ...entry, account: 'prod' }, fakeTerminal().terminal)).toBe(
+    '1970-01-01 00:00:00 UTC  accepted  A server "s" is created.\n    restore_instance in account prod, consent: asked, client: "test 1"',
   );
 });
 

@@ -61,7 +61,7 @@ test('who typed yes reads that they agreed, and the cost; the journal says the s
 
   const journal = await onTerminal(['journal'], 80, { env: sandbox });
   expect(journal.lines.join('\n')).toMatch(
-    /^\S+ \S+ GMT\+9 {2}accepted\s+"restore_instance":\s+"Create [\s\S]*consent:\s+asked/m,
+    /^\S+ \S+ GMT\+9 {2}accepted {2}Create DevOps server "wiki"[\s\S]*restore_instance, consent: asked/m,
   );
 });
 

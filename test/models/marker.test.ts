@@ -4,14 +4,15 @@ import type { EndedOutcome } from '../../src/calls/outcome.js';
 import { resultText } from '../../src/calls/result-text.js';
 import type { JournalEntry } from '../../src/changes/change.js';
 import type { Elicitor } from '../../src/changes/change-context.js';
-import { describe as journalLine } from '../../src/changes/journal-text.js';
-import { changeLine } from '../../src/cli/journal-command.js';
+import { journalText } from '../../src/changes/journal-text.js';
+import { changeLines } from '../../src/cli/journal-command.js';
 import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
 import { viewMeta } from '../../src/mcp/views/results.js';
 import { exampleOf, type Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
+import { quote } from '../../src/util/quote.js';
 import { isSafeText } from '../../src/util/safe-text.js';
 import { memoryStore, never, testCaller } from '../support/caller.js';
 import { changeAt } from '../support/changes.js';
@@ -153,7 +154,7 @@ function markedRecord(schema: unknown, flag: boolean): unknown {
 
 const now = () => new Date('2026-11-20T12:00:00Z');
 
-const printedRow = (change: JournalEntry) => changeLine(change, fakeTerminal().terminal);
+const printedRow = (change: JournalEntry) => changeLines(change, fakeTerminal().terminal);
 
 /** The log of a server that a person started, and what it printed. */
 function logForPeople() {
@@ -190,7 +191,10 @@ async function toldByOne(
   if (outcome.kind !== 'inputRequired') told.push(...toldIn(outcome));
   const changes = await store.newest({ limit: 9 });
   for (const change of changes.filter(({ state }) => state !== 'waiting'))
-    told.push(['journal', journalLine(change).text], ['table', printedRow(change)]);
+    told.push(
+      ['journal', await journalText({ newest: async () => [change] }, undefined)],
+      ['table', printedRow(change)],
+    );
   told.push(['log', printed.stderr]);
   await close();
   return told;
@@ -246,9 +250,11 @@ describe('what somebody else wrote in a journal', () => {
   });
 
   test.each([
-    ['a line', journalLine(change).text],
-    ['a row', printedRow(change)],
-  ])('stands in quotation marks only, as %s', (_what, line) => {
+    ['in the resource', () => journalText({ newest: async () => [change] }, undefined)],
+    // At a terminal, what was planned is our own text, with quoted values.
+    ['at a terminal', async () => printedRow({ ...change, what: `Create server ${quote(text)}.` })],
+  ])('stands in quotation marks only, %s', async (_where, print) => {
+    const line = await print();
     expect(line).toMatch(marked);
     expect(unquoted(line)).not.toMatch(marked);
     expect(line).not.toMatch(/[\u202e\u200b]/);
