@@ -1,9 +1,11 @@
 import type { Account } from '../calls/account.js';
-import { type Cloud, missingSettings, resolveEndpoint } from '../calls/endpoint.js';
+import { type Cloud, endpointSetting, missingSettings, resolveEndpoint } from '../calls/endpoint.js';
 import type { Failure } from '../calls/outcome.js';
 import { isAllowed } from '../calls/policy.js';
 import { Refusal } from '../calls/refusal.js';
 import { httpFailureRemedies, httpFailureText } from '../calls/remedies.js';
+import type { Config } from '../config/load-config.js';
+import { variableName } from '../config/settings.js';
 import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';
 import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
@@ -11,16 +13,18 @@ import { type Proxies, proxyFor } from '../transport/connections.js';
 import type { HttpClient } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { shownReason } from '../util/log.js';
-import { exact, isSafeText, join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
+import { defined, exact, join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
 import { type Finding, notChecked, ok, problem, warning } from './finding.js';
 
-export interface CheckContext {
+export interface CheckContext extends Pick<Config, 'origins'> {
   readonly runtime: Runtime;
   /** Starts a runtime with other settings of every account's cloud. */
   readonly startWith: (change: Pick<Cloud, 'storageStyle'> | Pick<Cloud, 'storageHeaders'>) => Promise<Runtime>;
   /** Replaces the bucket in probe calls that read one. */
   readonly bucket: string | undefined;
-  readonly options: CheckOptions;
+  readonly httpClient: HttpClient;
+  readonly proxies: Proxies;
+  readonly now: () => Date;
 }
 
 /** Checks the keys of every account, and every API that an account may call. */
@@ -29,8 +33,7 @@ export async function checkAccounts(context: CheckContext): Promise<Finding[]> {
   const findings = await Promise.all(
     all.map(async (account) => {
       const ofAccount = await checkAccount(account, context);
-      if (!areNamed) return ofAccount;
-      return ofAccount.map((finding) => ({ ...finding, check: `${account.name} ${finding.check}` }));
+      return areNamed ? ofAccount.map((each) => ({ ...each, check: `${account.name} ${each.check}` })) : ofAccount;
     }),
   );
   return findings.flat();
@@ -42,30 +45,17 @@ async function checkAccount(account: Account, context: CheckContext): Promise<Fi
   if (keyProblem !== undefined) return [keyProblem];
   const { operations, services: catalog } = context.runtime.server;
   const services = [...new Set(operations.map(({ service }) => service))];
-  const { endpoints } = await account.cloud();
-  const hasEndpoint = (service: Service) => endpoints[service] !== undefined;
+  const cloud = await account.cloud();
+  const hasEndpoint = (service: Service) => cloud.endpoints[service] !== undefined;
   // Who uses one built-in API need not read about the others. An API of a file was added on purpose.
   const whole = (catalog?.services ?? []).filter(({ api }) => hasEndpoint(api) && !services.includes(api));
-  const shown =
-    whole.length > 0 || services.some(hasEndpoint)
-      ? services.filter((service) => hasEndpoint(service) || !isBuiltInService(service))
-      : services;
+  const usesAny = whole.length > 0 || services.some(hasEndpoint);
+  const shown = services.filter((service) => !usesAny || hasEndpoint(service) || !isBuiltInService(service));
   const findings = await Promise.all([
-    ...shown.map((service) => checkApi(service, account, context)),
-    ...whole.map(({ name }) => checkService(name, account, context)),
+    ...shown.map((service) => checkApi(service, account, cloud, context)),
+    ...whole.map(({ name }) => checkService(name, cloud, context)),
   ]);
   return findings.flat();
-}
-
-/** Checks the model and the endpoint of a whole service. */
-async function checkService(name: string, account: Account, { runtime, options }: CheckContext): Promise<Finding[]> {
-  const service = await runtime.server.services?.open(name).catch((error: unknown) => shownReason(error));
-  const remedy = words('Correct CLOUDOPS_MODELS, or the services in CLOUDOPS_OPERATIONS.');
-  if (service === undefined || isSafeText(service))
-    return [problem(name, say`its model cannot be used: ${service ?? ''}`, remedy)];
-  const operation = service.anyOperation();
-  if (operation === undefined) return [problem(name, 'its model has no operation that can be called', remedy)];
-  return (await checkEndpoint(name, resolveEndpoint(await account.cloud(), operation), options)).findings;
 }
 
 async function checkKeys(account: Account): Promise<Finding | undefined> {
@@ -80,44 +70,60 @@ async function checkKeys(account: Account): Promise<Finding | undefined> {
   }
 }
 
+/** Checks the model and the endpoint of a whole service. */
+async function checkService(name: string, cloud: Cloud, context: CheckContext): Promise<Finding[]> {
+  try {
+    const operation = (await context.runtime.server.services?.open(name))?.anyOperation();
+    if (operation === undefined) throw new Error('no operation can be called');
+    return (await checkEndpoint(name, operation.service, resolveEndpoint(cloud, operation), context)).findings;
+  } catch (error) {
+    const remedy = 'Correct CLOUDOPS_MODELS, or the services in CLOUDOPS_OPERATIONS.';
+    return [problem(name, say`its model cannot be used: ${shownReason(error)}`, remedy)];
+  }
+}
+
 /** Checks an API, if the account may call any of its operations. */
-async function checkApi(service: Service, account: Account, context: CheckContext): Promise<Finding[]> {
-  const { runtime, options } = context;
-  const allowed = runtime.server.operations.filter(
+async function checkApi(
+  service: Service,
+  account: Account,
+  cloud: Cloud,
+  context: CheckContext,
+): Promise<readonly Finding[]> {
+  const allowed = context.runtime.server.operations.filter(
     (operation) => operation.service === service && isAllowed(account.policy, operation),
   );
   const [anyOperation] = allowed;
   if (anyOperation === undefined) return [];
-
-  const cloud = await account.cloud();
+  const tools = namesOf(
+    allowed.map(({ name }) => name),
+    ' or ',
+  );
   const missing = missingSettings(cloud, service);
-  if (missing.length > 0) return [missingSettingsFinding(service, missing, cloud, allowed)];
+  if (missing.length > 0) return [missingSettingsFinding(service, missing, cloud, tools)];
 
-  const endpoint = resolveEndpoint(cloud, anyOperation);
-  const { answers, findings: endpointFindings } = await checkEndpoint(service, endpoint, options);
-  if (!answers) return endpointFindings;
-
+  const { answers, findings } = await checkEndpoint(service, service, resolveEndpoint(cloud, anyOperation), context);
+  if (!answers) return findings;
   const withProbe = allowed.find(hasProbe);
-  const signature = withProbe && (await checkSignature(withProbe, account, context));
-  return [...endpointFindings, signature ?? noProbeFinding(service, allowed)];
+  if (withProbe !== undefined) return [...findings, await checkSignature(withProbe, account, context)];
+  const detail = 'no tool of this API can be tried without a change or made-up names';
+  return [...findings, notChecked(`${service} signature`, detail, say`The first call shows it: ${tools}.`)];
 }
 
 function missingSettingsFinding(
   service: Service,
   missing: readonly string[],
-  cloud: Cloud,
-  operations: readonly Operation[],
+  { isSandbox, endpoints }: Cloud,
+  tools: SafeText,
 ): Finding {
-  if (cloud.isSandbox === true) {
-    const remedy = say`Unset CLOUDOPS_SANDBOX to call ${toolNames(operations)}.`;
-    return notChecked(service, 'the built-in sandbox does not have this API', remedy);
+  if (isSandbox === true) {
+    const detail = 'the built-in sandbox does not have this API';
+    return notChecked(service, detail, say`Unset CLOUDOPS_SANDBOX to call ${tools}.`);
   }
-  const detail = say`not set: ${namesOf(missing)}`;
   const orSandbox = words(isBuiltInService(service) ? ', or try with --sandbox' : '');
-  const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${toolNames(operations)}${orSandbox}.`;
+  const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${tools}${orSandbox}.`;
   // An API without an endpoint is probably not in use.
-  const isUnused = cloud.endpoints[service] === undefined;
-  return isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy);
+  const isUnused = endpoints[service] === undefined;
+  return (isUnused ? notChecked : problem)(service, say`not set: ${namesOf(missing)}`, remedy);
 }
 
 interface OperationWithProbe extends Operation {
@@ -126,44 +132,28 @@ interface OperationWithProbe extends Operation {
 
 const hasProbe = (operation: Operation): operation is OperationWithProbe => operation.probe !== undefined;
 
-function noProbeFinding(service: Service, operations: readonly Operation[]): Finding {
-  const reads = operations.filter(({ effect }) => effect === 'read');
-  const [detail, tools] =
-    reads.length > 0
-      ? (['no operation of this API has a call to try (probe)', reads] as const)
-      : (['no tool of this API can be tried without changing something', operations] as const);
-  return notChecked(`${service} signature`, detail, say`The first call shows it: ${toolNames(tools)}.`);
-}
-
-function toolNames(operations: readonly Operation[]): SafeText {
-  const names = operations.map(({ name }) => name);
-  return namesOf(names, ' or ');
-}
-
 async function checkSignature(operation: OperationWithProbe, account: Account, context: CheckContext) {
   const { runtime, bucket } = context;
   const check = `${operation.service} signature`;
   const takesBucket = 'bucket' in operation.probe.arguments;
-  const usesGivenBucket = takesBucket && bucket !== undefined;
   const failure = await probe(operation, account, runtime, bucket);
   if (failure === undefined) return ok(check, 'accepted');
 
   const { code, status, summary, problems, next } = failure;
-  const remedy = textFor('operator', next.text);
+  const remedy = withUsedSettings(textFor('operator', next.text), operation.service, context);
   // Services check the signature before they look for the bucket.
-  if (code === 'NoSuchBucket' && usesGivenBucket)
+  if (code === 'NoSuchBucket' && takesBucket && bucket !== undefined)
     return problem(check, say`accepted, but there is no bucket ${bucket} here`, remedy);
   // A probe usually asks for a thing that does not exist. The sentence fits `list_parts`, the only built-in operation with a probe.
   if (operation.probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
-  const hasAnswered = status !== undefined;
-  if (operation.service === 'storage' && hasAnswered) {
-    const wrongVariant = await checkOtherVariants(operation, account, context);
-    if (wrongVariant !== undefined) return wrongVariant;
-  }
-
-  const hints = hintsAfterProbe(code, takesBucket && !usesGivenBucket);
+  const wrongVariant =
+    operation.service === 'storage' && status !== undefined
+      ? await checkOtherVariants(operation, account, context)
+      : undefined;
+  if (wrongVariant !== undefined) return wrongVariant;
+  const hints = hintsAfterProbe(code, takesBucket && bucket === undefined);
   return problem(check, join([summary, ...problems], ' '), join([remedy, ...hints], ' '));
 }
 
@@ -203,40 +193,49 @@ async function checkOtherVariants(
   const otherHeaders = headers === 'amz' ? 'ext' : 'amz';
   const otherStyle = style === 'path' ? 'virtual' : 'path';
   const variants = [
-    { change: { storageHeaders: otherHeaders }, setting: 'HEADERS', now: headers, other: otherHeaders },
-    { change: { storageStyle: otherStyle }, setting: 'STYLE', now: style, other: otherStyle },
+    { change: { storageHeaders: otherHeaders }, kind: 'headers', now: headers, other: otherHeaders },
+    { change: { storageStyle: otherStyle }, kind: 'style', now: style, other: otherStyle },
   ] as const;
-  for (const { change, setting, now, other } of variants) {
+  for (const { change, kind, now, other } of variants) {
     const runtime = await startWith(change);
     const failure = await probe(operation, account, runtime, bucket).finally(() => runtime.close(0));
     // Services check the signature first, so an expected error shows a valid signature.
-    if (failure !== undefined && !operation.probe.accepted.includes(failure.code)) continue;
-    const kind = words(setting === 'HEADERS' ? 'headers' : 'style');
-    return problem(
-      `${operation.service} signature`,
-      say`refused with ${own(now)} ${kind}, accepted with ${own(other)} ${kind}`,
-      say`Set ${own(`CLOUDOPS_STORAGE_${setting}`)}=${own(other)}.`,
-    );
+    if (failure === undefined || operation.probe.accepted.includes(failure.code))
+      return problem(
+        `${operation.service} signature`,
+        say`refused with ${own(now)} ${words(kind)}, accepted with ${own(other)} ${words(kind)}`,
+        say`Set ${own(`CLOUDOPS_STORAGE_${kind.toUpperCase()}`)}=${own(other)}.`,
+      );
   }
   return undefined;
 }
 
-/** The HTTP client, the proxies and the clock of checks that send requests. */
-export interface CheckOptions {
-  readonly httpClient: HttpClient;
-  readonly proxies: Proxies;
-  readonly now: () => Date;
+const keySources = ['PROFILE', 'CREDENTIAL_PROCESS', 'CREDENTIAL_SOURCE'].map(variableName);
+
+/** Names settings as they are used here: `CLOUDOPS_STORAGE_URL` for `CLOUDOPS_…_URL`, and the setting that has the keys. */
+function withUsedSettings(text: SafeText, service: Service, { origins }: Pick<Config, 'origins'>): SafeText {
+  const isSet = (name: string) => origins.some((origin) => origin.name === name);
+  const url = variableName(endpointSetting(service));
+  const signingName = isBuiltInService(service) ? url.replace(/_URL$/, '_SERVICE') : 'the signing name of the service';
+  const source = keySources.find(isSet);
+  const keys = /CLOUDOPS_ACCESS_KEY_ID(, CLOUDOPS_SECRET_ACCESS_KEY)?/g;
+  const named = text.text.replaceAll('CLOUDOPS_…_URL', url).replaceAll('CLOUDOPS_…_SERVICE', signingName);
+  return defined(
+    (source === undefined ? named : named.replace(keys, source)).replace(/CLOUDOPS_[A-Z_]+/g, (name) =>
+      isSet(`${name}_FILE`) ? `${name}_FILE` : name,
+    ),
+  );
 }
 
 /** Checks that an endpoint answers an unsigned request, even with an error, and compares its clock. */
-export async function checkEndpoint(
+async function checkEndpoint(
   check: string,
+  service: Service,
   { origin, pathPrefix }: Endpoint,
-  { httpClient, proxies, now }: CheckOptions,
+  { httpClient, proxies, now, origins }: CheckContext,
 ): Promise<{ readonly answers: boolean; readonly findings: Finding[] }> {
-  const url = new URL(origin);
   // Without its user name and password.
-  const proxy = proxyFor(url, proxies)?.host;
+  const proxy = proxyFor(new URL(origin), proxies)?.host;
   const throughProxy = proxy === undefined ? words('') : say` through the proxy ${exact(proxy)}`;
 
   const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
@@ -248,7 +247,7 @@ export async function checkEndpoint(
   if (response.kind === 'failure') {
     const detail = say`A request${throughProxy} failed: ${httpFailureText(response, origin)}.`;
     const remedy = textFor('operator', httpFailureRemedies[response.code].text);
-    return { answers: false, findings: [problem(check, detail, remedy)] };
+    return { answers: false, findings: [problem(check, detail, withUsedSettings(remedy, service, { origins }))] };
   }
 
   // NaN without a Date header.

@@ -10,7 +10,7 @@ import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
 import { counted, exact, join, own, quoted, say } from '../util/safe-text.js';
 import { defaultAddress, UsageError } from './command.js';
-import { type Finding, ok, problem, warning } from './finding.js';
+import { type Finding, notChecked, ok, problem, warning } from './finding.js';
 import { accessOf } from './http-command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { insecureTlsWarning } from './run-until-signal.js';
@@ -28,7 +28,9 @@ export function listSettings({ origins, sandbox }: Config): Finding[] {
     return [...set, warning('configuration', say`the sandbox is in use; ignored: ${join(unused, ', ')}`, remedy)];
   }
   if (sandbox) return [...set, ok('configuration', 'the sandbox has endpoints and credentials of its own')];
-  return set.length > 0 ? set : [ok('configuration', 'nothing is set')];
+  if (set.length > 0) return set;
+  const remedy = 'Set the address of an API and a key, or try cloudops-mcp doctor --sandbox, which needs no account.';
+  return [notChecked('configuration', 'nothing is configured', remedy)];
 }
 
 export function checkTls({ insecureTls }: Config): Finding[] {

@@ -60,9 +60,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   };
   const runtime = await start(config.accounts);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: longestWaitMs });
-  const options = { httpClient, proxies: config.proxies, now };
   try {
-    const accountFindings = await checkAccounts({ runtime, startWith, bucket, options });
+    const accountFindings = await checkAccounts({ ...config, runtime, startWith, bucket, httpClient, now });
     const findings = [
       ...listSettings(config),
       ...checkTls(config),
@@ -86,15 +85,15 @@ const statusWidth = 'not checked'.length + 2;
 
 function doctorReport(findings: readonly Finding[], hasNoApi: boolean, width: number): string {
   const checkWidth = Math.max(...findings.map(({ check }) => check.length)) + 2;
-  const indent = Math.min(statusWidth + checkWidth, narrowestIndent);
   const lines = findings.flatMap(({ check, status, detail, remedy }) => [
-    ...wrapped(detail, width, { start: exact(status.padEnd(statusWidth) + check.padEnd(checkWidth)), indent }),
-    ...(remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, { start: indent, indent: indent + 2 })),
+    ...wrapped(detail, width, {
+      start: exact(status.padEnd(statusWidth) + check.padEnd(checkWidth)),
+      indent: statusWidth,
+    }),
+    ...(remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, { start: statusWidth, indent: statusWidth + 2 })),
   ]);
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const counts = say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`;
   const noApi = hasNoApi ? [say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`] : [];
   return `${[...lines, '', ...[counts, ...noApi].flatMap((line) => wrapped(line, width))].join('\n')}\n`;
 }
-
-const narrowestIndent = 32;

@@ -138,6 +138,9 @@ describe('the configuration', () => {
   test('that leaves nothing to check has an exit code of its own, and says so', async () => {
     const run = await runServer(['doctor'], { env: proxyless });
     expect(run.stdout).toMatch(/^not checked {2}storage/m);
+    expect(run.stdout).toMatch(
+      /^not checked {2}configuration +nothing is configured\n +→ Set the address of an API and a key/m,
+    );
     expect(run.stdout).toContain('\nNo API was checked, because none is set up.');
     expect(run.code).toBe(3);
   });
@@ -183,7 +186,7 @@ test('an API whose reads have no call to try is not checked, and the first read 
   expect(of('tables signature')).toMatchObject([
     {
       status: 'not checked',
-      detail: 'no operation of this API has a call to try (probe)',
+      detail: 'no tool of this API can be tried without a change or made-up names',
       remedy: expect.stringContaining('list_tables'),
     },
   ]);
@@ -236,6 +239,32 @@ describe('the signed read', () => {
     expect(finding).toMatchObject({ status: expected, detail: expect.stringContaining(code) });
     expect(finding?.remedy ?? '').toContain(remedy);
   });
+
+  test.each<[string, Record<string, string>, string]>([
+    [
+      'files',
+      { CLOUDOPS_ACCESS_KEY_ID_FILE: '', CLOUDOPS_SECRET_ACCESS_KEY_FILE: '' },
+      'CLOUDOPS_ACCESS_KEY_ID_FILE, CLOUDOPS_SECRET_ACCESS_KEY_FILE',
+    ],
+    ['a program', { CLOUDOPS_CREDENTIAL_PROCESS: '' }, 'CLOUDOPS_CREDENTIAL_PROCESS'],
+  ])(
+    'names the settings that have the keys, if they come from %s, and the endpoint',
+    async (_where, settings, named) => {
+      const key = join(folder, 'key');
+      writeFileSync(key, 'AKIDTEST');
+      const printed = JSON.stringify({ Version: 1, AccessKeyId: 'AKIDTEST', SecretAccessKey: 'MARKER' });
+      const program = JSON.stringify([process.execPath, '-e', `console.log(${JSON.stringify(printed)})`]);
+      const values = Object.keys(settings).map((name) => [name, name.endsWith('_FILE') ? key : program]);
+      const { server } = await storage((response) => response.writeHead(403).end(error('SignatureDoesNotMatch')));
+      const env = { ...Object.fromEntries(values), CLOUDOPS_STORAGE_URL: server.origin, CLOUDOPS_MAX_ATTEMPTS: '1' };
+      const [finding] = (await examine(env)).of('storage signature');
+      expect(finding?.remedy).toContain(`Check ${named}, the region and CLOUDOPS_STORAGE_SERVICE.`);
+      await server.close();
+      servers.pop();
+      const [refused] = (await examine(env)).of('storage');
+      expect(refused?.remedy).toContain('Check the endpoint and its port (CLOUDOPS_STORAGE_URL)');
+    },
+  );
 
   test('a bucket that was named and does not exist is a problem', async () => {
     const { env } = await storage((response) => response.writeHead(404).end(error('NoSuchBucket')));
