@@ -153,15 +153,15 @@ function addElement(siblings: Elements, name: string, value: string | Elements):
 
 const characterOfEntity: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/**
- * Decodes references once, so that `&amp;lt;` becomes `&lt;`.
- * Capital letters count too, because the redactor searches HTML.
- */
-export function resolveReferences(text: string): string {
+/** Decodes references once, so that `&amp;lt;` becomes `&lt;`. */
+function resolveReferences(text: string): string {
   if (!text.includes('&')) return text;
-  return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,20})|#x([0-9a-f]{1,20}));/gi, (whole, entity, decimal, hex) => {
-    if (entity !== undefined) return characterOfEntity[entity.toLowerCase()] ?? whole;
-    const codePoint = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-    return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : whole;
-  });
+  return text.replace(
+    /&(?:(lt|gt|amp|quot|apos)|#(\d{1,20})|#x([\da-fA-F]{1,20}));/g,
+    (whole, entity, decimal, hex) => {
+      if (entity !== undefined) return characterOfEntity[entity] ?? whole;
+      const codePoint = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+      return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : whole;
+    },
+  );
 }

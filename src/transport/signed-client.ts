@@ -62,44 +62,22 @@ export interface SignedClientDependencies {
   readonly maximumAttempts: number;
 }
 
-const secretsOf = ({ secretAccessKey, sessionToken }: Credentials) => [secretAccessKey, sessionToken];
-
 /** The client of a call must be disposed of. */
-export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
-  /** Made once for each key, because most calls have no other secrets. */
-  const redactors = new WeakMap<Credentials, Redactor>();
-  const redactorOfKeys = (credentials: Credentials): Redactor => {
-    const redactor = redactors.get(credentials) ?? createRedactor(secretsOf(credentials));
-    redactors.set(credentials, redactor);
-    return redactor;
-  };
-  return (endpoint, options) => {
-    const { secretArguments } = options;
-    /** A service may repeat a secret of an earlier attempt. */
-    const used = new Set<Credentials>();
-    let redactor: Redactor | undefined;
-    const redactorWith = (credentials: Credentials): Redactor => {
-      if (redactor !== undefined && used.has(credentials)) return redactor;
-      used.add(credentials);
-      const isOnlySecret = secretArguments.length === 0 && used.size === 1;
-      redactor = isOnlySecret
-        ? redactorOfKeys(credentials)
-        : createRedactor([...secretArguments, ...[...used].flatMap(secretsOf)]);
-      return redactor;
-    };
-    return createCallClient(endpoint, options, dependencies, redactorWith);
-  };
-}
+export const createSignedClients =
+  (dependencies: SignedClientDependencies): OpenClient =>
+  (endpoint, options) =>
+    createCallClient(endpoint, options, dependencies);
 
 function createCallClient(
   endpoint: Endpoint,
-  { repeatable, isPrivate = false, signal, span, onRetry, byteLimit }: SignedClientOptions,
+  { repeatable, secretArguments, isPrivate = false, signal, span, onRetry, byteLimit }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
-  redactorWith: (credentials: Credentials) => Redactor,
 ): SignedClient {
   const { origin, keys } = endpoint;
   const limit = timeLimit(timeoutMs, signal);
   const deadline = now().getTime() + timeoutMs;
+  /** A service may repeat a secret of an earlier attempt. */
+  const secrets = new Set(secretArguments);
 
   /** The service's time minus this machine's time. */
   let offsetMs = 0;
@@ -111,13 +89,11 @@ function createCallClient(
       { ...request, host },
       { ...endpoint, credentials, date },
     );
+    secrets.add(credentials.secretAccessKey).add(credentials.sessionToken);
     if (!isPrivate) {
-      const { sessionToken = '' } = credentials;
-      // The redactor would remove the whole line of the token.
-      const withoutToken = sessionToken === '' ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
       // Single lines, so that the log lacks only lines with a secret.
-      const shown = redactorWith(credentials).clean(withoutToken.split('\n')).join('\n');
-      log('debug', 'signed', { canonicalRequest: shown, stringToSign });
+      const lines = createRedactor([...secrets]).clean(canonicalRequest.split('\n'));
+      log('debug', 'signed', { canonicalRequest: lines.join('\n'), stringToSign });
     }
     return { headers, credentials, body: body ?? request.body };
   };
@@ -157,7 +133,7 @@ function createCallClient(
       limit.signal,
     );
     // After parsing, because an XML comment may split a secret.
-    const attemptReply = withoutSecrets(replyOf(result), redactorWith(credentials));
+    const attemptReply = withoutSecrets(replyOf(result), createRedactor([...secrets]));
     if (attemptSpan !== undefined) endSpan(attemptSpan, attemptReply);
     const hasNewKeys = await renewKeys(attemptReply, credentials);
     const pauseMs = hasNewKeys ? 0 : pauseAfter(attemptReply, attempts.length);

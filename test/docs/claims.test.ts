@@ -201,7 +201,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/SECURITY.md', `the identical change in the last ${duplicates}`],
   [
     'docs/SECURITY.md',
-    `Redaction finds ${redaction('sharedLength')} characters in a row of a secret, also in JSON, percent or HTML encoding up to ${numerals[redaction('passes')]} deep`,
+    `the first or last ${redaction('endLength')} characters of a secret and of its lines of ${redaction('shortestLine')} characters or more`,
   ],
   ['docs/SECURITY.md', `a secret of less than ${numerals[redaction('shortestSecret')]} characters`],
   ['docs/TROUBLESHOOTING.md', `was wrong ${numerals[constant('src/changes/ask-user.ts', 'maximumTries')]} times`],

@@ -129,7 +129,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'Secrets leak': [
     ['test/models/nifcloud.test.ts', 'its log has neither the signature nor a value of the body'],
-    ['test/transport/redact.test.ts', 'any 16 characters of a secret are found, wherever they stand'],
+    ['test/transport/redact.test.ts', '16 characters at an end make the difference'],
     ['test/calls/changes.process.test.ts', 'no secret is in anything that the process writes or answers'],
     ['test/calls/insert-secrets.test.ts', 'does not exist for an agent, which is told what does'],
     ['test/config/problems.test.ts', '%j is one problem, which names the setting and shows no secret'],
