@@ -10,9 +10,7 @@ import { fileFault } from '../util/log.js';
 import { textAt, valueAt } from '../util/objects.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
-import type { AwsClient, RoleOrigin, ServiceOrigin } from './key-origins.js';
-import { type KeySource, KeysUnavailable, refusedKeyCodes, type TemporaryKeys, wholeCredentials } from './keys.js';
-import type { Credentials } from './sign.js';
+import { KeysUnavailable, type NamedSource, type TemporaryKeys, wholeCredentials } from './keys.js';
 
 /** Gets keys by the AWS SDK. Loaded at the first use, because the SDK is large and most servers never need it. */
 
@@ -23,12 +21,38 @@ const nearby = { timeout: 1000, maxRetries: 1, logger };
 /** For all requests of one answer. */
 const longestWaitMs = 10_000;
 
+/** Without `endpoint`, the SDK takes AWS's. */
+export interface AwsClient {
+  readonly region: string;
+  readonly endpoint: string | undefined;
+}
+
+/** The SDK's ways to get keys. `signal` ends requests. */
+function createSdk(signal: AbortSignal) {
+  type Options<Provider extends (init: never) => unknown> = Parameters<Provider>[0];
+  return {
+    container: fromHttp(nearby),
+    instance: fromInstanceMetadata(nearby),
+    sso: (client: AwsClient, options: Options<typeof fromSSO>) =>
+      fromSSO({ ...options, clientConfig: clientConfig(client, signal), logger })(),
+    webIdentity: (client: AwsClient, options: Options<typeof fromTokenFile>) =>
+      fromTokenFile({ ...options, clientConfig: clientConfig(client, signal), logger })(),
+    role: (
+      client: AwsClient,
+      options: Pick<Options<typeof fromTemporaryCredentials>, 'params' | 'masterCredentials'>,
+    ) => fromTemporaryCredentials({ ...options, clientConfig: clientConfig(client, signal), logger })(),
+  };
+}
+
+export type AskSdk = (sdk: ReturnType<typeof createSdk>) => ReturnType<ReturnType<typeof fromHttp>>;
+
 /**
  * Asks a service for keys. The SDK's message is left out, because it may hold what a service has answered.
  * @throws KeysUnavailable
  */
 export async function readAwsKeys(
-  origin: ServiceOrigin | RoleOrigin<KeySource>,
+  { name, remedy }: NamedSource,
+  ask: AskSdk,
   stop: AbortSignal,
 ): Promise<TemporaryKeys> {
   using limit = timeLimit(longestWaitMs, stop);
@@ -36,43 +60,14 @@ export async function readAwsKeys(
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason));
   });
-  const unavailable = (problem: SafeText) => new KeysUnavailable(say`${origin.name} ${problem}`, origin.remedy);
-  const found = await Promise.race([ask(origin, signal), aborted]).catch((error: unknown) => {
-    if (error instanceof KeysUnavailable) throw error;
+  const unavailable = (problem: SafeText) => new KeysUnavailable(say`${name} ${problem}`, remedy);
+  const found = await Promise.race([ask(createSdk(signal)), aborted]).catch((error: unknown) => {
     if (signal.aborted) throw unavailable(say`did not answer within ${longestWaitMs / 1000} seconds`);
     throw unavailable(say`gave no keys${faultOf(error)}`);
   });
   const credentials = wholeCredentials(found);
   if (credentials === undefined) throw unavailable(words('gave keys that cannot be used'));
   return { credentials, expiresAt: found.expiration };
-}
-
-function ask(origin: ServiceOrigin | RoleOrigin<KeySource>, signal: AbortSignal) {
-  switch (origin.use) {
-    case 'container':
-      return fromHttp(nearby)();
-    case 'instance':
-      return fromInstanceMetadata(nearby)();
-    case 'SSO':
-      return fromSSO({ ...origin.options, clientConfig: clientConfig(origin.client, signal), logger })();
-    case 'web identity':
-      return fromTokenFile({ ...origin.options, clientConfig: clientConfig(origin.client, signal), logger })();
-    case 'role':
-      return assumeRole(origin, signal);
-  }
-}
-
-/** If the service refuses the source's keys, tries once with the source's new keys. */
-async function assumeRole({ source, params, client }: RoleOrigin<KeySource>, signal: AbortSignal) {
-  const assumeWith = (masterCredentials: Credentials) =>
-    fromTemporaryCredentials({ params, masterCredentials, clientConfig: clientConfig(client, signal), logger })();
-  const keys = await source.current();
-  return assumeWith(keys).catch(async (error: unknown) => {
-    const areRefused = refusedKeyCodes.test(textAt(error, 'name') ?? '');
-    const others = areRefused ? await source.renewed(keys) : undefined;
-    if (others === undefined) throw error;
-    return assumeWith(others);
-  });
 }
 
 function clientConfig({ region, endpoint }: AwsClient, signal: AbortSignal) {

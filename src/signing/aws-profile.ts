@@ -3,17 +3,10 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
+import type { AwsClient } from './aws-keys.js';
 import { type Options, parseIni } from './ini-file.js';
-import {
-  type AwsClient,
-  container,
-  environmentKeys,
-  instance,
-  type KeyOrigin,
-  program,
-  regionOf,
-} from './key-origins.js';
-import { KeysUnavailable, wholeCredentials } from './keys.js';
+import { container, environmentKeys, givenKeys, instance, program, regionOf, role, service } from './key-origins.js';
+import { type KeyOrigin, KeysUnavailable, wholeCredentials } from './keys.js';
 import { splitWords } from './split-words.js';
 
 /** Reads a profile of the files that AWS tools share, as botocore reads it. */
@@ -50,8 +43,8 @@ export function filesOfProfiles(env: Environment): ProfileFiles {
 type Sections = ReadonlyMap<string, Options>;
 const noOptions: Options = new Map();
 
-const unusable = (problem: SafeText, remedy = words('Correct the profile in ~/.aws/config or ~/.aws/credentials.')) =>
-  new KeysUnavailable(problem, remedy);
+const correctProfile = words('Correct the profile in ~/.aws/config or ~/.aws/credentials.');
+const unusable = (problem: SafeText, remedy = correctProfile) => new KeysUnavailable(problem, remedy);
 
 /** A missing file counts as empty, because each of the two files is optional. */
 async function readSections(path: string): Promise<Sections> {
@@ -169,7 +162,7 @@ function keysIn(settings: Options | undefined, profile: string): KeyOrigin | und
     sessionToken: (settings.get('aws_security_token') ?? settings.get('aws_session_token')) || undefined,
   });
   if (credentials === undefined) throw unusable(say`the keys of the profile ${profile} cannot be sent in a header`);
-  return { use: 'keys', credentials };
+  return givenKeys(say`the profile ${profile}`, correctProfile, credentials);
 }
 
 function programOf(settings: Options, profile: string): KeyOrigin | undefined {
@@ -212,36 +205,35 @@ function roleOf(profile: string, settings: Options, context: Context, users: rea
   const arn = required(settings, 'role_arn', profile);
   const seconds = Number(settings.get('duration_seconds'));
   const sessionName = settings.get('role_session_name');
-  return {
-    use: 'role',
-    name: say`the role ${arn}`,
-    remedy: say`Check the keys that the profile ${profile} assumes the role with, and who may assume it.`,
-    client: context.clientOf('sts'),
-    params: {
-      RoleArn: arn,
-      ...(sessionName && { RoleSessionName: sessionName }),
-      ExternalId: settings.get('external_id'),
-      DurationSeconds: Number.isInteger(seconds) ? seconds : undefined,
-    },
-    source:
-      source === undefined ? sourceOf(settings, profile, context.env) : originOf(source, context, [...users, profile]),
+  const client = context.clientOf('sts');
+  const params = {
+    RoleArn: arn,
+    ...(sessionName && { RoleSessionName: sessionName }),
+    ExternalId: settings.get('external_id'),
+    DurationSeconds: Number.isInteger(seconds) ? seconds : undefined,
   };
+  return role(
+    say`the role ${arn}`,
+    say`Check the keys that the profile ${profile} assumes the role with, and who may assume it.`,
+    source === undefined ? sourceOf(settings, profile, context.env) : originOf(source, context, [...users, profile]),
+    (masterCredentials) => (sdk) => sdk.role(client, { params, masterCredentials }),
+  );
 }
 
 function webIdentityOf(profile: string, settings: Options, { clientOf }: Context): KeyOrigin {
   const sessionName = settings.get('role_session_name');
   const arn = required(settings, 'role_arn', profile);
-  return {
-    use: 'web identity',
-    name: say`the role ${arn}`,
-    remedy: words('Check the token in web_identity_token_file, and who may assume the role.'),
-    client: clientOf('sts'),
-    options: {
-      roleArn: arn,
-      webIdentityTokenFile: required(settings, 'web_identity_token_file', profile),
-      ...(sessionName && { roleSessionName: sessionName }),
-    },
+  const client = clientOf('sts');
+  const options = {
+    roleArn: arn,
+    webIdentityTokenFile: required(settings, 'web_identity_token_file', profile),
+    ...(sessionName && { roleSessionName: sessionName }),
   };
+  return service(
+    say`the role ${arn}`,
+    words('Check the token in web_identity_token_file, and who may assume the role.'),
+    (sdk) => sdk.webIdentity(client, options),
+  );
 }
 
 function ssoOf(profile: string, settings: Options, { sessions, clientOf }: Context): KeyOrigin {
@@ -254,18 +246,18 @@ function ssoOf(profile: string, settings: Options, { sessions, clientOf }: Conte
       throw unusable(say`${own(name)} of the profile ${profile} is not that of its sso-session`);
   const merged = new Map([...settings, ...ofSession]);
   const ssoRegion = required(merged, 'sso_region', profile);
-  return {
-    use: 'SSO',
-    name: say`single sign-on of the profile ${profile}`,
-    remedy: say`Sign in again: aws sso login --profile ${profile}`,
-    client: { ...clientOf('sso'), region: ssoRegion },
-    options: {
-      profile,
-      ssoStartUrl: required(merged, 'sso_start_url', profile),
-      ssoRegion,
-      ssoAccountId: required(merged, 'sso_account_id', profile),
-      ssoRoleName: required(merged, 'sso_role_name', profile),
-      ...(session && { ssoSession: session }),
-    },
+  const client = { ...clientOf('sso'), region: ssoRegion };
+  const options = {
+    profile,
+    ssoStartUrl: required(merged, 'sso_start_url', profile),
+    ssoRegion,
+    ssoAccountId: required(merged, 'sso_account_id', profile),
+    ssoRoleName: required(merged, 'sso_role_name', profile),
+    ...(session && { ssoSession: session }),
   };
+  return service(
+    say`single sign-on of the profile ${profile}`,
+    say`Sign in again: aws sso login --profile ${profile}`,
+    (sdk) => sdk.sso(client, options),
+  );
 }

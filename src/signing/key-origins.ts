@@ -1,73 +1,73 @@
-import type { fromSSO, fromTemporaryCredentials, fromTokenFile } from '@aws-sdk/credential-providers';
 import { type SafeText, words } from '../util/safe-text.js';
-import { KeysUnavailable, wholeCredentials } from './keys.js';
+import type { AskSdk, AwsClient } from './aws-keys.js';
+import { type KeyOrigin, KeysUnavailable, wholeCredentials } from './keys.js';
+import { readProgramKeys, runProgram } from './program-keys.js';
 import type { Credentials } from './sign.js';
 
 /** The ways to get keys, which profiles and settings name. */
 
-export type KeyOrigin =
-  | { readonly use: 'keys'; readonly credentials: Credentials }
-  | ProgramOrigin
-  | ServiceOrigin
-  | RoleOrigin<KeyOrigin>;
+type Environment = Readonly<Record<string, string | undefined>>;
 
-interface Named {
-  readonly name: SafeText;
-  /** The step that makes keys available. */
-  readonly remedy: SafeText;
-}
+/** Between two runs (ms), because a program may open a browser. */
+const programPauseMs = 60_000;
+const servicePauseMs = 5000;
 
-export interface ProgramOrigin extends Named {
-  readonly use: 'program';
-  readonly command: readonly string[];
-}
-
-/** A service that the SDK supports. What `options` leaves out is in AWS's environment variables. */
-export type ServiceOrigin = Named &
-  (
-    | { readonly use: 'container' | 'instance' }
-    | { readonly use: 'SSO'; readonly client: AwsClient; readonly options: Parameters<typeof fromSSO>[0] }
-    | {
-        readonly use: 'web identity';
-        readonly client: AwsClient;
-        readonly options: Parameters<typeof fromTokenFile>[0];
-      }
-  );
-
-export interface RoleOrigin<Source> extends Named {
-  readonly use: 'role';
-  readonly client: AwsClient;
-  readonly source: Source;
-  readonly params: Parameters<typeof fromTemporaryCredentials>[0]['params'];
-}
-
-/** Without `endpoint`, the SDK takes AWS's. */
-export interface AwsClient {
-  readonly region: string;
-  readonly endpoint: string | undefined;
-}
-
-/** `name` is the setting that names the program. */
-export const program = (name: SafeText, command: readonly string[]): ProgramOrigin => ({
-  use: 'program',
+export const givenKeys = (name: SafeText, remedy: SafeText, credentials: Credentials): KeyOrigin => ({
   name,
-  remedy: words('Run the program by hand: it has to print the keys as JSON, and end with exit code 0.'),
-  command,
+  remedy,
+  pauseMs: 0,
+  read: async () => ({ credentials, expiresAt: undefined }),
 });
 
-export const container: ServiceOrigin = {
-  use: 'container',
-  name: words('the credentials endpoint of the container'),
-  remedy: words('Check the role of the container, and AWS_CONTAINER_CREDENTIALS_FULL_URI or …_RELATIVE_URI.'),
-};
+/** `name` is the setting that names the program. */
+export function program(name: SafeText, command: readonly string[]): KeyOrigin {
+  const remedy = words('Run the program by hand: it has to print the keys as JSON, and end with exit code 0.');
+  return {
+    name,
+    remedy,
+    pauseMs: programPauseMs,
+    read: async (options) => readProgramKeys({ name, remedy }, await runProgram(command, options)),
+  };
+}
 
-export const instance: ServiceOrigin = {
-  use: 'instance',
-  name: words('the instance metadata service'),
-  remedy: words('Check the role of the instance, or give the account keys of its own.'),
-};
+/** A service that the SDK supports. What `ask` leaves out is in AWS's environment variables. */
+export const service = (name: SafeText, remedy: SafeText, ask: AskSdk): KeyOrigin => ({
+  name,
+  remedy,
+  pauseMs: servicePauseMs,
+  read: async ({ stop }) => {
+    const { readAwsKeys } = await import('./aws-keys.js');
+    return readAwsKeys({ name, remedy }, ask, stop);
+  },
+});
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** The keys of `source` are asked for each time, because they may be others by then. */
+export const role = (
+  name: SafeText,
+  remedy: SafeText,
+  source: KeyOrigin,
+  askWith: (masterCredentials: Credentials) => AskSdk,
+): KeyOrigin => ({
+  name,
+  remedy,
+  pauseMs: Math.max(servicePauseMs, source.pauseMs),
+  read: async (options) => {
+    const { credentials } = await source.read(options);
+    return service(name, remedy, askWith(credentials)).read(options);
+  },
+});
+
+export const container = service(
+  words('the credentials endpoint of the container'),
+  words('Check the role of the container, and AWS_CONTAINER_CREDENTIALS_FULL_URI or …_RELATIVE_URI.'),
+  (sdk) => sdk.container(),
+);
+
+export const instance = service(
+  words('the instance metadata service'),
+  words('Check the role of the instance, or give the account keys of its own.'),
+  (sdk) => sdk.instance(),
+);
 
 /** The region if the profile has none. */
 export const regionOf = (env: Environment): string => env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1';
@@ -78,27 +78,25 @@ export function environmentKeys(env: Environment): KeyOrigin {
     secretAccessKey: env.AWS_SECRET_ACCESS_KEY,
     sessionToken: env.AWS_SECURITY_TOKEN || env.AWS_SESSION_TOKEN || undefined,
   });
-  const problem = words('AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY hold no usable key');
-  if (credentials === undefined) throw new KeysUnavailable(problem, words('Set both variables for this server.'));
-  return { use: 'keys', credentials };
+  const remedy = words('Set both variables for this server.');
+  if (credentials === undefined)
+    throw new KeysUnavailable(words('AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY hold no usable key'), remedy);
+  return givenKeys(words('AWS_ACCESS_KEY_ID'), remedy, credentials);
 }
 
 /** A value of CLOUDOPS_CREDENTIAL_SOURCE. */
 export type Platform = 'container' | 'instance' | 'web-identity';
 
-export function platformOrigin(platform: Platform, env: Environment): ServiceOrigin {
+export function platformOrigin(platform: Platform, env: Environment): KeyOrigin {
   if (platform === 'container') return container;
   if (platform === 'instance') return instance;
-  return {
-    use: 'web identity',
-    name: words('the role of AWS_ROLE_ARN'),
-    remedy: words(
-      'Check AWS_ROLE_ARN, the token in the file of AWS_WEB_IDENTITY_TOKEN_FILE, and who may assume the role.',
-    ),
-    client: {
-      region: regionOf(env),
-      endpoint: env.AWS_ENDPOINT_URL_STS || env.AWS_ENDPOINT_URL || undefined,
-    },
-    options: {},
+  const client: AwsClient = {
+    region: regionOf(env),
+    endpoint: env.AWS_ENDPOINT_URL_STS || env.AWS_ENDPOINT_URL || undefined,
   };
+  return service(
+    words('the role of AWS_ROLE_ARN'),
+    words('Check AWS_ROLE_ARN, the token in the file of AWS_WEB_IDENTITY_TOKEN_FILE, and who may assume the role.'),
+    (sdk) => sdk.webIdentity(client, {}),
+  );
 }

@@ -22,6 +22,27 @@ export interface TemporaryKeys {
   readonly expiresAt: Date | undefined;
 }
 
+export interface NamedSource {
+  readonly name: SafeText;
+  /** The step that makes keys available. */
+  readonly remedy: SafeText;
+}
+
+/** A way to get keys. */
+export interface KeyOrigin extends NamedSource {
+  /** Between the starts of two reads (ms). */
+  readonly pauseMs: number;
+  /** @throws KeysUnavailable */
+  read(options: ReadOptions): Promise<TemporaryKeys>;
+}
+
+export interface ReadOptions {
+  /** Without the settings of this server, which may hold other keys. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborting kills programs and ends requests. */
+  readonly stop: AbortSignal;
+}
+
 /** Thrown if there are no keys to sign with. The message holds no secret. */
 export class KeysUnavailable extends ShownError {
   readonly remedy: SafeText;

@@ -3,16 +3,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../util/log.js';
 import { say, words } from '../util/safe-text.js';
 import { filesOfProfiles, type Profile, type ProfileFacts, readProfile } from './aws-profile.js';
-import { type KeyOrigin, type Platform, platformOrigin, program } from './key-origins.js';
+import { type Platform, platformOrigin, program } from './key-origins.js';
 import {
   areSameKeys,
   fixedKeys,
+  type KeyOrigin,
   type KeySource,
   KeysUnavailable,
   type TemporaryKeys,
   wholeCredentials,
 } from './keys.js';
-import { readProgramKeys, runProgram } from './program-keys.js';
 import { type Access, createRenewedValue, type RenewalOptions } from './renewed-value.js';
 import type { Credentials } from './sign.js';
 
@@ -94,25 +94,11 @@ const accessOf = ({ now, log }: KeyDependencies): Access => ({
   sleep: (milliseconds) => delay(milliseconds),
 });
 
-/** Between two runs, because a program may open a browser. */
-const programPauseMs = 60_000;
-const servicePauseMs = 5000;
-
-/** A role has a source of its own for the keys with which it is assumed. */
 function openOrigin(id: string, origin: KeyOrigin, dependencies: KeyDependencies): KeySource {
-  if (origin.use === 'keys') return { ...fixedKeys(origin.credentials), id };
   const { env, stop = new AbortController().signal } = dependencies;
-  const opened = origin.use === 'role' ? { ...origin, source: openOrigin(id, origin.source, dependencies) } : origin;
-  const read = async () => {
-    if (opened.use === 'program') return readProgramKeys(opened, (command) => runProgram(command, { env, stop }));
-    const { readAwsKeys } = await import('./aws-keys.js');
-    return readAwsKeys(opened, stop);
-  };
-  const isProgram = opened.use === 'program';
-  const problem = words(isProgram ? 'printed keys that have expired' : 'gave keys that have expired');
-  const expired = new KeysUnavailable(say`${origin.name} ${problem}`, origin.remedy);
-  const pauseMs = isProgram ? programPauseMs : servicePauseMs;
-  return openReading(id, { paths: [], read, pauseMs, expired }, dependencies);
+  const { name, remedy, pauseMs } = origin;
+  const expired = new KeysUnavailable(say`${name} gave keys that have expired`, remedy);
+  return openReading(id, { paths: [], read: () => origin.read({ env, stop }), pauseMs, expired }, dependencies);
 }
 
 function openProfile(name: string, dependencies: KeyDependencies): OpenKeys {

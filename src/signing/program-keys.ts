@@ -3,8 +3,7 @@ import * as z from 'zod';
 import { lazy, parseJson } from '../util/objects.js';
 import { readTime } from '../util/read-values.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
-import type { ProgramOrigin } from './key-origins.js';
-import { KeysUnavailable, keyText, type TemporaryKeys } from './keys.js';
+import { KeysUnavailable, keyText, type NamedSource, type ReadOptions, type TemporaryKeys } from './keys.js';
 
 /** Runs a program that prints keys as AWS defines it for `credential_process`. */
 
@@ -40,14 +39,10 @@ function parseTime(text: string): Date | undefined {
 }
 
 /**
- * What the program printed is never shown.
+ * Reads what the program printed, and never shows it.
  * @throws KeysUnavailable with the field that is missing or wrong
  */
-export async function readProgramKeys(
-  { name, remedy, command }: ProgramOrigin,
-  run: RunProgram,
-): Promise<TemporaryKeys> {
-  const result = await run(command);
+export function readProgramKeys({ name, remedy }: NamedSource, result: ProgramResult): TemporaryKeys {
   if (result.kind === 'failed') throw new KeysUnavailable(say`${name} ${result.problem}`, remedy);
   const { data, error } = outputSchema().safeParse(parseJson(result.stdout));
   if (data === undefined) {
@@ -72,22 +67,16 @@ type ProgramResult =
 
 const failed = (problem: SafeText): ProgramResult => ({ kind: 'failed', problem });
 
-type RunProgram = (command: readonly string[]) => Promise<ProgramResult>;
-
 const longestRunMs = 10_000;
 const maximumOutputBytes = 64 * 1024;
 
-interface RunOptions {
-  /** Without the settings of this server, which may hold other keys. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborting kills the program. */
-  readonly stop?: AbortSignal | undefined;
-  readonly limitMs?: number;
-}
-
 /** Runs a program without a shell. At a limit or `stop`, kills it with its process group, or on Windows only the program. */
-export async function runProgram([file = '', ...args]: readonly string[], options: RunOptions): Promise<ProgramResult> {
-  if (options.stop?.aborted) return stopped;
+export async function runProgram(
+  [file = '', ...args]: readonly string[],
+  options: ReadOptions,
+  limitMs = longestRunMs,
+): Promise<ProgramResult> {
+  if (options.stop.aborted) return stopped;
   let child: ChildProcess;
   try {
     const detached = hasGroups;
@@ -101,7 +90,7 @@ export async function runProgram([file = '', ...args]: readonly string[], option
     // `spawn` throws for an invalid file name or argument.
     return failed(words('cannot be started'));
   }
-  return waitForEnd(child, options);
+  return waitForEnd(child, options.stop, limitMs);
 }
 
 const hasGroups = process.platform !== 'win32';
@@ -112,7 +101,7 @@ const stopped = failed(words('was stopped, because this server ends'));
 const heldOutputMs = 500;
 
 /** The output usually ends (`close`) just after the program (`exit`). Processes that keep it open are killed after `heldOutputMs`. */
-function waitForEnd(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOptions): Promise<ProgramResult> {
+function waitForEnd(child: ChildProcess, stop: AbortSignal, limitMs: number): Promise<ProgramResult> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -128,7 +117,7 @@ function waitForEnd(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOp
     const finish = (result: ProgramResult) => {
       clearTimeout(limitTimer);
       clearTimeout(outputTimer);
-      stop?.removeEventListener('abort', onStop);
+      stop.removeEventListener('abort', onStop);
       process.off('exit', kill);
       resolve(result);
     };
@@ -143,7 +132,7 @@ function waitForEnd(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOp
 
     // A program with its own process group would outlive this process.
     process.once('exit', kill);
-    stop?.addEventListener('abort', onStop);
+    stop.addEventListener('abort', onStop);
     const limitTimer = setTimeout(() => killAndFail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
     child.stdout?.on('data', (chunk: Buffer) => {
       bytes += chunk.length;

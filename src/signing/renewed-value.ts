@@ -56,7 +56,6 @@ export function createRenewedValue<Value>(options: RenewalOptions<Value>): Renew
   let seen: { readonly files: string; readonly since: number } | undefined;
   let startedAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
-  let settling: Promise<boolean> | undefined;
 
   const leftMs = (candidate: Value): number =>
     (expiry?.of(candidate)?.getTime() ?? Number.POSITIVE_INFINITY) - now().getTime();
@@ -89,8 +88,7 @@ export function createRenewedValue<Value>(options: RenewalOptions<Value>): Renew
   /** Never rejects. A result that may mix old and new files is dropped. */
   const readOnce = async (files: string): Promise<void> => {
     const result = await readOrFail();
-    if (result instanceof KeysUnavailable) problem = result;
-    else if (expiry !== undefined) problem = expiry.error;
+    problem = result instanceof KeysUnavailable ? result : (expiry?.error ?? problem);
     if ((await lookAtFiles()).files !== files) return;
     readFiles = files;
     if (result instanceof KeysUnavailable) {
@@ -114,16 +112,6 @@ export function createRenewedValue<Value>(options: RenewalOptions<Value>): Renew
     await reading;
   };
 
-  /** False if the files still change after `longestWaitMs`. */
-  const settle = async (): Promise<boolean> => {
-    for (let waitedMs = 0; ; waitedMs += pollMs) {
-      const { files, areQuiet } = await lookAtFiles();
-      if (files !== readFiles && (areQuiet || value === undefined)) await refresh(files);
-      if (areQuiet || waitedMs >= longestWaitMs) return areQuiet;
-      await sleep(pollMs);
-    }
-  };
-
   return {
     current: async () => {
       const { files, areQuiet } = await lookAtFiles();
@@ -135,11 +123,12 @@ export function createRenewedValue<Value>(options: RenewalOptions<Value>): Renew
     },
     renewed: async (isRefused) => {
       const usable = () => (value === undefined || remainingMs() <= 0 || isRefused(value) ? undefined : value);
-      settling ??= settle().finally(() => {
-        settling = undefined;
-      });
-      const areQuiet = await settling;
-      if (usable() === undefined && areQuiet) await refresh((await lookAtFiles()).files);
+      let look = await lookAtFiles();
+      for (let waitedMs = 0; !look.areQuiet && waitedMs < longestWaitMs; waitedMs += pollMs) {
+        await sleep(pollMs);
+        look = await lookAtFiles();
+      }
+      if (look.areQuiet && (look.files !== readFiles || usable() === undefined)) await refresh(look.files);
       return usable();
     },
   };

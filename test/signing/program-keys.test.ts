@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import { program } from '../../src/signing/key-origins.js';
 import { readProgramKeys } from '../../src/signing/program-keys.js';
 import { words } from '../../src/util/safe-text.js';
 
 /** What a program may print, as botocore 1.43 takes it from `credential_process`. */
 
-const read = (stdout: string) =>
-  readProgramKeys(program(words('CLOUDOPS_CREDENTIAL_PROCESS'), ['keys']), async () => ({ kind: 'ended', stdout }));
+const origin = { name: words('CLOUDOPS_CREDENTIAL_PROCESS'), remedy: words('Run the program by hand.') };
+const read = async (stdout: string) => readProgramKeys(origin, { kind: 'ended', stdout });
 const printed = (fields: object) =>
   JSON.stringify({ Version: 1, AccessKeyId: 'AKID', SecretAccessKey: 'MARKER', ...fields });
 
@@ -79,8 +78,7 @@ test.each([
   expect((await read(printed({ Expiration }))).expiresAt).toEqual(new Date(instant));
 });
 
-test('a program that fails is refused with the reason', async () => {
+test('a program that fails is refused with the reason', () => {
   const failed = { kind: 'failed', problem: words('ended with exit code 3') } as const;
-  const keys = readProgramKeys(program(words('CLOUDOPS_CREDENTIAL_PROCESS'), ['keys']), async () => failed);
-  await expect(keys).rejects.toThrow('CLOUDOPS_CREDENTIAL_PROCESS ended with exit code 3');
+  expect(() => readProgramKeys(origin, failed)).toThrow('CLOUDOPS_CREDENTIAL_PROCESS ended with exit code 3');
 });

@@ -7,11 +7,12 @@ import { isAlive } from '../support/is-alive.js';
 
 /** A program that prints keys is run without a shell and within limits, and nothing of what it prints is told. */
 
+const { signal } = new AbortController();
 const node = (code: string, ...args: string[]) => [process.execPath, '-e', code, ...args];
 
 test('gets its arguments as they are, without a shell, and the variables that it is given', async () => {
   const code = 'console.log(JSON.stringify([process.argv.slice(1), process.env.GIVEN]))';
-  const result = await runProgram(node(code, '$HOME "a b" ; exit 1'), { env: { GIVEN: 'yes' } });
+  const result = await runProgram(node(code, '$HOME "a b" ; exit 1'), { env: { GIVEN: 'yes' }, stop: signal });
   expect(result).toEqual({ kind: 'ended', stdout: '[["$HOME \\"a b\\" ; exit 1"],"yes"]\n' });
 });
 
@@ -23,26 +24,29 @@ test.each<readonly [string, readonly string[], string]>([
   ['prints without end', node('for (;;) process.stdout.write("MARKER".repeat(1000))'), 'printed more than 64 KiB'],
   ['is killed', node('process.kill(process.pid, "SIGTERM"); setInterval(() => {}, 1000)'), 'was ended by SIGTERM'],
 ])('%s: its exit is told, and none of its output', async (_what, command, problem) => {
-  expect(await runProgram(command, { env: {} })).toEqual({ kind: 'failed', problem });
+  expect(await runProgram(command, { env: {}, stop: signal })).toEqual({ kind: 'failed', problem });
 });
 
 test('may print 64 KiB, complain without end, and finds nothing to read', async () => {
   const code = `
     process.stderr.write('MARKER'.repeat(100_000));
     process.stdin.resume().on('end', () => process.stdout.write('x'.repeat(64 * 1024)));`;
-  expect(await runProgram(node(code), { env: {} })).toEqual({ kind: 'ended', stdout: 'x'.repeat(64 * 1024) });
+  expect(await runProgram(node(code), { env: {}, stop: signal })).toEqual({
+    kind: 'ended',
+    stdout: 'x'.repeat(64 * 1024),
+  });
 });
 
 test('ends with this process, which forgets it afterwards', async () => {
   const before = process.listenerCount('exit');
-  const result = runProgram(node('0'), { env: {} });
+  const result = runProgram(node('0'), { env: {}, stop: signal });
   expect(process.listenerCount('exit')).toBe(before + 1);
   await result;
   expect(process.listenerCount('exit')).toBe(before);
 });
 
 test('is killed when it hangs', async () => {
-  const result = await runProgram(node('setInterval(() => {}, 1000)'), { env: {}, limitMs: 300 });
+  const result = await runProgram(node('setInterval(() => {}, 1000)'), { env: {}, stop: signal }, 300);
   expect(result).toEqual({ kind: 'failed', problem: 'did not end within 0.3 seconds' });
 });
 
@@ -67,13 +71,16 @@ describe('is killed with all that it started', () => {
     ['waits for what it started', 'setInterval(() => {}, 1000)'],
     ['leaves it behind with its output, and fails', 'process.exit(3)', 'ended with exit code 3'],
   ])('if it %s', async (_what, then, problem = 'did not end within 2 seconds') => {
-    const result = await runProgram(starting(then), { env: {}, limitMs: 2_000 });
+    const result = await runProgram(starting(then), { env: {}, stop: signal }, 2_000);
     expect(result).toEqual({ kind: 'failed', problem });
     await expectEnd();
   });
 
   test('if it leaves it behind with its output, and what it printed counts', async () => {
-    const result = await runProgram(starting('console.log("keys"); process.exitCode = 0; process.exit()'), { env: {} });
+    const result = await runProgram(starting('console.log("keys"); process.exitCode = 0; process.exit()'), {
+      env: {},
+      stop: signal,
+    });
     expect(result).toEqual({ kind: 'ended', stdout: 'keys\n' });
     await expectEnd();
   });
@@ -86,7 +93,7 @@ describe('is killed with all that it started', () => {
         require('node:fs').writeFileSync(process.argv[1], String(pid));
         console.log('keys'); process.exit()`;
       const start = Date.now();
-      const result = await runProgram(node(code, pidFile()), { env: {} });
+      const result = await runProgram(node(code, pidFile()), { env: {}, stop: signal });
       expect(result).toMatchObject({ kind: 'ended', stdout: expect.stringMatching(/^(keys|late)\n/) });
       expect(Date.now() - start).toBeLessThan(5_000);
       // Writing into a closed pipe ends it.
