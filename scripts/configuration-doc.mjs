@@ -38,7 +38,7 @@ const accounts = `## Several accounts
 \`\`\`
 
 What an account leaves out comes from the environment, except keys if it has any. The file itself holds no key. \`readOnly\`, \`tools\` and \`regions\` may only narrow what the environment allows, and
-\`confirm\` and \`confirmDelete\` may only be stricter if the environment sets them. \`endpoints\` has the endpoints of APIs that [files of operations](OPERATIONS.md) name.
+\`confirm\` and \`confirmDelete\` may only be stricter if the environment sets them. \`endpoints\` has the endpoints of APIs that [files of operations](MODELS.md#files) name.
 
 Tools of several accounts have an argument \`account\`, required unless the default account is among them. \`cloudops-mcp call\` takes
 \`--account\`, and \`doctor\` checks every account. Over HTTP, [scopes](DEPLOY.md#callers) name the accounts of a caller.

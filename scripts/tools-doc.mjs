@@ -45,10 +45,10 @@ function section(operation, answer) {
   return [
     `## ${name}`,
     `**${title}** (operation ${api}). ${effectOf(operation)}`,
-    description,
     callOf(example),
     fenced('text', answer.split('\n')[0]),
     folded('The whole answer as text', fenced('text', answer)),
+    folded('What the agent reads about it', description),
     folded('Arguments', argumentReference(operation)),
     ...(own.length === 0 ? [] : [folded('Errors of this tool', errorTable(own))]),
     ...gaps(operation).map(([heading, list]) => folded(heading, list)),
@@ -89,11 +89,11 @@ async function answers() {
 
 const introduction = `# Tools
 
-Each tool with one call and the first line of its answer; the rest is folded, a long call too. The calls go to the built-in sandbox (\`CLOUDOPS_SANDBOX=1\`)
-with \`CLOUDOPS_CONFIRM=off\`; with the default setting, tools that create or change show their plan first. \`structuredContent\` of an answer
-holds the same facts as its text. \`npm run docs\` makes this page from the source.
+Each tool with one call and the first line of its answer, from the sandbox with \`CLOUDOPS_CONFIRM=off\`. The rest is folded.
+\`structuredContent\` of an answer holds the same facts as its text. \`npm run docs\` makes this page from the source.
 
-An error names its code, whether anything may have happened (\`mayHaveHappened\`) and the next step: [Troubleshooting](TROUBLESHOOTING.md).`;
+An error names its code, whether anything may have happened (\`mayHaveHappened\`) and the next step: [Troubleshooting](TROUBLESHOOTING.md).
+In an installed package, \`cloudops-mcp call list_parts --help\` and the like have the same about arguments.`;
 
 export async function toolsDocument() {
   const texts = await answers();

@@ -173,10 +173,10 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ],
   ['docs/OPERATE.md', `a change that is older than ${duplicates} may count as a repetition`],
   ['docs/OPERATE.md', `Let ${duplicates} pass before anybody repeats a change`],
-  ['docs/OPERATIONS.md', `an agent gets about ${grouped(answerBudget)} characters of JSON`],
-  ['docs/OPERATIONS.md', `and allows ${grouped(pickedBudget)} characters`],
+  ['docs/MODELS.md', `an agent gets about ${grouped(answerBudget)} characters of JSON`],
+  ['docs/MODELS.md', `and allows ${grouped(pickedBudget)} characters`],
   [
-    'docs/OPERATIONS.md',
+    'docs/MODELS.md',
     `If it stops after ${readLimits[1]}, ${readLimits[0]}, ${readLimits[2]} or ${readValues} (tags in XML), its answer`,
   ],
   ['docs/SANDBOX.md', `refuses a change that it sent in the last ${duplicates}`],

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { modelSettings } from '../../src/models/model-settings.js';
 
-/** docs/OPERATIONS.md names every setting of a model, from the schema. */
+/** docs/MODELS.md names every setting of a model, from the schema. */
 
-const guide = readFileSync('docs/OPERATIONS.md', 'utf8');
+const guide = readFileSync('docs/MODELS.md', 'utf8');
 const sectionOf = (heading: string) => {
-  const [, text] = guide.split(new RegExp(`^### ${heading}\n`, 'm'));
-  if (text === undefined) throw new Error(`docs/OPERATIONS.md has no section "${heading}"`);
+  const [, text] = guide.split(new RegExp(`^## ${heading}\n`, 'm'));
+  if (text === undefined) throw new Error(`docs/MODELS.md has no section "${heading}"`);
   return text.split(/^## /m)[0] ?? '';
 };
 
@@ -29,7 +29,7 @@ test('a model has every setting in the guide, with required ones in bold', () =>
   const model: ObjectSchema = z.toJSONSchema(modelSettings, { io: 'input' });
   const { additionalProperties: operation = {} }: ObjectSchema = Object(model.properties?.operations);
   const schemas: readonly ObjectSchema[] = [model, Object(operation)];
-  const { all, required } = namesIn(sectionOf('Settings of a model').split('### ')[0] ?? '');
+  const { all, required } = namesIn(sectionOf('Settings of a model') + sectionOf('Settings of an operation'));
   const settings = schemas.flatMap(({ properties = {} }) => Object.keys(properties));
   expect(settings).toContain('verificationHint');
   expect(settings.filter((name) => !all.has(name))).toEqual([]);

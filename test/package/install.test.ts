@@ -82,7 +82,7 @@ describe('the tarball', () => {
       'package.json',
       'skills/cloudops/SKILL.md',
     ]);
-    expect(files()).toEqual(expect.arrayContaining(['dist/main.js', 'docs/TOOLS.md']));
+    expect(files()).toEqual(expect.arrayContaining(['dist/main.js', 'docs/OPERATIONS.md']));
   });
 
   it('brings no other package', () => {
