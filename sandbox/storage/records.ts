@@ -4,7 +4,15 @@ import * as z from 'zod';
 
 const headers = z.record(z.string(), z.string());
 
-const lifecycleRule = z.object({ id: z.string(), prefix: z.string(), status: z.string(), days: z.number() });
+const lifecycleRule = z.object({
+  id: z.string(),
+  prefix: z.string(),
+  status: z.string(),
+  /** Days after which objects expire. */
+  days: z.number().optional(),
+  /** Days after which unfinished multipart uploads are aborted. */
+  abortAfterDays: z.number().optional(),
+});
 
 export const bucket = z.object({
   created: z.string(),

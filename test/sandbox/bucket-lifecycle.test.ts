@@ -20,14 +20,27 @@ async function put(
   headers: Record<string, string> = { 'Content-MD5': md5(body) },
   bucket = 'demo-bucket',
 ) {
+  return send('PUT', { body, headers, bucket });
+}
+
+const get = () => send('GET', { body: '', headers: {}, bucket: 'demo-bucket' });
+
+interface Sent {
+  readonly body: string;
+  readonly headers: Record<string, string>;
+  readonly bucket: string;
+}
+
+async function send(method: 'GET' | 'PUT', { body, headers, bucket }: Sent) {
   const { storage } = sandbox.cloud.endpoints;
   const path = `/${bucket}?lifecycle`;
   const { host } = new URL(storage);
-  const unsigned = { method: 'PUT', host, path, body, headers, service: 's3', region: 'jp-east-1' };
+  const unsigned = { method, host, path, body, headers, service: 's3', region: 'jp-east-1' };
   const signed = aws4.sign(unsigned, sandbox.cloud.credentials);
   const { Host: _, 'Content-Length': __, ...sent } = signed.headers as Record<string, string>;
-  const response = await fetch(storage + path, { method: 'PUT', headers: sent, body });
-  return { status: response.status, code: /<Code>(.*?)</.exec(await response.text())?.[1] };
+  const response = await fetch(storage + path, { method, headers: sent, ...(method === 'PUT' && { body }) });
+  const text = await response.text();
+  return { status: response.status, code: /<Code>(.*?)</.exec(text)?.[1], ...(method === 'GET' && { text }) };
 }
 
 test('rules are taken, and kept with the bucket', async () => {
@@ -35,6 +48,19 @@ test('rules are taken, and kept with the bucket', async () => {
   expect(sandbox.storage.buckets.get('demo-bucket')?.lifecycle).toEqual([
     { id: 'a', prefix: 'b/', status: 'Enabled', days: 3 },
   ]);
+});
+
+test('a rule that aborts unfinished uploads is taken, and read back', async () => {
+  const abort =
+    '<AbortIncompleteMultipartUpload><DaysAfterInitiation>7</DaysAfterInitiation></AbortIncompleteMultipartUpload>';
+  const fields = `<ID>a</ID><Filter><Prefix></Prefix></Filter><Status>Enabled</Status>${abort}`;
+  expect(await put(document(rule(fields)))).toMatchObject({ status: 200 });
+  expect((await get()).text).toContain(`<Status>Enabled</Status>${abort}</Rule>`);
+});
+
+test('a bucket without rules says so', async () => {
+  sandbox.storage.buckets.set('demo-bucket', { created: '2026-01-01T00:00:00.000Z' });
+  expect(await get()).toMatchObject({ status: 404, code: 'NoSuchLifecycleConfiguration' });
 });
 
 test('texts are kept as they were written, and what may be left out is', async () => {
@@ -60,6 +86,7 @@ test.each([
   ],
   ['the same name twice', document(rule() + rule()), 'InvalidArgument'],
   ['a name that is too long', document(rule().replace('<ID>a', `<ID>${'a'.repeat(256)}`)), 'InvalidArgument'],
+  ['no action', document(rule('<ID>a</ID><Status>Enabled</Status>')), 'InvalidArgument'],
   ['two statuses', document(rule().replace('<Status>', '<Status>Enabled</Status><Status>')), 'MalformedXML'],
   ['an element that does not end', document(rule().replace('</Rule>', '')), 'MalformedXML'],
   ['another root', document(rule()).replaceAll('LifecycleConfiguration', 'Lifecycle'), 'MalformedXML'],
