@@ -1,7 +1,7 @@
 // Writes all generated documents: docs/TOOLS.md, docs/CONFIGURATION.md, the parts of other documents between `<!-- generated: … -->`
-// and `<!-- end -->`, the skill, parts of package.json, manifest.json and server.json, and links to the repository. With --check, it
+// and `<!-- end -->`, the skills' versions and the first of them, parts of package.json, manifest.json and server.json, and links to the repository. With --check, it
 // writes nothing, and the exit code is 1 if a document is not current.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { configurationDocument } from './configuration-doc.mjs';
 import { registryName, releaseFile, releasePage, repositoryUrl } from './repository.mjs';
 import { skillDocument } from './skill-doc.mjs';
@@ -104,7 +104,15 @@ const wanted = {
   '.github/ISSUE_TEMPLATE/config.yml': issueTemplates,
   'package.json': json(packageJson),
   'eval/README.md': withParts('eval/README.md'),
-  'skills/cloudops/SKILL.md': skillDocument(),
+  ...Object.fromEntries(
+    readdirSync('skills').map((name) => {
+      const file = `skills/${name}/SKILL.md`;
+      return [
+        file,
+        name === 'cloudops' ? skillDocument() : read(file).replace(/^ {2}version: .*$/m, `  version: "${version}"`),
+      ];
+    }),
+  ),
   'manifest.json': json(manifest),
   'server.json': json(server),
 };

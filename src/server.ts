@@ -19,15 +19,9 @@ import type { ChangeContext } from './changes/change-context.js';
 import { type Client, clientOf, tasksExtension } from './mcp/client.js';
 import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { broughtBy, consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
-import {
-  type CacheLife,
-  type ResourceTexts,
-  serveResources,
-  serveSkill,
-  skillsExtension,
-  templateValues,
-} from './mcp/resources.js';
+import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
+import { type CacheLife, serveSkills, skillsExtension, skillsFor } from './mcp/skills.js';
 import { serveTasks, taskAfterCall } from './mcp/tasks.js';
 import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { callChangeTool, changeToolNames, changeToolsFor } from './mcp/tools-of-changes.js';
@@ -116,10 +110,11 @@ export function createServer(
     changeContextOf: (requestContext) => changeContextOf(connection, clientFor(requestContext), requestContext),
     resultOf: (outcome, client) => toolResult(outcome, client.views ? viewMeta(outcome) : undefined),
   });
-  serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
+  const skills = skillsFor([...offer.operations, ...offer.serviceTools].map(({ name }) => name));
+  serveResources(server, offer.operations, skills, { ...dependencies, accounts: offer.accounts }, clientFor);
   serveCompletions(server, offer.operations);
   // The SDK adds `cacheHints` only to the protocol's own methods.
-  serveSkill(server, listLife);
+  serveSkills(server, skills, listLife);
   return server;
 }
 

@@ -2,10 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
+import { skillsFor } from '../src/mcp/skills.js';
+import { changeTools } from '../src/mcp/tools-of-changes.js';
+import { serviceToolNames } from '../src/mcp/tools-of-services.js';
 import { operations } from '../src/tools/index.js';
 import { listParts } from '../src/tools/list-parts.js';
 
-/** Skills have the form that agentskills.io asks for. `npm run docs` generates them. */
+/** Skills have the form that agentskills.io asks for. `npm run docs` generates the first, and the versions of all. */
 
 describe.each(readdirSync('skills'))('%s', (folder) => {
   const text = readFileSync(`skills/${folder}/SKILL.md`, 'utf8');
@@ -43,6 +46,30 @@ describe.each(readdirSync('skills'))('%s', (folder) => {
     expect(body.split('\n').length).toBeLessThan(500);
     expect(countTokens(body)).toBeLessThan(2000);
   });
+
+  test('is served', () => {
+    expect(skillsFor(['abort_multipart_uploads', 'find_operations'])).toContain(folder);
+  });
+});
+
+describe('a skill for a job', () => {
+  const jobs = readdirSync('skills').filter((folder) => folder !== 'cloudops');
+  test.each(jobs)('%s names tools that exist, and where to stop', (folder) => {
+    const text = readFileSync(`skills/${folder}/SKILL.md`, 'utf8');
+    const tools = [...operations.map(({ name }) => name), ...serviceToolNames, ...changeTools.map(({ name }) => name)];
+    const named = [...text.matchAll(/`(\w+_\w+)`/g)].map(([, name = '']) => name);
+    expect(named.length).toBeGreaterThan(1);
+    expect(named.filter((name) => !tools.includes(name))).toEqual([]);
+    expect(text).toContain('**Stop');
+  });
+
+  test.each(jobs)('%s is of use only with its tools', (folder) => {
+    expect(skillsFor([])).not.toContain(folder);
+  });
+});
+
+describe('cloudops', () => {
+  const body = readFileSync('skills/cloudops/SKILL.md', 'utf8');
 
   test('has the arguments of an upload, the plan before a change, and every tool', () => {
     const section = (title: string) => body.split(/^## /m).find((one) => one.startsWith(title));

@@ -13,7 +13,7 @@ const documents = [
     .map((name) => `docs/${name}`),
   'bench/README.md',
   'eval/README.md',
-  'skills/cloudops/SKILL.md',
+  ...readdirSync('skills').map((name) => `skills/${name}/SKILL.md`),
   'test/README.md',
   'ui/README.md',
 ];
