@@ -10,7 +10,7 @@ import { createReadCounts } from './calls/read-limits.js';
 import { Refusal, refusalFailure, refusedChange } from './calls/refusal.js';
 import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
-import { carryOn } from './changes/carry-out-many.js';
+import { carryOut } from './changes/carry-out.js';
 import type { Change } from './changes/change.js';
 import type { ChangeContext, ChangeDependencies, ChangeRun } from './changes/change-context.js';
 import { outcomeOfState } from './changes/change-state.js';
@@ -156,7 +156,7 @@ export function createCalls(
       const { caller: name, personId, scopes = [], agent, client } = change;
       const principal = name === undefined ? undefined : { name, personId, scopes, agent };
       const context = { client, principal, signal: new AbortController().signal };
-      return changeTool(change.tool, change.id, context, carryOn);
+      return changeTool(change.tool, change.id, context, carryOut);
     },
     findByProof: (proof, context) => findByProof(proof, runOf(context)),
     look: async (id, context) => {

@@ -1,169 +1,91 @@
-import { createHmac } from 'node:crypto';
-import { resolveAccount } from '../calls/account.js';
-import { refusalAfter, wireRequest } from '../calls/endpoint.js';
-import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { longestKept } from '../calls/answer-budget.js';
+import type { FailedEntries } from '../calls/failed-entries.js';
+import { allFailed, type FailedCall, faultFacts, serverFault } from '../calls/failure.js';
 import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
-import { Refusal, refusalFailure } from '../calls/refusal.js';
-import { clientOptions, resolveCall, secretsIn } from '../calls/resolve-call.js';
+import { Refusal } from '../calls/refusal.js';
+import { clientOptions, secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
-import { findOperation } from '../models/service-catalog.js';
-import type { Operation } from '../tools/define-operation.js';
 import type { Next } from '../tools/next.js';
-import { NotSent, type SignedClient } from '../transport/signed-client.js';
-import { digestOf } from '../util/digest.js';
-import { type Log, reasonOf } from '../util/log.js';
-import { isObject, parseJson, withoutUndefined } from '../util/objects.js';
-import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import type { SealingKey } from '../util/seal.js';
-import type { Begun, Change, Ending } from './change.js';
+import { firstThatFit } from '../tools/upload/read-list.js';
+import { shownReason } from '../util/log.js';
+import { textAt } from '../util/objects.js';
+import { quoted, say } from '../util/safe-text.js';
+import { type Begun, type Change, type Ending, type NewChange, noOptions } from './change.js';
 import type { ChangeRun } from './change-context.js';
-import {
-  type ChangeResult,
-  type Conclusion,
-  concludeChange,
-  concludeFailed,
-  readResult,
-  withChangeId,
-  withNotes,
-} from './conclude-change.js';
+import { stateOf } from './change-state.js';
+import { partId } from './change-table.js';
+import { type Conclusion, concludeChange, concludeFailed, withChangeId, withNotes } from './conclude-change.js';
 import { stepIfUnknown } from './follow-change.js';
-import { budgetSpent, repeated } from './other-changes.js';
-import { isWayOf } from './required-consent.js';
+import { budgetSpent, repeated, subjectOf } from './other-changes.js';
+import { journalFacts } from './plan-change.js';
+import { isTooLate, notSent, sendBegun, writeEnding } from './send-change.js';
+import { requestDigest, requestKey, resolveAgain } from './stored-call.js';
 
-/** This file sends an approved change, if it is still the change that was shown. */
+/** This file carries out approved changes. Each thing of a change of several is a change of its own, with a row, a place in the budget and an ending. */
 
-/** From the decision to sending (milliseconds). Later, `begin` would overlook a repetition that was sent meanwhile. */
-const longestDelayMs = 10 * 60_000;
+/** Parts that are sent at the same time. */
+const mostAtATime = 8;
 
-/** Resolves the call of a stored change. Arguments with a secret are only in memory. */
-export async function resolveStored(operation: Operation, { id, args, list }: Change, run: ChangeRun) {
-  const stored = run.heldArguments.get(id) ?? args;
-  const account = resolveAccount(run.accounts, operation, stored, run.principal);
-  const call = await resolveCall(operation, account, run, run);
-  return call.kind === 'read' ? call : withParts(call, list, run);
-}
+/** How long a call waits for the end of a change of several things (milliseconds). Then `get_change` tells it. */
+const waitMs = 25_000;
 
-/** Resolves a change of several things by its list. @throws Refusal */
-export async function withParts(
-  call: ResolvedChange,
-  list: Change['list'] = [],
-  run: ChangeRun,
-): Promise<ResolvedChange> {
-  const { operation, input, accountName: account } = call;
-  const { many } = operation;
-  if (many === undefined) return call;
-  const parts: ResolvedChange[] = [];
-  for (const entry of list) {
-    const args = withoutUndefined({ ...many.inputOf(entry, input), account });
-    const resolution = resolveAccount(run.accounts, many.operation, args, run.principal);
-    const part = await resolveCall(many.operation, resolution, run, run);
-    if (part.kind === 'change') parts.push(part);
-  }
-  const withList = { [many.list]: list };
-  const target = call.endpoint.pathPrefix + many.shownTarget;
-  return {
-    ...call,
-    ...{ parts, list, shownRequest: { ...(parts[0]?.shownRequest ?? call.shownRequest), target } },
-    input: { ...input, ...withList },
-    shownInput: { ...call.shownInput, ...withList },
-  };
-}
-
-/** Carries out an approved change by the present policy, scopes and secrets. Sends only the request that was shown. Never rejects. */
-export async function carryOutOne(change: Change, run: ChangeRun): Promise<EndedOutcome> {
+/**
+ * Carries out an approved change by the present policy, scopes and secrets, or goes on with a begun change that this process has taken over.
+ * Sends only what was shown. Never rejects.
+ */
+export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOutcome> {
   const call = await resolveAgain(change, run);
   run.heldArguments.delete(change.id);
-  const send = async (resolved: ResolvedChange, signal: AbortSignal) => {
-    using client = run.openClient(resolved.endpoint, clientOptions(resolved, run, signal));
-    return await sendAndRecord(change, resolved, client, run);
-  };
-  // A process that shuts down waits for changes in flight.
-  const outcome =
-    call.kind === 'refused'
-      ? await writeEnding(change, concludeFailed(notSent(change.tool, call)), run)
-      : await run.inFlight.track(run.signal, (signal) => send(call, signal));
+  const outcome = call.kind === 'refused' ? await endUnsent(change, call, run) : await carryOutCall(change, call, run);
   return withChangeId(withNotes(outcome, await run.pendingNotes(change.caller).catch(() => [])), change.id);
 }
 
-/** Resolves an approved change by the present policy, scopes and secrets, if it is still the change that was shown. */
-export async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedChange | Refusal> {
-  const { log, keys } = run;
-  const operation = await findOperation(change.tool, run);
-  if (operation === undefined) return new Refusal('NotAllowed', [say`the tool does not exist here any more`]);
-  try {
-    const call = await resolveStored(operation, change, run);
-    if (call.kind === 'read') return new Refusal('NotAllowed', [say`the tool changes nothing any more`]);
-    const { decision } = change;
-    if (decision === undefined || !isWayOf(call.account.confirm, decision.way))
-      return new Refusal('PlanRefused', [
-        say`CLOUDOPS_CONFIRM is ${own(call.account.confirm)} by now, and this decision does not count`,
-      ]);
-    const isShown = keys().some((key) => requestDigest(call, secretsIn(call), key) === change.requestDigest);
-    return isShown
-      ? call
-      : new Refusal('PlanRefused', [
-          say`the plan was shown for another endpoint, another account, another secret or other arguments`,
-        ]);
-  } catch (error) {
-    const refusal = refusalAfter(error);
-    if (refusal === undefined) log('error', 'unexpected', faultFacts(operation, error));
-    return refusal ?? mistakeRefusal(error);
-  }
-}
+/** An earlier process may have sent a begun change. */
+const endUnsent = (change: Change, refusal: Refusal, run: ChangeRun): Promise<EndedOutcome> => {
+  const failure = { ...notSent(change.tool, refusal), mayHaveHappened: change.state === 'begun' };
+  return writeEnding(change, concludeFailed(failure), run);
+};
 
-export const notSent = (tool: string, refusal: Refusal): Failure => refusalFailure(tool, refusal, { isChange: true });
+async function carryOutCall(change: Change, call: ResolvedChange, run: ChangeRun): Promise<EndedOutcome> {
+  const isWhole = call.parts !== undefined;
+  // A client that goes away does not end a change of several things, because the decision was about the whole.
+  const signal = isWhole ? new AbortController().signal : run.signal;
+  // A process that shuts down waits for changes in flight.
+  const ended = run.inFlight
+    .track(signal, (tracked) => beginAndSend(change, call, { ...run, signal: tracked }))
+    .catch((error: unknown): EndedOutcome => {
+      run.log('error', 'unexpected', faultFacts(call.operation, error));
+      return { kind: 'failed', failure: serverFault(call, error) };
+    });
+  if (!isWhole || run.wantsWholeAnswer === true) return ended;
+  const stillRuns = async () => stateOf((await run.store.find(change.id).catch(() => undefined)) ?? change, run);
+  return Promise.race([ended, delay(waitMs, undefined, { ref: false }).then(stillRuns)]);
+}
 
 /** The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. */
-async function sendAndRecord(
-  change: Change,
-  call: ResolvedChange,
-  client: SignedClient,
-  run: ChangeRun,
-): Promise<EndedOutcome> {
-  const { store, log, now } = run;
+async function beginAndSend(change: Change, call: ResolvedChange, run: ChangeRun): Promise<EndedOutcome> {
+  const { store, log, now, principal } = run;
   const { id, tool } = change;
+  const isAgain = change.state === 'begun';
   const ifUnknown = stepIfUnknown(call, now().toISOString());
-  const begun = await store.begin(id, { budget: call.budget.limit, ifUnknown: interrupted(change, ifUnknown) });
+  using client = run.openClient(call.endpoint, clientOptions(call, run, run.signal));
+  // The parts count in the budget, and not the whole.
+  const budget = call.parts === undefined ? call.budget.limit : undefined;
+  const begun = isAgain
+    ? ({ kind: 'begun', change } as const)
+    : await store.begin(id, { budget, ifUnknown: interrupted(change, ifUnknown) });
   if (begun.kind === 'unwritable') log('error', 'journal', { tool, id, error: begun.reason.text });
   if (begun.kind !== 'begun')
-    return concludeFailed(notSent(tool, beginRefusal(begun, call, visibleCaller(run.principal)))).outcome;
-  return sendBegun(begun.change, { ...call, ifUnknown }, client, run);
-}
-
-export const isTooLate = ({ decidedAt }: Change, time: Date): boolean =>
-  time.getTime() - (decidedAt ?? time.getTime()) > longestDelayMs;
-
-/**
- * Sends a change that the store has as begun.
- * @param isAgain true if it may have been sent before, so that it cannot end as not sent
- */
-export async function sendBegun(
-  change: Change,
-  call: ResolvedChange & FailedCall,
-  client: SignedClient,
-  run: ChangeRun,
-  { isAgain = false } = {},
-): Promise<EndedOutcome> {
-  const { log, now } = run;
-  const { id, tool, caller, target } = change;
-  // The process may have been suspended while `begin` wrote, so `time` is taken after it.
-  const time = now();
-  const { result, keyId } =
-    !isAgain && isTooLate(change, time) ? failedUnsent(tool, tooLate) : await sendAndRead(change, call, client, log);
-  const sent = { call, change, sentAt: time.toISOString() };
-  // Without an answer, an earlier try may have reached the cloud.
-  const isUnknown = isAgain && result.kind === 'failed' && result.failure.status === undefined;
-  const { state, ending, outcome } = isUnknown
-    ? concludeFailed({ ...result.failure, mayHaveHappened: true })
-    : concludeChange(result, sent, log);
-  // A journal that was restored from a backup may lack the change.
-  log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
-  return writeEnding(change, { state, ending: { ...ending, keyId }, outcome }, run);
+    return concludeFailed(notSent(tool, beginRefusal(begun, call, visibleCaller(principal)))).outcome;
+  const sent = { ...call, ifUnknown };
+  if (call.parts !== undefined) return endParts(begun.change, sent, run, isAgain);
+  return sendBegun(begun.change, sent, client, run, isAgain);
 }
 
 /** Written in advance, in case the process goes away while it sends. */
-export const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): Ending => ({
+const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): Ending => ({
   isPrivate,
   outcome: {
     kind: 'failed',
@@ -180,57 +102,7 @@ export const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): E
   },
 });
 
-interface Sending {
-  readonly result: ChangeResult;
-  readonly keyId?: string;
-}
-
-const failedUnsent = (tool: string, refusal: Refusal): Sending => ({
-  result: { kind: 'failed', failure: notSent(tool, refusal) },
-});
-
-const tooLate = new Refusal('PlanExpired', [
-  say`the consent was given more than ten minutes ago, and the same change may have been sent since`,
-]);
-
-/** Never rejects. After `NotSent`, the change was certainly not made. */
-async function sendAndRead(
-  change: Change,
-  call: ResolvedChange & FailedCall,
-  client: SignedClient,
-  log: Log,
-): Promise<Sending> {
-  try {
-    const reply = await client.send(await requestToSend(call, change));
-    return { result: await readResult(call, reply, log), keyId: reply.keyId };
-  } catch (error) {
-    log('error', 'unexpected', faultFacts(call.operation, error));
-    if (!(error instanceof NotSent)) return { result: { kind: 'failed', failure: serverFault(call, error) } };
-    return failedUnsent(change.tool, refusalAfter(error) ?? mistakeRefusal(error));
-  }
-}
-
-/** The token differs for each change, so it is not a part of the digest. */
-async function requestToSend({ operation, input, endpoint, request, parts }: ResolvedChange, change: Change) {
-  if (parts !== undefined || operation.many !== undefined) throw new NotSent('only its parts are sent');
-  if (operation.takesToken !== true) return request;
-  const firstPage = undefined;
-  try {
-    return wireRequest(operation, await operation.request(input, firstPage, tokenOf(change)), endpoint);
-  } catch (cause) {
-    throw new NotSent('the request could not be made', { cause });
-  }
-}
-
-/** Makes a UUID that is the same for each attempt of a change (version 8 of RFC 9562). */
-function tokenOf({ tokenSource }: Change): string {
-  const digits = digestOf(['idempotency token', tokenSource]);
-  const version = `8${digits.slice(13, 16)}`;
-  const variant = `8${digits.slice(17, 20)}`;
-  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
-}
-
-export function beginRefusal(
+function beginRefusal(
   hindrance: Exclude<Begun, { kind: 'begun' }>,
   call: ResolvedChange,
   viewer: string | undefined,
@@ -247,59 +119,180 @@ export function beginRefusal(
   }
 }
 
-/** How long an answer waits until the ending is in the store (milliseconds). */
-const endingMs = 10_000;
-
-export async function writeEnding(
-  { tool, id, isPrivate }: Change,
-  { state, ending, outcome }: Conclusion,
-  { store, log }: ChangeRun,
+async function endParts(
+  change: Change,
+  call: ResolvedChange & FailedCall,
+  run: ChangeRun,
+  isAgain: boolean,
 ): Promise<EndedOutcome> {
-  const written = store.end(id, state, { ...ending, isPrivate }).then(
-    (): SafeText[] => [],
-    (error: unknown) => {
-      log('error', 'journal', { tool, id, outcome: state, error: reasonOf(error) });
-      return [words('The outcome could not be written into the journal, which will call it unknown.')];
-    },
-  );
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<SafeText[]>((resolve) => {
-    timer = setTimeout(resolve, endingMs, [lateNote]);
+  const { store, log } = run;
+  const runOfPart = { ...run, pendingNotes: async () => [] };
+  let parts: readonly Change[];
+  try {
+    if (change.decision === undefined) throw new Error('a begun change has a decision');
+    parts = await store.addParts(rowsOfParts(change, call.parts ?? [], run), change.decision);
+  } catch (error) {
+    const failure = notSent(change.tool, new Refusal('JournalUnavailable', [say`${shownReason(error)}`]));
+    return writeEnding(change, concludeFailed({ ...failure, mayHaveHappened: isAgain }), run);
+  }
+  const ends: PartEnd[] = [];
+  const waiting = [...parts.entries()];
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, part] = next;
+      ends[index] = await endOfPart(part, call, runOfPart).catch((error: unknown): PartEnd => {
+        log('error', 'unexpected', faultFacts(call.operation, error));
+        return { kind: 'failed', code: 'OutcomeUnknown' };
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: mostAtATime }, work));
+  return writeEnding(change, conclude(change, call, ends, run), run);
+}
+
+function rowsOfParts(change: Change, calls: readonly ResolvedChange[], run: ChangeRun): readonly NewChange[] {
+  const { caller, personId, scopes, agent, client, account, mode, accept, plan } = change;
+  const { where, headers, consequences, risks, sandbox } = plan;
+  return calls.map((call, index) => {
+    const { operation, endpoint, input, shownRequest } = call;
+    const id = partId(change.id, index);
+    const shown = { method: shownRequest.method, url: endpoint.origin + shownRequest.target };
+    const planOfPart = {
+      ...{ ...shown, where, headers, consequences, risks, defaults: [], warnings: [], notChecked: [] },
+      summary: say`${call.change.headline(input, endpoint.region)}.`,
+      ...(sandbox !== undefined && { sandbox }),
+    };
+    return {
+      ...{ id, caller, personId, scopes, agent, client, account, mode, accept, plan: planOfPart },
+      ...journalFacts(call, planOfPart, { namesPrivate: change.isPrivate === true }),
+      keyId: call.keyId,
+      tool: operation.name,
+      args: call.args,
+      requestKey: requestKey(call),
+      requestDigest: requestDigest(call, secretsIn(call), run.keys()[0]),
+      repeats: true,
+      tokenSource: id,
+      budget: call.budget.key,
+      subject: subjectOf(operation, endpoint.account, input),
+      options: noOptions,
+    };
   });
-  return withNotes(outcome, await Promise.race([written, late]).finally(() => clearTimeout(timer)));
 }
 
-const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
+/** The ending of a part. `unverified`: accepted, but the thing was not seen to be gone, because the read failed. */
+type PartEnd =
+  | { readonly kind: 'done' | 'gone' | 'unverified' }
+  | { readonly kind: 'failed'; readonly code: string; readonly failure?: Failure | undefined };
 
-type RequestFacts = Pick<ResolvedChange, 'operation' | 'endpoint' | 'request' | 'regionSource' | 'parts'>;
-
-/** Returns the key by which the same change is recognised. The format for built-in operations is frozen. */
-export function requestKey({ operation, endpoint, request, parts }: Omit<RequestFacts, 'regionSource'>): string {
-  if (parts !== undefined) return digestOf([operation.name, ...parts.map(requestKey)]);
-  const { account, keys, origin } = endpoint;
-  const { method, target, body = '', chosenHeaders } = request;
-  const chosen = chosenHeaders === undefined ? [] : [chosenHeaders];
-  // Other operations bring their schemas, and the fields of their JSON bodies may have any order.
-  if (operation.schemas === undefined) return digestOf([method, origin + target, body, account, keys.id, ...chosen]);
-  return digestOf([method, origin + target, canonicalBody(body), account, keys.id, ...chosen]);
+async function endOfPart(part: Change, whole: ResolvedChange, run: ChangeRun): Promise<PartEnd> {
+  const { store, signal, now } = run;
+  const { id, state } = part;
+  if (state === 'approved' && signal.aborted) {
+    await store.end(id, 'not sent', { code: 'Stopping' });
+    return { kind: 'failed', code: 'Stopping' };
+  }
+  if (state === 'begun') {
+    const found = await lookFor(part, whole, run);
+    if (found === 'gone') {
+      await store.end(id, 'accepted', { code: 'GoneAfterRestart' });
+      return { kind: 'done' };
+    }
+    // Only a thing that is seen to be there is sent again, soon after the decision.
+    if (found !== 'there' || isTooLate(part, now())) {
+      await store.end(id, 'unknown', part.ending ?? {});
+      return endAfter(stateOf({ ...part, state: 'unknown' }, run), part, whole, run);
+    }
+  }
+  // An ended part has its outcome from an earlier process.
+  const isOpen = state === 'approved' || state === 'begun';
+  return endAfter(isOpen ? await carryOut(part, run) : stateOf(part, run), part, whole, run);
 }
 
-function canonicalBody(body: string): unknown {
-  const value = parseJson(body);
-  return isObject(value) || Array.isArray(value) ? value : body;
+async function endAfter(outcome: EndedOutcome, part: Change, whole: ResolvedChange, run: ChangeRun): Promise<PartEnd> {
+  if (outcome.kind === 'failed') {
+    const { failure } = outcome;
+    const code = failure.serviceSays?.code ?? failure.code;
+    if (whole.operation.many?.gone.includes(code) === true) return { kind: 'gone' };
+    if (failure.mayHaveHappened !== true || (await lookFor(part, whole, run)) !== 'gone')
+      return { kind: 'failed', code, failure };
+    await run.store.end(part.id, 'accepted', { code: 'GoneAfterwards' });
+    return { kind: 'done' };
+  }
+  const seen = await lookFor(part, whole, run);
+  if (seen === 'there') return { kind: 'failed', code: 'StillThere' };
+  return { kind: seen === 'gone' ? 'done' : 'unverified' };
 }
 
-/** Returns the digest of the exact request that was shown. With secrets, it needs a key, so that no reader of the store can guess them. */
-export function requestDigest(
-  { operation, endpoint, request, regionSource, parts }: RequestFacts,
-  secrets: readonly string[],
-  key: SealingKey,
-): string {
-  if (parts !== undefined)
-    return digestOf([operation.name, ...parts.map((part) => requestDigest(part, secretsIn(part), key))]);
-  const { origin, region, service, account, keys } = endpoint;
-  const { method, target, headers, body } = request;
-  const sent = [method, origin, target, headers, body ?? null];
-  const exact = digestOf([operation.name, ...sent, account, keys.id, region, service, regionSource]);
-  return secrets.length === 0 ? exact : createHmac('sha256', key).update(exact).digest('hex');
+/** Reads the thing of a part. */
+async function lookFor(part: Change, { operation: { many } }: ResolvedChange, run: ChangeRun) {
+  if (many === undefined) return 'unknown';
+  const { signal, client, principal } = run;
+  const outcome = await run.callRead(many.verify, part.args, { signal, client, principal });
+  if (outcome.kind === 'succeeded') return many.isGone(outcome.success.answer ?? {}) ? 'gone' : 'there';
+  const { code, serviceSays } = outcome.failure;
+  return many.gone.includes(serviceSays?.code ?? code) ? 'gone' : 'unknown';
+}
+
+const endings = ['done', 'gone', 'unverified', 'failed'] as const;
+
+/** Characters of an answer besides its list. */
+const roomForCounts = 500;
+
+/** Each part has its own. */
+const noExchange = { status: 200, requestIds: {}, attempts: [] };
+
+/** Makes the ending of the whole from those of its parts. */
+function conclude(
+  change: Change,
+  call: ResolvedChange & FailedCall,
+  ends: readonly PartEnd[],
+  { log, now }: ChangeRun,
+): Conclusion {
+  const ended = ends.map((end, index) => ({
+    ...{ ...change.list?.[index], ending: end.kind },
+    ...(end.kind === 'failed' && { code: end.code }),
+  }));
+  // The answer may have to leave out the last ones.
+  const sorted = endings.toReversed().flatMap((kind) => ended.filter(({ ending }) => ending === kind));
+  const listed = firstThatFit(sorted, longestKept - roomForCounts);
+
+  const failed = ends.filter((end) => end.kind === 'failed');
+  const nameField = call.change.identifies?.at(-1)?.split('.').at(-1) ?? '';
+  const failures = failed.flatMap(({ failure }) => failure ?? []);
+  const isUnknown = failures.some(({ mayHaveHappened }) => mayHaveHappened === true);
+  const failedEntries: FailedEntries = {
+    ...{
+      count: failed.length,
+      requestedCount: ends.length,
+      names: sorted.slice(0, Math.min(3, failed.length)).map((entry) => textAt(entry, nameField) ?? ''),
+    },
+    codes: [...new Set(failed.map(({ code }) => code))].slice(0, 8),
+    ...{ message: undefined, areRefused: !isUnknown, hasOthers: true, areFoundByPlan: true },
+  };
+  if (failures.length > 0 && failures.length === ends.length) {
+    const status = failures.find((failure) => failure.status !== undefined)?.status;
+    const failure = { ...allFailed(call, failedEntries, noExchange), status };
+    return concludeFailed(isUnknown ? { ...failure, next: failures[0]?.next ?? failure.next } : failure);
+  }
+
+  const record = {
+    ...Object.fromEntries(endings.map((kind) => [kind, ended.filter(({ ending }) => ending === kind).length])),
+    [call.operation.many?.list ?? 'list']: listed,
+    ...(listed.length < sorted.length && { notListed: sorted.length - listed.length }),
+  };
+  const result = {
+    kind: 'accepted',
+    answer: {
+      kind: 'usable',
+      exchange: noExchange,
+      ...{ answeredAt: undefined, record, warnings: [], missingFields: [] },
+    },
+    failed: failed.length > 0 ? failedEntries : undefined,
+    unmentioned: 0,
+  } as const;
+  const sentAt = new Date(change.begunAt ?? now().getTime()).toISOString();
+  const { ending, ...conclusion } = concludeChange(result, { call, change, sentAt }, log);
+  // Each part has its status.
+  const { status: _, ...endingOfWhole } = ending;
+  return { ...conclusion, ending: endingOfWhole };
 }

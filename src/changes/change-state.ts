@@ -181,10 +181,14 @@ function planThatWaits(change: Change, page: DecisionPage | undefined): EndedOut
 }
 
 function underWay(change: Change): EndedOutcome {
-  const summary = say`Somebody has decided on this plan of ${own(change.tool)}. The outcome is not known yet.`;
-  const person = 'The outcome of this change is not known yet.';
+  const { tool, list = [], partsEnded } = change;
+  const progress =
+    partsEnded === undefined
+      ? words('The outcome of this change is not known yet.')
+      : say`It is being carried out: ${partsEnded} of ${list.length} have ended.`;
+  const summary = say`Somebody has decided on this plan of ${own(tool)}. ${progress}`;
   return toldOutcome(change, {
-    summary: forReader({ agent: summary, person, operator: summary }),
+    summary: forReader({ agent: summary, person: progress, operator: summary }),
     outcome: 'waiting',
     next: next('agent', 'wait', 'Call get_change again in a few seconds.'),
   });

@@ -132,7 +132,7 @@ const processSchema = lazy(() => z.array(z.object({ process: z.string().nullable
 /** Takes over a begun change with its parts. Resolves with false if another process was first. */
 export async function claim({ all, run }: Rows, { id, list = [] }: Change, process: string): Promise<boolean> {
   const [row] = processSchema().parse(await all('select process from cloudops_changes where id = ?', id));
-  const ids = [id, ...list.map((_, index) => partId(id, index + 1))];
+  const ids = [id, ...partIds(id, list)];
   const count = await run(
     `update cloudops_changes set process = ? where process = ? and state in ('approved', 'begun') and id in ${marksOf(ids)}`,
     ...[process, row?.process ?? '', ...ids],
@@ -140,8 +140,19 @@ export async function claim({ all, run }: Rows, { id, list = [] }: Change, proce
   return count > 0;
 }
 
+/** Counts the parts that have ended, if a change of several things is begun. */
+export async function withPartsEnded(rows: Rows, change: Change): Promise<Change> {
+  const { id, state, list } = change;
+  if (state !== 'begun' || list === undefined) return change;
+  const ids = partIds(id, list);
+  const sql = `select id from cloudops_changes where state in ${endedStates} and id in ${marksOf(ids)}`;
+  return { ...change, partsEnded: (await rows.all(sql, ...ids)).length };
+}
+
+const partIds = (id: string, list: readonly unknown[]) => list.map((_, index) => partId(id, index));
+
 /** The ID of a part of a change. */
-export const partId = (id: string, number: number): string => `${id}-${number}`;
+export const partId = (id: string, index: number): string => `${id}-${index + 1}`;
 
 /** The change of which another is a part. */
 export const wholeOf = (id: string): string | undefined => /^([\w-]{22})-\d{1,4}$/.exec(id)?.[1];

@@ -167,7 +167,10 @@ export interface JournalEntry extends Columns, Part<'facts'> {
 }
 
 /** A change as the store has it. */
-export interface Change extends JournalEntry, Part<'details'> {}
+export interface Change extends JournalEntry, Part<'details'> {
+  /** The parts that have ended, of a begun change of several things. */
+  readonly partsEnded?: number;
+}
 
 export interface BudgetState {
   readonly left: number;

@@ -10,8 +10,7 @@ import { forAgent, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { own, say, words } from '../util/safe-text.js';
-import { resolveStored } from './carry-out.js';
-import { carryOut } from './carry-out-many.js';
+import { carryOut } from './carry-out.js';
 import type { Change, Decision } from './change.js';
 import { afterStoreFailure, type ChangeRun, ofCaller } from './change-context.js';
 import {
@@ -24,6 +23,7 @@ import {
   toldOutcome,
 } from './change-state.js';
 import { longestReason } from './decline-reason.js';
+import { resolveStored } from './stored-call.js';
 import { isTyped } from './typed-name.js';
 
 /** This file has the verb with which every decision ends, and what else can be done with a change by its ID or its proof. */

@@ -6,11 +6,11 @@ import { forAgent, type Next, next } from '../tools/next.js';
 import { textsAt } from '../util/objects.js';
 import { join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
-import { resolveStored } from './carry-out.js';
 import type { Change } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { followArguments } from './follow-change.js';
 import type { Followed, FollowState, Seen } from './follow-table.js';
+import { resolveStored } from './stored-call.js';
 
 /**
  * This file follows an accepted change in the cloud, for its task: each look at the task makes the next read if the read is due. So nothing

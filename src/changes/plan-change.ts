@@ -9,11 +9,11 @@ import { reasonOf } from '../util/log.js';
 import { textsAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { type SafeText, words } from '../util/safe-text.js';
-import { requestDigest, requestKey } from './carry-out.js';
 import type { Change, NewChange, Subject } from './change.js';
 import { type ChangeRun, ofCaller } from './change-context.js';
 import { checkBudget, isOfAnother, otherChangeText, repeated, repeatWarning, subjectOf } from './other-changes.js';
 import { acceptOf, canBeShown, makePlan, questionText, shortQuestion } from './plan.js';
+import { requestDigest, requestKey } from './stored-call.js';
 import { nameToType, thingToType } from './typed-name.js';
 
 /** A change with its plan, checked against the store. */

@@ -7,8 +7,7 @@ import { shownReason } from '../util/log.js';
 import { withoutUndefined } from '../util/objects.js';
 import { forReader, join, own, say, time, words } from '../util/safe-text.js';
 import { addChange, askUser, readResponse, takeVisit } from './ask-user.js';
-import { withParts } from './carry-out.js';
-import { carryOut } from './carry-out-many.js';
+import { carryOut } from './carry-out.js';
 import { type Change, type Decision, noOptions } from './change.js';
 import { afterStoreFailure, type Brought, type ChangeRun, ofCaller } from './change-context.js';
 import { lateOutcome } from './change-state.js';
@@ -16,6 +15,7 @@ import { decideForCall, findByProof, findChange, storeDecision } from './decide.
 import { type PlannedChange, planChange } from './plan-change.js';
 import { answerWithPlan } from './plan-result.js';
 import { type ConsentRequest, type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
+import { withParts } from './stored-call.js';
 
 /** This file has the call of a tool that changes something, up to its decision. */
 

@@ -37,6 +37,7 @@ import {
   updateEnded,
   waits,
   wholeOf,
+  withPartsEnded,
 } from './change-table.js';
 import { type FollowStep, keepFollow, readFollow, takeFollow } from './follow-table.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
@@ -135,7 +136,10 @@ export function createChanges(
   };
 
   const find = async (id: string): Promise<Change | undefined> => {
-    const change = await read((rows) => selectOne(rows, id));
+    const change = await read(async (rows) => {
+      const found = await selectOne(rows, id);
+      return found && withPartsEnded(rows, found);
+    });
     return change && withUnwritten(change);
   };
 

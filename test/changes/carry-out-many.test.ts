@@ -70,7 +70,7 @@ async function twoProcesses(loss: Loss) {
   // Eight at a time are under way when the process goes away.
   await expect.poll(() => wakeUp.length).toBe(8);
   clock.time += 2 * leaseMs;
-  return { serve, changeId, aborts, ended, wakeUp, clock, open: () => storage.uploads.size };
+  return { serve, first, changeId, aborts, ended, wakeUp, clock, open: () => storage.uploads.size };
 }
 
 async function statesIn({ store }: ReturnType<typeof testCaller>) {
@@ -153,4 +153,49 @@ test('of two processes, one takes the change over', async () => {
   const recovered = await Promise.all(others.map(({ store }) => store.recover()));
   expect(recovered.flat()).toHaveLength(1);
   expect(await others[0]?.store.recover()).toEqual([]);
+});
+
+test('while it runs, get_change says how many parts have ended', async () => {
+  const { first, changeId } = await twoProcesses('before');
+  expect(await first.get(changeId)).toMatchObject({
+    ok: true,
+    structured: { summary: expect.stringContaining(`It is being carried out: 3 of ${count} have ended.`) },
+  });
+});
+
+test('if all parts fail, the failure is that of the whole, with the number and the codes', async () => {
+  const sandbox = await startSandbox({ now: () => new Date(started) });
+  onTestFinished(() => sandbox.close());
+  const { storage, cloud } = sandbox;
+  storage.uploads.clear();
+  storage.buckets.set('b', { created: new Date(started).toISOString() });
+  const initiated = new Date(started - 10 * 24 * 3600_000).toISOString();
+  for (const uploadId of ['u0', 'u1', 'u2'])
+    storage.uploads.set(uploadId, { bucket: 'b', key: uploadId, uploadId, initiated, headers: {} });
+  const httpClient = createHttpClient({}, defaultLimits);
+  const refused = (code: string) => {
+    const body = `<Error><Code>${code}</Code></Error>`;
+    return { kind: 'response', status: 403, headers: { 'content-type': 'application/xml' }, body } as const;
+  };
+  const code = (path: string) => (path.includes('u0') ? 'AccessDenied' : 'InvalidRequest');
+  const caller = testCaller('', {
+    ...{ cloud, now: () => new Date(started), confirm: 'plan', maximumAttempts: 1 },
+    policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
+    httpClient: {
+      ...httpClient,
+      send: async (request, signal) =>
+        request.method === 'DELETE' ? refused(code(request.path)) : httpClient.send(request, signal),
+    },
+  });
+  onTestFinished(() => caller.close());
+  const plan = await caller.call(abortMultipartUploads, {});
+  const changeId = (plan.ok && plan.structured.changeId) || 'none';
+  expect(await caller.confirm(changeId, 'abort 3')).toMatchObject({
+    ok: false,
+    failure: {
+      code: 'AllEntriesFailed',
+      outcome: 'rejected',
+      problems: [expect.stringMatching(/^3 of 3 entries failed: .*\(codes "AccessDenied", "InvalidRequest"\)\.$/)],
+    },
+  });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
-import { requestDigest, requestKey } from '../../src/changes/carry-out.js';
+import { requestDigest, requestKey } from '../../src/changes/stored-call.js';
 import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { fixedKeys, type KeySource } from '../../src/signing/keys.js';
 import type { ApiRequest, HttpMethod, Operation } from '../../src/tools/define-operation.js';
