@@ -1,7 +1,6 @@
 import { unknownName } from '../util/did-you-mean.js';
-import { isObject } from '../util/objects.js';
+import { isDeeperThan, isObject, parseJson } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
-import { parseJsonArgument } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';
 import { ModelError } from './model.js';
@@ -36,15 +35,20 @@ export function withListedNames(fields: readonly Argument[], values: Values): Va
 }
 
 function withListedNamesInside(rules: ValueRules, given: unknown): unknown {
-  const mayBeJson = typeof given === 'string' && ['structure', 'map', 'list'].includes(rules.kind);
-  const parsed = mayBeJson ? parseJsonArgument(given) : undefined;
-  // A text that is not JSON stays, and the schema says where it is wrong.
-  const value = typeof parsed === 'object' ? parsed : given;
+  const value = ['structure', 'map', 'list', 'document'].includes(rules.kind) ? valueInText(given) : given;
   if (rules.kind === 'structure') return isObject(value) ? withListedNames(rules.fields(), value) : value;
   if (rules.kind === 'map')
     return isObject(value) ? mapValues(value, (entry) => withListedNamesInside(rules.element(), entry)) : value;
   if (rules.kind !== 'list' || !Array.isArray(value)) return value;
   return value.map((element) => withListedNamesInside(rules.element(), element));
+}
+
+const maximumDepth = 32;
+
+/** Parses JSON text, which agents may give in place of an object or a list. Any other value stays, and the schema says where it is wrong. */
+export function valueInText(given: unknown): unknown {
+  const value = typeof given === 'string' ? (parseJson(given) ?? given) : given;
+  return isDeeperThan(maximumDepth, value) ? given : value;
 }
 
 /** The place that names a member, and the structure with the member, for error messages. */

@@ -3,32 +3,25 @@ import * as z from 'zod';
 import { flag, notUnicode, oneOf, wholeNumber } from '../tools/schema/fields.js';
 import { nameInWords } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
-import { isDeeperThan, isObject, lazy, leavesOf, parseJson } from '../util/objects.js';
+import { isObject, lazy, leavesOf } from '../util/objects.js';
 import type { Argument, StructureRules, ValueLimits, ValueRules } from './arguments.js';
 import { jsonFault } from './json-fault.js';
 import { readPattern } from './read-pattern.js';
 
-/** The place of a value in the structures around it, which decides whether the value is given as JSON text. */
-export interface Nesting {
-  /** Levels of structures whose fields are shown. */
-  readonly depth: number;
-  /** IDs of the structures around the value. */
-  readonly around: readonly string[];
-}
+/** Returns the fields of a schema for arguments. Structures are shown to this level, and deeper ones are only checked. */
+export const argumentShape = (fields: readonly Argument[]): Readonly<Record<string, z.ZodType>> =>
+  Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, [])]));
 
-/** Returns the nesting of the fields of a structure. */
-export const insideOf = ({ id }: StructureRules, { depth, around }: Nesting): Nesting => ({
-  depth,
-  around: [...around, id],
-});
+/** Levels of structures that the reference and the names of secrets describe. */
+const levels = 2;
 
-/** Returns the fields of a schema for arguments. */
-export const argumentShape = (fields: readonly Argument[], depth: number): Readonly<Record<string, z.ZodType>> =>
-  Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, { depth, around: [] })]));
+/** True for a structure that is nested too deeply to be described, or that contains itself. `around` has the IDs of the structures around it. */
+export const isTooDeep = ({ id }: StructureRules, around: readonly string[]): boolean =>
+  around.length >= levels || around.includes(id);
 
-function argumentSchema(argument: Argument, nesting: Nesting): z.ZodType {
+function argumentSchema(argument: Argument, around: readonly string[]): z.ZodType {
   const { name, isRequired, location, documentation, rules } = argument;
-  const shown = shownSchema(rules, nesting);
+  const shown = shownSchema(rules, around);
   const schema = location === undefined ? shown : rulesOfLocation[location](shown);
   // The reference of the operation shows the whole documentation.
   const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
@@ -64,21 +57,24 @@ const keepsPath = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\
 const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
-function shownSchema(rules: ValueRules, nesting: Nesting): z.ZodType {
-  if (isJsonText(rules, nesting)) return jsonText(() => innerSchema(rules));
-  if (rules.kind === 'structure')
-    return structureSchema(rules, (field) => argumentSchema(field, insideOf(rules, nesting)));
-  if (rules.kind === 'list') return listSchema(rules, shownSchema(rules.element(), nesting));
-  return innerSchema(rules);
+function shownSchema(rules: ValueRules, around: readonly string[]): z.ZodType {
+  if (rules.kind === 'list') return listSchema(rules, shownSchema(rules.element(), around));
+  if (rules.kind === 'structure' && !isTooDeep(rules, around))
+    return structureSchema(rules, (field) => argumentSchema(field, [...around, rules.id]));
+  return ['structure', 'map', 'document'].includes(rules.kind) ? hiddenSchema(rules) : innerSchema(rules);
 }
 
-/** True for a map, a document, or a structure that is nested too deeply or contains itself. */
-export const isJsonText = (rules: ValueRules, { depth, around }: Nesting): boolean =>
-  rules.kind === 'map' ||
-  rules.kind === 'document' ||
-  (rules.kind === 'structure' && (around.length >= depth || around.includes(rules.id)));
+/** Returns a schema that shows nothing of what it checks, because structures may contain themselves. */
+function hiddenSchema(rules: ValueRules): z.ZodType {
+  const inner = lazy(() => innerSchema(rules));
+  const check = (value: unknown, context: z.core.$RefinementCtx) => {
+    const { error } = inner().safeParse(value, { reportInput: true });
+    for (const issue of error?.issues ?? []) context.addIssue({ ...issue });
+  };
+  return z.unknown().superRefine(check).meta({ type: 'string' });
+}
 
-/** Returns the schema that checks a value inside JSON text, on demand, because a structure may contain itself. */
+/** Returns the schema that checks a value. Inner schemas are made on demand, because a structure may contain itself. */
 export function innerSchema(rules: ValueRules): z.ZodType {
   switch (rules.kind) {
     case 'structure':
@@ -95,58 +91,27 @@ export function innerSchema(rules: ValueRules): z.ZodType {
       return mapSchema(rules, entrySchema);
     }
     case 'document':
-      return z.unknown();
+      return z
+        .unknown()
+        .refine((value) => value !== undefined, 'is required')
+        .refine((value) => typeof value !== 'string' || !brokenJson.test(value), jsonRule);
     default:
       return simpleSchema(rules);
   }
 }
 
-/** Length limit (characters), because a person cannot review more. */
-const longestJson = 40_000;
-const maximumDepth = 32;
+/** A text that was meant as an object or a list. Any other text is a value of its own. */
+const brokenJson = /^\s*[[{]/;
 
-/** Returns the schema of an argument with JSON text. Some agents send the value itself, which is accepted as well. */
-export function jsonText(makeInner: () => z.ZodType): z.ZodType {
-  const inner = lazy(makeInner);
-  const check = (value: unknown, context: z.core.$RefinementCtx) => {
-    const problem = jsonProblem(value);
-    if (problem !== undefined) {
-      context.addIssue({ code: 'custom', message: problem, input: value });
-      return;
-    }
-    const { error } = inner().safeParse(value, { reportInput: true });
-    for (const issue of error?.issues ?? []) context.addIssue({ ...issue });
-  };
-  return z.preprocess(fromJson, z.unknown().superRefine(check)).meta({ type: 'string' });
-}
-
-/** Undefined for a text that is not JSON, is too long or is nested too deep. */
-export function parseJsonArgument(text: string): unknown {
-  const value = text.length > longestJson ? undefined : parseJson(text);
-  return jsonProblem(value) === undefined ? value : undefined;
-}
-
-function fromJson(argument: unknown, context: z.core.$RefinementCtx): unknown {
-  if (typeof argument !== 'string') return argument;
-  const isTooLong = argument.length > longestJson;
-  const value = isTooLong ? undefined : parseJson(argument);
-  if (value === undefined) {
-    const problem = isTooLong
-      ? `must be JSON text of at most ${longestJson} characters`
-      : `must be JSON text; ${jsonFault(argument)}`;
-    context.addIssue({ code: 'invalid_format', format: 'json_string', message: problem, input: argument });
-  }
-  return value;
-}
-
-function jsonProblem(value: unknown): string | undefined {
-  if (value === undefined) return 'is required';
-  return isDeeperThan(maximumDepth, value) ? `must not be nested deeper than ${maximumDepth} levels` : undefined;
-}
+/** Says where the text is wrong that an agent gave in place of an object or a list. JSON text was parsed before. */
+const jsonRule = {
+  error: ({ input }: { readonly input?: unknown }) =>
+    typeof input === 'string' ? `must be JSON text; ${jsonFault(input)}` : undefined,
+};
 
 function structureSchema({ fields, isUnion }: StructureRules, schemaOf: (field: Argument) => z.ZodType): z.ZodType {
   const allFields = fields();
-  const schema = z.strictObject(Object.fromEntries(allFields.map((field) => [field.name, schemaOf(field)])));
+  const schema = z.strictObject(Object.fromEntries(allFields.map((field) => [field.name, schemaOf(field)])), jsonRule);
   if (!isUnion) return schema;
   const names = allFields.map(({ name }) => name).join(', ');
   return schema.partial().refine((value) => Object.keys(value).length === 1, `must have exactly one of: ${names}`);
@@ -155,7 +120,7 @@ function structureSchema({ fields, isUnion }: StructureRules, schemaOf: (field: 
 function listSchema({ limits, isSet }: Extract<ValueRules, { kind: 'list' }>, element: z.ZodType): z.ZodType {
   const rule = `must have ${limitsText(limits, 'entries')}`;
   const { min = 0, max } = limits;
-  const list = z.array(element).min(min, rule);
+  const list = z.array(element, jsonRule).min(min, rule);
   const limited = max === undefined ? list : list.max(max, rule);
   const areDistinct = (entries: readonly unknown[]) =>
     new Set(entries.map((entry) => JSON.stringify(entry))).size === entries.length;
@@ -164,7 +129,7 @@ function listSchema({ limits, isSet }: Extract<ValueRules, { kind: 'list' }>, el
 
 function mapSchema({ limits }: Extract<ValueRules, { kind: 'map' }>, entry: z.ZodType): z.ZodType {
   const isSizeAllowed = (entries: object) => isWithin(limits, Object.keys(entries).length);
-  return z.record(z.string(), entry).refine(isSizeAllowed, `must have ${limitsText(limits, 'entries')}`);
+  return z.record(z.string(), entry, jsonRule).refine(isSizeAllowed, `must have ${limitsText(limits, 'entries')}`);
 }
 
 type SimpleRules = Exclude<ValueRules, { kind: 'structure' | 'list' | 'map' | 'document' }>;

@@ -8,28 +8,40 @@ import { fieldsAtAnyDepth, isNamed, type Naming, translatePath, unknownMember } 
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
-import { documentationText, shortenText } from './documentation-text.js';
-import { type Model, ModelError, type ModelOperation, textTrait } from './model.js';
+import { type Model, ModelError, type ModelOperation } from './model.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
-import type { OperationSettings, ParsedSettings } from './model-settings.js';
-import { type IsMember, secrecyIn } from './secret-members.js';
+import { type OperationSettings, type ParsedSettings, refuseCombinations } from './model-settings.js';
+import { type ArgumentsWithNames, type IsMember, secrecyIn, withSecretNames } from './secret-members.js';
 import { wordsOf } from './short-tool-names.js';
 
-/** Everything that choosing the operations of a model needs. */
-interface ModelChoice {
-  readonly model: Model;
-  readonly codec: Codec;
-  readonly fileSettings: ParsedSettings;
-  readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', ControlArguments>>;
-  /** True if this server has a folder of secrets. */
+/** The rules of hosts, and of this server, for the tools of a model. */
+export interface ToolRules {
+  /** Makes the schema that hosts get. Absent for operations that are no tools of their own. */
+  readonly inputSchema?: (schema: z.ZodObject) => JsonSchema;
+  /** True if the tools list arguments for names of secrets. Calls may have them even if they are not listed. */
   readonly listsSecretNames: boolean;
 }
 
+/** A model, and what a file says about its operations. */
+export interface ModelSource {
+  readonly model: Model;
+  readonly file: Omit<ParsedSettings, 'operations'>;
+  /** The operations that are offered. */
+  readonly names: readonly string[];
+  /** Undefined for an operation that is not offered. */
+  readonly settingsOf: (name: string) => OperationSettings | undefined;
+  readonly rules: ToolRules;
+}
+
 /** Everything that the operations of a model share. */
-export interface ModelContext extends ModelChoice {
-  readonly chosen: () => ReadonlyMap<string, ChosenOperation>;
-  /** Finds a chosen read. */
+export interface ModelContext extends ModelSource {
+  readonly codec: Codec;
+  readonly repeatable: ControlArguments;
+  readonly notRepeatable: ControlArguments;
+  /** Finds an offered read. */
   readonly findFollow: () => FindFollow;
+  readonly choose: (name: string) => ChosenOperation;
+  readonly operation: (name: string) => Operation;
 }
 
 /** Finds the read that shows the progress of a change, preferably one of `chosen`. */
@@ -45,15 +57,17 @@ export interface ControlArguments {
 export interface ChosenOperation {
   readonly operation: ModelOperation;
   readonly settings: OperationSettings;
-  readonly texts: Pick<Operation, 'name' | 'title' | 'description'>;
+  readonly name: string;
+  readonly title: string;
   readonly toolArguments: readonly Argument[];
+  /** The arguments that a call may have, with names of secrets. */
+  readonly takes: ArgumentsWithNames;
   readonly controlArguments: ControlArguments;
   /** Name of the argument that picks fields of the answer. Absent for a change. */
   readonly fieldsArgument?: string;
+  readonly getAnswerFields: () => readonly Argument[];
   readonly isSecret: IsMember;
   readonly isPrivate: IsMember;
-  readonly mayBeSecret: IsMember;
-  readonly listsSecretNames: boolean;
   readonly pages: ModelPages | undefined;
 }
 
@@ -61,13 +75,13 @@ export interface ChosenOperation {
  * Applies the settings of the file to an operation of a model.
  * @throws ModelError if the operation is not supported, or the settings do not fit it
  */
-export function chooseOperation(
-  { model, fileSettings, controlArguments, listsSecretNames }: ModelChoice,
-  name: string,
-  settings: OperationSettings,
-): ChosenOperation {
+export function chooseOperation(context: ModelContext, name: string): ChosenOperation {
+  const { model, file, settingsOf, repeatable, notRepeatable } = context;
   const operation = model.operation(name);
+  const settings = settingsOf(name);
+  if (settings === undefined) throw new ModelError(`${name} is not offered`);
   checkSupported(model, operation);
+  refuseCombinations(settings);
 
   const isRead = settings.effect === 'read';
   const pages = isRead ? pagesOf(model, operation) : undefined;
@@ -79,40 +93,25 @@ export function chooseOperation(
   const toolArguments = chosenArguments(allArguments, settings, tokenMembers);
   const tokenPaths = pages?.tokens.map(({ path }) => path) ?? startsOfPage(operation);
   const picking = isRead ? fieldsArgument(toolArguments, getAnswerFields, tokenPaths) : undefined;
-  const title = settings.title ?? sentenceCase(nameInWords(name));
+  const { isSecret, isPrivate, mayBeSecret } = secrecyIn(settings);
   return {
     operation,
     settings,
-    texts: {
-      name: toolNameOf(fileSettings, name),
-      title,
-      description: settings.description ?? descriptionOf(operation, title),
-    },
+    name: settings.name ?? [...(file.prefix === undefined ? [] : [file.prefix]), ...wordsOf(name)].join('_'),
+    title: settings.title ?? sentenceCase(nameInWords(name)),
     toolArguments,
-    controlArguments: picking ?? controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
+    takes: withSecretNames(toolArguments, mayBeSecret),
+    controlArguments: picking ?? (settings.repeatable === true ? repeatable : notRepeatable),
     ...(picking !== undefined && { fieldsArgument: picking.name }),
-    ...secrecyIn(settings),
-    listsSecretNames,
+    getAnswerFields,
+    isSecret,
+    isPrivate,
     pages,
   };
 }
 
 const startsOfPage = ({ output }: ModelOperation): readonly string[] =>
   output.members.map(({ name }) => name).filter((name) => startOfPage.test(name));
-
-const longestDescription = 90;
-
-/** Returns the file's name for a tool, or else prefix and operation, such as `devops_list_backups`. */
-function toolNameOf({ prefix, operations }: ParsedSettings, operationName: string): string {
-  const chosenName = operations[operationName]?.name;
-  if (chosenName !== undefined) return chosenName;
-  const words = wordsOf(operationName);
-  return (prefix === undefined ? words : [prefix, ...words]).join('_');
-}
-
-const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
-  shortenText(documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''), longestDescription) ||
-  `${title}.`;
 
 /**
  * Tokens of pages are chosen even if `only` does not name them, because calls need them to read on.
@@ -153,13 +152,6 @@ function refuseUnknown(names: readonly string[], fields: readonly Argument[], na
   if (unknown.length > 0) throw new ModelError(unknown.map((name) => unknownMember(name, fields, naming)).join('; '));
 }
 
-/** The argument of a read that picks fields of the answer. */
-interface FieldsArgument {
-  readonly name: string;
-  readonly schemas: Readonly<Record<string, z.ZodType>>;
-  readonly listing: Readonly<Record<string, JsonSchema>>;
-}
-
 /**
  * Makes the argument, named `outputFields` if the API has an argument `fields`.
  * @param always paths that every pick has: the tokens of pages
@@ -168,7 +160,7 @@ function fieldsArgument(
   toolArguments: readonly Argument[],
   getAnswerFields: () => readonly Argument[],
   always: readonly string[],
-): FieldsArgument {
+): ControlArguments & { readonly name: string } {
   const name = toolArguments.some((argument) => isNamed(['fields'], argument)) ? 'outputFields' : 'fields';
   const readPath = (given: string) => {
     try {

@@ -1,4 +1,5 @@
-import { makeOperations, type ToolRules } from './from-model.js';
+import type { ToolRules } from './chosen-operation.js';
+import { makeOperations } from './from-model.js';
 import { draftedEffect } from './guess-effect.js';
 import { hasTrait, type Model, type ModelOperation, type Shape } from './model.js';
 import { followFinder, waitersTrait } from './model-follow.js';

@@ -1,267 +1,161 @@
-import * as z from 'zod';
+/** Fits tools into the list of tools: the more tools a file has, the less each of them shows. */
 import type { JsonSchema } from '../tools/define-operation.js';
 import { nameInWords } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
-import { isObject, lazy, withoutUndefined } from '../util/objects.js';
-import { isNamed } from './argument-names.js';
-import { insideOf, isJsonText, jsonText, type Nesting, parseJsonArgument } from './argument-schema.js';
-import type { Argument, StructureRules, ValueRules } from './arguments.js';
-import type { ChosenOperation } from './chosen-operation.js';
+import { isObject, withoutUndefined } from '../util/objects.js';
+import { isNamed, valueInText } from './argument-names.js';
+import type { Argument, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
-import { ModelError } from './model.js';
-import { type ArgumentsWithNames, secretPaths, withSecretNames } from './secret-members.js';
 
-/** Size limit of an input schema (characters of JSON). */
-const maximumSchema = 5000;
-
-/** A tool in the list of tools, at one level of detail. */
+/** A tool in the list of tools. */
 export interface Listing {
   readonly description: string;
-  readonly depth: number;
-  readonly folded: FoldedArguments | undefined;
-  /** The arguments that a call may have. */
-  readonly takes: ArgumentsWithNames;
   readonly input: JsonSchema;
-  /** Size in the list of tools (characters). */
-  readonly size: number;
 }
 
-interface Level extends ListingLimits {
+interface ListedTool {
+  readonly title: string;
+  /** A description that the file gives is never shortened. */
+  readonly description: string | { readonly documented: string };
+  readonly fields: readonly Argument[];
+  /** Arguments that this server adds. */
+  readonly control: Readonly<Record<string, JsonSchema>>;
+}
+
+interface Level {
+  /** Levels of structures whose fields are listed. Deeper ones are JSON text. */
   readonly depth: number;
-  readonly toolDescriptionLimit: number;
-  /** 0 if no argument is folded. */
-  readonly foldedNamesLimit: number;
+  /** Length limit of the description of an argument (characters). */
+  readonly about: number;
+  /** The values of longer enumerations are not listed. */
+  readonly values: number;
+  /** Length limit of the description of the tool (characters). */
+  readonly tool: number;
 }
 
-/** Levels of detail, the most detailed first. */
-const mostDetailed: Level = {
-  depth: 2,
-  descriptionLimit: 36,
-  valuesLimit: 8,
-  namesLimit: 60,
-  toolDescriptionLimit: 90,
-  foldedNamesLimit: 0,
-};
+/** The most detailed first. */
 const levels: readonly Level[] = [
-  mostDetailed,
-  { depth: 2, descriptionLimit: 24, valuesLimit: 4, namesLimit: 40, toolDescriptionLimit: 90, foldedNamesLimit: 0 },
-  { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 20, toolDescriptionLimit: 60, foldedNamesLimit: 0 },
-  { depth: 1, descriptionLimit: 36, valuesLimit: 4, namesLimit: 40, toolDescriptionLimit: 60, foldedNamesLimit: 4000 },
-  { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 20, toolDescriptionLimit: 40, foldedNamesLimit: 4000 },
-  { depth: 0, descriptionLimit: 0, valuesLimit: 0, namesLimit: 120, toolDescriptionLimit: 40, foldedNamesLimit: 120 },
+  { depth: 2, about: 36, values: 8, tool: 90 },
+  { depth: 1, about: 24, values: 4, tool: 90 },
+  { depth: 1, about: 0, values: 0, tool: 60 },
 ];
-/** Average size limit of a tool (characters), so that 30 tools take at most 6,000 tokens. */
-const charactersPerTool = 800;
-/** Smaller API models get the budget of this number of tools. */
-const fewTools = 30;
+/** With this level, optional arguments are only named. */
+const lowest: Level = { depth: 0, about: 0, values: 0, tool: 40 };
 
-/** Returns the most detailed listing with at most `sizeLimit` characters, or else the shortest one. */
-type FitListing = (sizeLimit: number) => Listing;
+/** Size limits (characters of JSON): of one tool, and of all tools together, so that 30 tools take at most 6,000 tokens. */
+const longestListing = 5000;
+const longestList = 24_000;
+const smallestLimit = 800;
 
-/**
- * Returns the function that chooses the listing of a tool.
- * @throws ModelError if the input schema is too large at every level of detail
- */
-export function listingFitter(chosen: ChosenOperation): FitListing {
-  const all = levels.map((level) => lazy(() => listingAt(level, chosen)));
-  const firstSmallEnough = all.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
-  if (firstSmallEnough < 0)
-    throw new ModelError(
-      `its arguments need a schema of more than ${maximumSchema} characters: choose arguments with only, or leave some out with omit`,
-    );
-  const candidates = all.slice(firstSmallEnough);
-  const shortest = lazy(() => candidates.map((listing) => listing()).reduce((a, b) => (b.size < a.size ? b : a)));
-  return (sizeLimit) => (candidates.find((listing) => listing().size <= sizeLimit) ?? shortest)();
+/** Returns the most detailed listing of a tool that leaves room for the other ones. */
+export function listTool(tool: ListedTool, tools: number): Listing {
+  const limit = Math.max(smallestLimit, Math.min(longestListing, longestList / tools));
+  const sizeOf = ({ description, input }: Listing) =>
+    tool.title.length + description.length + JSON.stringify(input).length;
+  for (const level of levels) {
+    const listing = listingAt(level, tool);
+    if (sizeOf(listing) <= limit) return listing;
+  }
+  const required = tool.fields.filter(({ isRequired }) => isRequired);
+  const others = tool.fields.filter(({ isRequired }) => !isRequired);
+  const base = { ...tool, fields: required };
+  const name = nameOfOthers(tool.fields);
+  if (others.length === 0 || name === undefined) return listingAt(lowest, base);
+  const room = limit - sizeOf(listingAt(lowest, base)) - sizeOfOthers;
+  const listed = { [name]: { type: 'string', description: namesHint(others, Math.max(shortestNames, room)) } };
+  return listingAt(lowest, { ...base, control: { ...listed, ...tool.control } });
 }
 
-/** Returns the function that lists all arguments, whatever the size limit. */
-export function unlimitedFitter(chosen: ChosenOperation): FitListing {
-  const listing = lazy(() => listingAt({ ...mostDetailed, toolDescriptionLimit: longestAbout }, chosen));
-  return () => listing();
+/** Characters. */
+const shortestNames = 120;
+const sizeOfOthers = 50;
+
+/** The name of the argument that holds others. Undefined if the API has arguments of these names. */
+const nameOfOthers = (fields: readonly Argument[]): string | undefined =>
+  ['others', 'otherArguments'].find((name) => !fields.some((field) => isNamed([name], field)));
+
+/** Returns the arguments of a call one by one. An argument that is given twice stays, and the schema refuses it. */
+export function withoutOthers(fields: readonly Argument[], args: Readonly<Record<string, unknown>>) {
+  const { [nameOfOthers(fields) ?? '']: given, ...rest } = args;
+  const others = valueInText(given);
+  const isClear = isObject(others) && !Object.keys(others).some((name) => Object.hasOwn(rest, name));
+  return isClear ? { ...others, ...rest } : args;
 }
 
-/** Length limit of the description of an operation that is no tool (characters). */
-const longestAbout = 300;
-
-function listingAt(level: Level, chosen: ChosenOperation): Listing {
-  const { depth, toolDescriptionLimit, foldedNamesLimit, ...argumentLimits } = level;
-  const { toolArguments, controlArguments, settings, texts, isSecret, mayBeSecret, listsSecretNames } = chosen;
-  // A description in the file is never shortened.
-  const description =
-    settings.description ?? (shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`);
-
-  const takes = withSecretNames(toolArguments, { depth, around: [] }, mayBeSecret);
-  const fields = listsSecretNames ? takes.fields : toolArguments;
-  const isFolding = foldedNamesLimit > 0;
-  const folded = isFolding
-    ? foldArguments(fields, (argument) => secretPaths([argument], depth, isSecret).length > 0)
-    : undefined;
-  const foldedFields = folded?.fields ?? [];
-  const listedArguments = fields.filter((argument) => !foldedFields.includes(argument));
-  const { properties, ...schema } = argumentListing(listedArguments, depth, argumentLimits);
-  const foldedListing = folded && {
-    [folded.name]: { type: 'string', description: namesHint(foldedFields, foldedNamesLimit) },
+function listingAt(level: Level, { title, description, fields, control }: ListedTool): Listing {
+  const { properties, ...schema } = objectListing(fields, level);
+  return {
+    description:
+      typeof description === 'string' ? description : shortenText(description.documented, level.tool) || `${title}.`,
+    input: { ...schema, properties: { ...properties, ...control } },
   };
-  const input = { ...schema, properties: { ...properties, ...foldedListing, ...controlArguments.listing } };
-
-  const size = JSON.stringify({ ...texts, description, input }).length;
-  return { description, depth, folded, takes, input, size };
-}
-
-/** Returns the size limit of a single tool with which the list of tools keeps its budget. */
-export function commonSizeLimit(tools: readonly FitListing[]): number {
-  const budget = charactersPerTool * Math.max(fewTools, tools.length);
-  const totalSize = (sizeLimit: number) => tools.reduce((sum, fitListing) => sum + fitListing(sizeLimit).size, 0);
-  let sizeLimit = maximumSchema;
-  while (sizeLimit > smallestSizeLimit && totalSize(sizeLimit) > budget) sizeLimit *= 0.85;
-  return sizeLimit;
-}
-
-/** Every tool has more characters. */
-const smallestSizeLimit = 200;
-
-/** Limits for the listing of arguments in the list of tools. */
-interface ListingLimits {
-  /** Length limit of a description (characters). */
-  readonly descriptionLimit: number;
-  /** The values of longer enumerations are not shown. */
-  readonly valuesLimit: number;
-  /** Length limit of the list of names in the description of JSON text (characters). */
-  readonly namesLimit: number;
-}
-
-interface ListingContext extends Nesting {
-  readonly limits: ListingLimits;
 }
 
 interface ObjectListing extends JsonSchema {
-  readonly type: 'object';
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Returns the JSON Schema of arguments for the list of tools, with short descriptions and few rules. */
-export const argumentListing = (fields: readonly Argument[], depth: number, limits: ListingLimits): ObjectListing =>
-  objectListing(fields, requiredNames(fields), { depth, around: [], limits });
-
-const requiredNames = (fields: readonly Argument[]): readonly string[] =>
-  fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
-
-function objectListing(
-  fields: readonly Argument[],
-  required: readonly string[],
-  context: ListingContext,
-): ObjectListing {
-  const properties = Object.fromEntries(fields.map((field) => [field.name, propertyListing(field, context)]));
-  return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
+/** Returns the JSON Schema of arguments, with short descriptions and few rules. The error of a call names the broken rule. */
+export function objectListing(fields: readonly Argument[], level: Level, areAnyRequired = true): ObjectListing {
+  const required = areAnyRequired ? fields.filter(({ isRequired }) => isRequired).map(({ name }) => name) : [];
+  return {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((field) => [field.name, propertyListing(field, level)])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
 }
 
-function propertyListing({ name, documentation, rules }: Argument, context: ListingContext): JsonSchema {
-  const text = shortenText(documentation, context.limits.descriptionLimit) || lastWordOf(name);
-  const hint = formatHint(rules, context);
-  return { ...valueListing(rules, context), description: hint === '' ? text : `${text} ${hint}` };
+function propertyListing({ name, documentation, rules }: Argument, level: Level): JsonSchema {
+  const { hint, ...schema } = valueListing(rules, level);
+  const text = shortenText(documentation, level.about) || lastWordOf(name);
+  return { ...schema, description: hint === undefined ? text : `${text} ${hint}` };
 }
 
 /** Hosts require a description, such as `Identifier.` for `DBClusterIdentifier`. */
 const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
 
-/** Most rules are left out, because they take room. The error of a call names the broken rule. */
-function valueListing(rules: ValueRules, context: ListingContext): JsonSchema {
-  if (isJsonText(rules, context)) return { type: 'string' };
+interface ValueListing extends JsonSchema {
+  /** The format, if the type does not say it. */
+  readonly hint?: string | undefined;
+}
+
+function valueListing(rules: ValueRules, level: Level): ValueListing {
   switch (rules.kind) {
     case 'structure':
-      return structureListing(rules, context);
-    case 'list':
-      return { type: 'array', items: valueListing(rules.element(), context) };
+      return level.depth === 0
+        ? { type: 'string', hint: namesHint(rules.fields(), namesOfStructure) }
+        : objectListing(rules.fields(), { ...level, depth: level.depth - 1 }, !rules.isUnion);
+    case 'list': {
+      const { hint, ...items } = valueListing(rules.element(), level);
+      return withoutUndefined({ type: 'array', items, hint });
+    }
     case 'enum':
-      return areValuesShown(rules.values, context) ? { type: 'string', enum: rules.values } : { type: 'string' };
+      return rules.values.length <= level.values
+        ? { type: 'string', enum: rules.values }
+        : { type: 'string', hint: `Such as ${rules.values.slice(0, 2).join(', ')}.` };
     case 'integer':
       return withoutUndefined({ type: 'integer', minimum: rules.limits.min, maximum: rules.limits.max });
     case 'number':
     case 'boolean':
       return { type: rules.kind };
     default:
-      return { type: 'string' };
+      return withoutUndefined({ type: 'string', hint: hints.get(rules.kind) });
   }
 }
 
-function structureListing(rules: StructureRules, context: ListingContext): JsonSchema {
-  const fields = rules.fields();
-  // A union needs exactly one field, but no particular field is required.
-  const required = rules.isUnion ? [] : requiredNames(fields);
-  return objectListing(fields, required, { ...context, ...insideOf(rules, context) });
-}
+const hints: ReadonlyMap<string, string> = new Map([
+  ['timestamp', 'ISO 8601.'],
+  ['blob', 'Base64.'],
+  ['map', 'JSON text.'],
+  ['document', 'JSON text.'],
+]);
 
-const areValuesShown = (values: readonly string[], { limits }: ListingContext): boolean =>
-  values.length <= limits.valuesLimit;
-
-/** Empty if the schema already has the format. */
-function formatHint(rules: ValueRules, context: ListingContext): string {
-  switch (rules.kind) {
-    case 'list':
-      return formatHint(rules.element(), context);
-    case 'timestamp':
-      return 'ISO 8601.';
-    case 'blob':
-      return 'Base64.';
-    case 'enum':
-      return areValuesShown(rules.values, context) ? '' : `Such as ${rules.values.slice(0, 2).join(', ')}.`;
-    case 'structure':
-      return isJsonText(rules, context) ? namesHint(rules.fields(), context.limits.namesLimit) : '';
-    case 'map':
-    case 'document':
-      return 'JSON text.';
-    default:
-      return '';
-  }
-}
+/** Characters. */
+const namesOfStructure = 60;
 
 /** Returns the format of JSON text with the names in it, such as `JSON text: {Key, Value?}`. */
 function namesHint(fields: readonly Argument[], limit: number): string {
   const names = fields.map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
-  return shortenText(`JSON text: {${names.join(', ')}}`, limit + 'JSON text: {}'.length);
-}
-
-/** Optional arguments that the list of tools combines in one argument with JSON text. */
-interface FoldedArguments {
-  readonly name: string;
-  readonly fields: readonly Argument[];
-}
-
-/** Combines optional arguments. A secret must not be combined, because errors quote the JSON text. */
-function foldArguments(
-  fields: readonly Argument[],
-  isNeverFolded: (field: Argument) => boolean,
-): FoldedArguments | undefined {
-  const folded = fields.filter((field) => !field.isRequired && !isNeverFolded(field));
-  if (folded.length < fewest) return undefined;
-  const name = ['others', 'otherArguments'].find((candidate) => fields.every((field) => field.name !== candidate));
-  return name === undefined ? undefined : { name, fields: folded };
-}
-
-const fewest = 3;
-
-type Values = Readonly<Record<string, unknown>>;
-
-/** Returns the arguments of a call one by one. The combined argument keeps only what is invalid. */
-export function unfolded(args: Values, folded: FoldedArguments | undefined): Values {
-  if (folded === undefined) return args;
-  const { [folded.name]: combined, ...others } = args;
-  const values = typeof combined === 'string' ? parseJsonArgument(combined) : combined;
-  if (!isObject(values)) return args;
-  const isArgument = ([name]: readonly [string, unknown]) =>
-    !Object.hasOwn(others, name) && folded.fields.some((field) => isNamed([name], field));
-  const entries = Object.entries(values);
-  const rest = entries.filter((entry) => !isArgument(entry));
-  return {
-    ...others,
-    ...Object.fromEntries(entries.filter(isArgument)),
-    ...(rest.length > 0 && { [folded.name]: Object.fromEntries(rest) }),
-  };
-}
-
-/** Returns the schema of the combined argument that `unfolded` has left. */
-export function foldedSchema({ name, fields }: FoldedArguments): Readonly<Record<string, z.ZodType>> {
-  const givenTwice = z.never(`must not be given twice: it is beside ${name} too`).optional();
-  const rest = jsonText(() => z.strictObject(Object.fromEntries(fields.map((field) => [field.name, givenTwice]))));
-  return { [name]: rest.describe('Further arguments as JSON text.').optional() };
+  return shortenText(`JSON text: {${names.join(', ')}}`, limit);
 }

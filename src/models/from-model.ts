@@ -3,29 +3,25 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import * as z from 'zod';
-import type { JsonSchema, Operation } from '../tools/define-operation.js';
+import type { Operation } from '../tools/define-operation.js';
 import { consentArguments, planArguments } from '../tools/schema/fields.js';
 import { fileFault } from '../util/log.js';
 import { lazy, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { convertBotocore, isBotocore } from './botocore.js';
-import { type ControlArguments, chooseOperation } from './chosen-operation.js';
+import {
+  type ControlArguments,
+  chooseOperation,
+  type ModelContext,
+  type ModelSource,
+  type ToolRules,
+} from './chosen-operation.js';
 import { createCodec } from './codec.js';
-import { commonSizeLimit, listingFitter, unlimitedFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
-import { followFinder, preflightOf } from './model-follow.js';
+import { followFinder } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
 import { type ParsedSettings, readSettings } from './model-settings.js';
 import { UnusableFile } from './settings-schema.js';
-
-/** The rules of hosts, and of this server, for the tools of a model. */
-export interface ToolRules {
-  readonly inputSchema: (schema: z.ZodObject) => JsonSchema;
-  /** True if the tools list arguments for names of secrets. Calls may have them even if they are not listed. */
-  readonly listsSecretNames: boolean;
-  /** False for operations that are no tools of their own, so that no list limits their schemas. */
-  readonly isListed?: false;
-}
 
 /**
  * Makes operations from a model, whose path is relative to `folder`.
@@ -47,51 +43,59 @@ export async function operationsFromModel(
 /** Makes the operations that settings choose from a model, and collects the problems of the others by name. */
 export function makeOperations(
   model: Model,
-  fileSettings: ParsedSettings,
-  { inputSchema, listsSecretNames, isListed }: ToolRules,
+  { operations: settings, ...file }: ParsedSettings,
+  rules: ToolRules,
 ): { readonly operations: readonly Operation[]; readonly problems: ReadonlyMap<string, string> } {
+  const names = Object.keys(settings);
   const problems = new Map<string, string>();
-  const madeOrProblem = <Made>(name: string, make: () => Made): readonly Made[] => {
+  const make = operationMaker({ model, file, names, settingsOf: (name) => settings[name], rules });
+  const operations = names.flatMap((name) => {
     try {
-      return [make()];
+      return [make(name)];
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       problems.set(name, error.message);
       return [];
     }
-  };
-  // `consentArguments` also has `allowRepeat`, which a repeatable change does not need.
-  const controlArguments = {
-    repeatable: withListing(planArguments(), inputSchema),
-    notRepeatable: withListing(consentArguments(), inputSchema),
-  };
-  const choice = { model, codec: createCodec(model), fileSettings, controlArguments, listsSecretNames };
-
-  const tools = Object.entries(fileSettings.operations).flatMap(([name, settings]) =>
-    madeOrProblem(name, () => {
-      const chosen = chooseOperation(choice, name, settings);
-      return { name, chosen, fitListing: isListed === false ? unlimitedFitter(chosen) : listingFitter(chosen) };
-    }),
-  );
-  // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
-  const sizeLimit = commonSizeLimit(tools.map(({ fitListing }) => fitListing));
-  const reads = tools.flatMap(({ name, chosen }) => (chosen.settings.effect === 'read' ? [name] : []));
-  const context = {
-    ...choice,
-    chosen: lazy(() => new Map(tools.map(({ name, chosen }) => [name, chosen]))),
-    findFollow: lazy(() => followFinder(model, reads)),
-  };
-  const made = tools.flatMap(({ name, chosen, fitListing }) =>
-    madeOrProblem(name, () => modelOperation(context, chosen, fitListing(sizeLimit))),
-  );
-  const operations = made.map((operation) => ({ ...operation, ...preflightOf(context, operation, made) }));
+  });
   return { operations, problems };
 }
 
-function withListing(schemas: ControlArguments['schemas'], toJsonSchema: ToolRules['inputSchema']): ControlArguments {
-  // `Object`, because the type of a JSON Schema does not say what `properties` is.
-  return { schemas, listing: Object(toJsonSchema(z.strictObject(schemas)).properties) };
+/** Returns the function that makes an operation of a model. @throws ModelError if the operation cannot be offered */
+export function operationMaker(source: ModelSource): (name: string) => Operation {
+  const { model, names, settingsOf, rules } = source;
+  const withListing = (schemas: ControlArguments['schemas']): ControlArguments => ({
+    schemas,
+    // `Object`, because the type of a JSON Schema does not say what `properties` is.
+    listing: Object(rules.inputSchema?.(z.strictObject(schemas)).properties),
+  });
+  const isRead = (name: string) => settingsOf(name)?.effect === 'read';
+  const context: ModelContext = {
+    ...source,
+    codec: createCodec(model),
+    // `consentArguments` also has `allowRepeat`, which a repeatable change does not need.
+    repeatable: withListing(planArguments()),
+    notRepeatable: withListing(consentArguments()),
+    findFollow: lazy(() => followFinder(model, names.filter(isRead))),
+    choose: memoized((name) => chooseOperation(context, name)),
+    operation: memoized((name) => modelOperation(context, context.choose(name))),
+  };
+  return context.operation;
 }
+
+/** Makes each value once, and keeps the values that were used last. Errors are not kept. */
+function memoized<Value>(make: (name: string) => Value): (name: string) => Value {
+  const made = new Map<string, Value>();
+  return (name) => {
+    const value = made.get(name) ?? make(name);
+    made.delete(name);
+    made.set(name, value);
+    for (const oldest of [...made.keys()].slice(0, -mostKept)) made.delete(oldest);
+    return value;
+  };
+}
+
+const mostKept = 100;
 
 /** Size limit of a model, also after decompression (bytes). */
 const largestModel = 25_000_000;

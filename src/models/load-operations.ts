@@ -8,7 +8,7 @@ import { fileFault } from '../util/log.js';
 import { isObject, stepsOf } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
-import type { ToolRules } from './from-model.js';
+import type { ToolRules } from './chosen-operation.js';
 import { effectDoubt } from './guess-effect.js';
 import { jsonFault } from './json-fault.js';
 import { serviceSettings } from './model-settings.js';

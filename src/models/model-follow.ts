@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { type Follow, type Operation, valueAtSource } from '../tools/define-operation.js';
+import { withoutUndefined } from '../util/objects.js';
 import { answerRecord } from './answer-record.js';
 import { thingSummary } from './answer-summary.js';
 import { translatePath } from './argument-names.js';
-import { type Argument, structureOf } from './arguments.js';
+import type { Argument } from './arguments.js';
 import type { ChosenOperation, FindFollow, ModelContext } from './chosen-operation.js';
 import { hasTrait, type Member, type Model, ModelError, type ModelOperation, type Shape } from './model.js';
 import { wordsOf } from './short-tool-names.js';
@@ -188,107 +189,89 @@ function sourceOf({ shape }: Model, { input, output }: ModelOperation, wanted: M
   return undefined;
 }
 
-/** Returns the read that shows the progress of a change: the file's, or else the one that the model suggests. */
-export function followOf(
-  context: ModelContext,
-  { operation, settings: { follow }, toolArguments }: ChosenOperation,
-  getAnswerFields: () => readonly Argument[],
-): { readonly follow?: Follow } {
-  const found = follow ?? context.findFollow()(operation);
+/** Returns the read that shows the progress of a change, and what is there before the change: the file's, or else the one that the model suggests. */
+export function followOf(context: ModelContext, chosen: ChosenOperation): Pick<Operation, 'follow' | 'preflight'> {
+  const { operation, settings } = chosen;
+  const given = settings.follow;
+  const found = given ?? context.findFollow()(operation);
   if (found === undefined || found === false) return {};
   try {
-    return { follow: translateFollow(context, found, toolArguments, getAnswerFields()) };
+    const read = readOf(context, found);
+    const follow = translateFollow(found, chosen, read);
+    const isWanted = settings.effect !== 'create' && settings.preflight !== false;
+    return { follow, ...(isWanted && read !== undefined && preflightOf(context, follow, read)) };
   } catch (error) {
     // The file leaves out an argument that the suggested read needs.
-    if (follow === undefined && error instanceof ModelError) return {};
+    if (given === undefined && error instanceof ModelError) return {};
     throw error;
   }
 }
 
+/** Returns the read of the model, which the file may name as a tool. Undefined for a read of another file. */
+function readOf({ names, settingsOf, choose }: ModelContext, { read }: Follow): ChosenOperation | undefined {
+  const name = names.includes(read) ? read : names.find((each) => settingsOf(each)?.name === read);
+  return name === undefined || settingsOf(name)?.effect !== 'read' ? undefined : choose(name);
+}
+
 /** Returns the read that shows what is there before a change, if the read takes only arguments of the change. */
-export function preflightOf(
-  { model, chosen, fileSettings }: ModelContext,
-  { follow, effect, api }: Operation,
-  operations: readonly Operation[],
+function preflightOf(
+  { operation }: ModelContext,
+  follow: Follow,
+  { operation: { name }, isSecret, isPrivate, getAnswerFields }: ChosenOperation,
 ): Pick<Operation, 'preflight'> {
-  const isWanted = effect !== 'create' && fileSettings.operations[api]?.preflight !== false;
-  const read = operations.find((other) => other.effect === 'read' && other.name === follow?.read);
-  const chosenRead = chosen().get(read?.api ?? '');
-  if (!isWanted || follow === undefined || read === undefined || chosenRead === undefined) return {};
   const sources = Object.entries(follow.arguments);
   if (!sources.every(([, source]) => [source].flat()[0]?.startsWith('input.'))) return {};
-
-  const { operation, isSecret, isPrivate } = chosenRead;
-  const answerFields = structureOf(model, operation.output).fields;
   // A plan is not private because of what its read finds, so it shows no private values.
   const isHidden = (field: Argument) => isSecret(field) || isPrivate(field);
   return {
     preflight: {
-      operation: read,
+      operation: operation(name),
       input: (input) => {
-        const given = sources.map(([name, source]) => [name, valueAtSource({ input }, source)] as const);
+        const given = sources.map(([argument, source]) => [argument, valueAtSource({ input }, source)] as const);
         // Without one of them, the read could be about all things. A read of a secret is not made unasked.
         const isUnclear = given.some(([, value]) => value === undefined);
-        return isUnclear || answerFields().some(isSecret) ? undefined : Object.fromEntries(given);
+        return isUnclear || getAnswerFields().some(isSecret) ? undefined : Object.fromEntries(given);
       },
-      found: (answer) => thingSummary(operation.name, answerRecord(answerFields(), answer, isHidden)),
+      found: (answer) => thingSummary(name, answerRecord(getAnswerFields(), answer, isHidden)),
     },
   };
 }
 
 /** Translates the names in `follow`. Reads of several models may have the same name, so the result has the tool name. */
-function translateFollow(
-  { model, chosen }: ModelContext,
-  follow: Follow,
-  changeArguments: readonly Argument[],
-  changeAnswerFields: readonly Argument[],
-): Follow {
-  const sources = Object.entries(follow.arguments).map(
-    ([argument, source]) => [argument, translateSources(source, changeArguments, changeAnswerFields)] as const,
-  );
-  const read = [...chosen().values()].find(
-    ({ operation, texts }) => follow.read === operation.name || follow.read === texts.name,
-  );
-  // The check of all files together finds wrong names of a read in another file.
-  if (read === undefined) return { ...follow, arguments: Object.fromEntries(sources) };
-
-  const translateArgument = (path: string) => {
-    const naming = { setting: 'follow.arguments', structure: `the arguments of ${follow.read}` };
-    return translatePath(path, read.toolArguments, naming);
-  };
-  const translateField = (path: string) => {
-    const naming = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
-    return translatePath(path, structureOf(model, read.operation.output).fields(), naming);
-  };
-  const translateFields = <Value>(values: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> =>
-    Object.fromEntries(Object.entries(values).map(([field, value]) => [translateField(field), value]));
-
-  const { done, failed, ...unchanged } = follow;
-  return {
-    ...unchanged,
-    read: read.texts.name,
-    arguments: Object.fromEntries(sources.map(([argument, source]) => [translateArgument(argument), source])),
-    ...(done !== undefined && { done: translateFields(done) }),
-    ...(failed !== undefined && { failed: translateFields(failed) }),
-  };
+function translateFollow(follow: Follow, change: ChosenOperation, read: ChosenOperation | undefined): Follow {
+  const argumentIn = (path: string) =>
+    // The check of all files together finds wrong names of a read in another file.
+    read === undefined
+      ? path
+      : translatePath(path, read.toolArguments, {
+          setting: 'follow.arguments',
+          structure: `the arguments of ${follow.read}`,
+        });
+  const fieldIn = (path: string) =>
+    read === undefined
+      ? path
+      : translatePath(path, read.getAnswerFields(), {
+          setting: 'follow.done',
+          structure: `the answer of ${follow.read}`,
+        });
+  const withFields = <Value>(values: Readonly<Record<string, Value>> | undefined) =>
+    values && Object.fromEntries(Object.entries(values).map(([path, value]) => [fieldIn(path), value]));
+  return withoutUndefined({
+    ...follow,
+    read: read?.name ?? follow.read,
+    arguments: Object.fromEntries(
+      Object.entries(follow.arguments).map(([path, source]) => [argumentIn(path), sourceIn(source, change)]),
+    ),
+    done: withFields(follow.done),
+    failed: withFields(follow.failed),
+  });
 }
 
-function translateSources(
-  source: Follow['arguments'][string],
-  ...fields: readonly [changeArguments: readonly Argument[], changeAnswerFields: readonly Argument[]]
-): Follow['arguments'][string] {
-  return typeof source === 'string' ? translateSource(source, ...fields) : [translateSource(source[0], ...fields)];
-}
-
-function translateSource(
-  source: string,
-  changeArguments: readonly Argument[],
-  changeAnswerFields: readonly Argument[],
-): string {
-  const [start, ...names] = source.split('.');
-  const path = names.join('.');
-  const setting = 'follow.arguments';
-  return start === 'input'
-    ? `input.${translatePath(path, changeArguments, { setting, structure: 'the arguments' })}`
-    : `answer.${translatePath(path, changeAnswerFields, { setting, structure: 'the answer' })}`;
+function sourceIn(source: Sources[string], change: ChosenOperation): Sources[string] {
+  if (typeof source !== 'string') return [String(sourceIn(source[0], change))];
+  const [place = '', ...names] = source.split('.');
+  const isInput = place === 'input';
+  const fields = isInput ? change.toolArguments : change.getAnswerFields();
+  const structure = isInput ? 'the arguments' : 'the answer';
+  return `${place}.${translatePath(names.join('.'), fields, { setting: 'follow.arguments', structure })}`;
 }

@@ -23,9 +23,9 @@ import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
 import { hostPrefixOf } from './check-supported.js';
 import type { ChosenOperation, ModelContext } from './chosen-operation.js';
+import { documentationText, shortenText } from './documentation-text.js';
 import { exampleArguments, modelExamples } from './example-arguments.js';
-import type { Listing } from './fit-listings.js';
-import { foldedSchema, unfolded } from './fit-listings.js';
+import { listTool, withoutOthers } from './fit-listings.js';
 import { isChangeByName } from './guess-effect.js';
 import { memberValues } from './member-values.js';
 import {
@@ -44,64 +44,87 @@ import { followOf } from './model-follow.js';
 import type { ModelPages } from './model-pages.js';
 import type { ProtocolAnswer } from './protocol.js';
 import { uncheckedPatterns } from './read-pattern.js';
-import { holdPrivate, type NamedSecret, secretPaths } from './secret-members.js';
+import { mayHoldPrivate, type NamedSecret, secretPaths } from './secret-members.js';
 
 /**
  * Makes an operation of this server from an operation of a model.
  * @throws ModelError if the operation cannot be offered
  */
-export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
-  const { model, fileSettings } = context;
-  const { operation, settings, texts, toolArguments } = chosen;
-  const { description, depth, folded, takes } = listing;
+export function modelOperation(context: ModelContext, chosen: ChosenOperation): Operation {
+  const { file } = context;
+  const { operation, settings, name, title, toolArguments, takes, getAnswerFields } = chosen;
 
   // Made at the first use, because most operations are never called.
-  const input = lazy(() => inputSchema(chosen, listing));
-  const getAnswerFields = structureOf(model, operation.output).fields;
-  const secrecy = secrecyOf(chosen, depth, getAnswerFields);
+  const input = lazy(() => inputSchema(chosen));
+  const secrecy = secrecyOf(chosen);
+  const { description, ...schemas } = listingOf(context, chosen);
 
   return {
-    ...texts,
+    name,
+    title,
     description,
     api: operation.name,
     effect: settings.effect,
     ...(isEffectSure(chosen) && { effectIsSure: true }),
-    service: fileSettings.api,
+    service: file.api,
     ...signingOf(context),
     ...hostOf(context, operation),
     method: methodOf(operation),
-    rename: (args) => withListedNames(takes.fields, unfolded(args, folded)),
+    rename: (args) => withListedNames(takes.fields, withoutOthers(takes.fields, args)),
     // `input` validates calls with all rules. Hosts see `schemas.input`, which is shorter.
     input,
     ...(chosen.fieldsArgument !== undefined && { fieldsArgument: chosen.fieldsArgument }),
-    schemas: { input: listing.input },
+    ...schemas,
     outline: (path) => ({
       ...outlineOf(takes.fields, path),
       hidden: fieldsAtAnyDepth(getAnswerFields())
         .filter(secrecy.isMasked)
-        .map(({ name }) => name),
+        .map((field) => field.name),
     }),
-    example: exampleFor(chosen, listing, input, secrecy.secretArguments),
+    example: exampleFor(chosen, input, secrecy.secretArguments),
     secrets: secrecy.secretArguments,
     ...(takes.secrets.length > 0 && secretNamesOf(takes.secrets)),
-    isPrivate: isPrivateIn(chosen, getAnswerFields),
+    isPrivate: isPrivateIn(chosen),
     request: requestOf(context, chosen),
-    ...fieldsAboutAnswer(context, chosen, getAnswerFields, secrecy),
+    ...fieldsAboutAnswer(context, chosen, secrecy),
     undocumented: [],
     limitations: uncheckedPatterns(toolArguments),
     defaults: [],
     ...(settings.errors !== undefined && { errors: settings.errors }),
-    ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
+    ...(settings.effect !== 'read' && changeFields(context, chosen)),
   };
+}
+
+/** Length limit of the description of an operation that is no tool (characters). */
+const longestAbout = 300;
+
+function listingOf(
+  { names, rules }: ModelContext,
+  { operation, settings, title, toolArguments, takes, controlArguments }: ChosenOperation,
+): Pick<Operation, 'description' | 'schemas'> {
+  const documented = documentationText(textTrait(operation.traits, 'smithy.api#documentation') ?? '');
+  if (rules.inputSchema === undefined)
+    return { description: settings.description ?? (shortenText(documented, longestAbout) || `${title}.`) };
+  const fields = rules.listsSecretNames ? takes.fields : toolArguments;
+  const tool = {
+    title,
+    description: settings.description ?? { documented },
+    fields,
+    control: controlArguments.listing,
+  };
+  const { description, input } = listTool(tool, names.length);
+  return { description, schemas: { input } };
 }
 
 function requestOf(
   { model, codec }: ModelContext,
-  { operation, texts, toolArguments, pages }: ChosenOperation,
+  { operation, name, toolArguments, pages }: ChosenOperation,
 ): Operation['request'] {
   const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
   // The settings may leave out the arguments with tokens, which further pages need.
-  const getTokenArguments = lazy(() => argumentsOf(model, operation.input, ({ name }) => !tokenMembers.includes(name)));
+  const getTokenArguments = lazy(() =>
+    argumentsOf(model, operation.input, (each) => !tokenMembers.includes(each.name)),
+  );
   return async (args, pageStart, idempotencyToken) => {
     const given = memberValues(toolArguments, args);
     const values =
@@ -112,8 +135,8 @@ function requestOf(
       return await codec.encode(operation, values, idempotencyToken);
     } catch (error) {
       // The arguments are valid, so the fault is in the model. The message is not logged, because it may quote a secret.
-      const name = errorName(error);
-      throw new OperationFault(`${texts.name}: request`, `threw ${name}`, { cause: error });
+      const nameOfError = errorName(error);
+      throw new OperationFault(`${name}: request`, `threw ${nameOfError}`, { cause: error });
     }
   };
 }
@@ -130,8 +153,7 @@ const tokenValues = (tokenArguments: readonly Argument[], pageStart: PageStart):
 
 function fieldsAboutAnswer(
   { model, codec }: ModelContext,
-  { operation, settings, toolArguments, pages, isSecret, isPrivate }: ChosenOperation,
-  getAnswerFields: () => readonly Argument[],
+  { operation, settings, toolArguments, getAnswerFields, pages, isSecret, isPrivate }: ChosenOperation,
   { isMasked, areTokensShown }: Secrecy,
 ): Pick<
   Operation,
@@ -182,12 +204,13 @@ function fieldsAboutAnswer(
   };
 }
 
-function isPrivateIn(
-  { toolArguments, isPrivate }: ChosenOperation,
-  getAnswerFields: () => readonly Argument[],
-): NonNullable<Operation['isPrivate']> {
-  const answer = lazy(() => ({ isPrivate: fieldsAtAnyDepth(getAnswerFields()).some(isPrivate) }));
-  return (args) => answer().isPrivate || holdPrivate(toolArguments, args, isPrivate);
+function isPrivateIn({
+  toolArguments,
+  getAnswerFields,
+  isPrivate,
+}: ChosenOperation): NonNullable<Operation['isPrivate']> {
+  const isAnswerPrivate = lazy(() => [fieldsAtAnyDepth(getAnswerFields()).some(isPrivate)]);
+  return (args) => isAnswerPrivate().includes(true) || mayHoldPrivate(toolArguments, args, isPrivate);
 }
 
 interface Secrecy {
@@ -198,11 +221,7 @@ interface Secrecy {
 }
 
 /** The token of a page may be named like a secret, but is a secret only if the file says so. */
-function secrecyOf(
-  { settings, toolArguments, isSecret, pages }: ChosenOperation,
-  depth: number,
-  getAnswerFields: () => readonly Argument[],
-): Secrecy {
+function secrecyOf({ settings, toolArguments, getAnswerFields, isSecret, pages }: ChosenOperation): Secrecy {
   const tokens = pages?.tokens ?? [];
   const isTokenArgument = ({ memberName }: Argument) => tokens.some(({ member }) => member === memberName);
   // A field with the same name at another path is no token of a page.
@@ -213,7 +232,7 @@ function secrecyOf(
   const isDeclaredSecret = (field: Argument) => isNamed(settings.secretNames, field) && !isShown(field);
   const mayBeSecret = (argument: Argument) => !isTokenArgument(argument) || isDeclaredSecret(argument);
   return {
-    secretArguments: secretPaths(toolArguments.filter(mayBeSecret), depth, isSecret),
+    secretArguments: secretPaths(toolArguments.filter(mayBeSecret), isSecret),
     // Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result.
     isMasked: (field) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
     areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),
@@ -275,13 +294,9 @@ const isEffectSure = ({ settings: { effect, effectIsSure }, operation }: ChosenO
   effectIsSure ??
   (effect === 'read' && hasTrait(operation.traits, 'smithy.api#readonly') && !isChangeByName(operation.name));
 
-function changeFields(
-  context: ModelContext,
-  chosen: ChosenOperation,
-  getAnswerFields: () => readonly Argument[],
-): Partial<Operation> {
-  const { prefix, api } = context.fileSettings;
-  const { operation, settings, isSecret } = chosen;
+function changeFields(context: ModelContext, chosen: ChosenOperation): Partial<Operation> {
+  const { prefix, api } = context.file;
+  const { operation, settings, getAnswerFields, isSecret } = chosen;
   const { repeatable, failures, show } = settings;
   const isShownSecret = (field: Argument) => isSecret(field) && isNamed(show, field);
   return {
@@ -296,16 +311,12 @@ function changeFields(
     ...(typeof failures === 'string' && {
       failures: translateAnswerPath({ path: failures, leadsTo: 'entries', setting: 'failures' }, getAnswerFields()),
     }),
-    ...followOf(context, chosen, getAnswerFields),
+    ...followOf(context, chosen),
   };
 }
 
-function inputSchema({ controlArguments }: ChosenOperation, { depth, folded, takes }: Listing): z.ZodObject {
-  const schema = z.strictObject({
-    ...argumentShape(takes.fields, depth),
-    ...(folded !== undefined && foldedSchema(folded)),
-    ...controlArguments.schemas,
-  });
+function inputSchema({ controlArguments, takes }: ChosenOperation): z.ZodObject {
+  const schema = z.strictObject({ ...argumentShape(takes.fields), ...controlArguments.schemas });
   return takes.secrets.length === 0
     ? schema
     : withConditions(schema, (args, report) => {
@@ -336,8 +347,7 @@ const secretNamesOf = (secrets: readonly NamedSecret[]): Pick<Operation, 'secret
  * Making all examples at the start would double the time that loading takes.
  */
 function exampleFor(
-  { toolArguments, settings, operation }: ChosenOperation,
-  { takes }: Listing,
+  { toolArguments, takes, settings, operation }: ChosenOperation,
   schema: () => z.ZodObject,
   secretArguments: readonly string[],
 ): Operation['example'] {
@@ -395,8 +405,8 @@ function answerFormat(
 }
 
 /** Empty for a built-in API, because the server's own settings say how to sign its requests. */
-function signingOf({ model, fileSettings }: ModelContext): { readonly signing?: Signing } {
-  const { api, region } = fileSettings;
+function signingOf({ model, file }: ModelContext): { readonly signing?: Signing } {
+  const { api, region } = file;
   if (isBuiltInService(api)) return {};
   const { signature, signingName } = model.service;
   const version4 = signingName === 's3' ? 's3' : 'api';
@@ -404,8 +414,8 @@ function signingOf({ model, fileSettings }: ModelContext): { readonly signing?: 
   return { signing: { service: signingName, variant, ...(region !== undefined && { region }) } };
 }
 
-function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
-  const hostPrefix = fileSettings.useHostPrefix ? hostPrefixOf(operation) : undefined;
+function hostOf({ file }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
+  const hostPrefix = file.useHostPrefix ? hostPrefixOf(operation) : undefined;
   return hostPrefix === undefined ? {} : { hostPrefix };
 }
 

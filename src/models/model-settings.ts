@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { quoteName } from '../util/quote.js';
+import { ModelError } from './model.js';
 import { followSchema, limitedText, matching, onlyFields, problemOf, UnusableFile } from './settings-schema.js';
 
 const trueOrFalse = z.boolean('must be true or false');
@@ -9,7 +9,7 @@ const errorAdvice = z.union(
 );
 const sentences = z.array(limitedText(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
 const names = z.array(limitedText(200), 'must be a list of names').max(200, 'must have at most 200 names');
-const operationSettings = onlyFields(
+export const operationSettings = onlyFields(
   {
     effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
     effectIsSure: trueOrFalse.optional(),
@@ -75,11 +75,7 @@ export type OperationSettings = z.output<typeof operationSettings>;
  */
 export function readSettings(settings: unknown): ParsedSettings {
   const { data, error } = modelSettings.safeParse(settings);
-  const problems = [
-    ...(error?.issues ?? []).map((issue) => problemOf(settings, issue)),
-    ...Object.entries(data?.operations ?? {}).flatMap(([name, operation]) => combinationProblems(name, operation)),
-  ];
-  if (data === undefined || problems.length > 0) throw new UnusableFile(...problems);
+  if (data === undefined) throw new UnusableFile(...(error?.issues ?? []).map((issue) => problemOf(settings, issue)));
   return data;
 }
 
@@ -98,13 +94,10 @@ const fieldsOfChanges = [
   'preflight',
 ] as const;
 
-/** Problems of fields that are valid alone, but not together. */
-function combinationProblems(name: string, settings: OperationSettings): string[] {
-  const place = `operations.${quoteName(name)}`;
+/** @throws ModelError for fields that are valid alone, but not together */
+export function refuseCombinations(settings: OperationSettings): void {
   const { effect, only, omit } = settings;
-  const problems: string[] = [];
   const ofChanges = effect === 'read' ? fieldsOfChanges.filter((field) => settings[field] !== undefined) : [];
-  if (ofChanges.length > 0) problems.push(`${place}: must not have ${ofChanges.join(', ')}, because it is a read`);
-  if (only !== undefined && omit.length > 0) problems.push(`${place}: must have only one of only and omit`);
-  return problems;
+  if (ofChanges.length > 0) throw new ModelError(`must not have ${ofChanges.join(', ')}, because it is a read`);
+  if (only !== undefined && omit.length > 0) throw new ModelError('must have only one of only and omit');
 }

@@ -134,7 +134,7 @@ const maximumCharacters = 20_000_000;
 const maximumDepth = 200;
 const maximumReferences = 10_000;
 
-const shapeId = z.string().max(500);
+const shapeId = z.string().max(2000);
 const reference = z.object({ target: shapeId });
 const references = z.array(reference).max(maximumReferences).default([]);
 const traits = z.record(z.string(), z.unknown()).default({});

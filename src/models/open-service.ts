@@ -1,13 +1,12 @@
-import type { Effect, Operation } from '../tools/define-operation.js';
-import { lazy } from '../util/objects.js';
+/** Makes the operations of a whole service, one at a time. */
+import type { Operation } from '../tools/define-operation.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
 import { structureOf } from './arguments.js';
 import { changeSettings } from './draft.js';
-import { makeOperations, openModel } from './from-model.js';
+import { openModel, operationMaker } from './from-model.js';
 import { effectOf } from './guess-effect.js';
 import { type Model, ModelError, type ModelOperation } from './model.js';
-import { followFinder } from './model-follow.js';
-import { readSettings, type ServiceSettings } from './model-settings.js';
+import { type OperationSettings, operationSettings } from './model-settings.js';
 import type { ServiceSource } from './service-sources.js';
 import { UnusableFile } from './settings-schema.js';
 
@@ -16,11 +15,9 @@ export interface OpenService {
   readonly model: Model;
   /** Returns an operation that can be made, if there is one. */
   anyOperation(): Operation | undefined;
-  /** Makes one operation of the model. @throws ModelError or UnusableFile */
+  /** Makes one operation of the model. @throws ModelError */
   operation(name: string): Operation;
 }
-
-type ServiceOperationSettings = Partial<NonNullable<ServiceSettings['operations']>[string]>;
 
 /** The ends of names of fields that hold secrets only in an answer that gives out secrets, such as an address with a signature. */
 const endOfSecret = /(?:ur[il]|location|value|(?<=unlock)code)$/i;
@@ -29,9 +26,6 @@ function secretsIn(model: Model, { output }: ModelOperation): string[] {
   const names = fieldsAtAnyDepth(structureOf(model, output).fields()).map(({ memberName }) => memberName);
   return [...new Set(names.filter((name) => endOfSecret.test(name)))];
 }
-
-/** Operations that are kept. */
-const mostKept = 50;
 
 /** Loads the model of a service. @throws UnusableFile */
 export async function openService(
@@ -42,72 +36,56 @@ export async function openService(
   if (source === undefined) throw new UnusableFile(`${service} is not a service`);
   const { api, settings } = source;
   const model = await openModel(source.folder, source.model);
-  const { operations: given = {}, ...fileSettings } = settings;
+  const { operations: given = {}, ...file } = settings;
 
   /** The settings of the file win over those that the model suggests. */
-  const settingsOf = (name: string): ServiceOperationSettings & { readonly effect: Effect } => {
+  const settingsOf = (name: string): OperationSettings => {
     const operation = model.operation(name);
     const own = Object.hasOwn(given, name) ? given[name] : undefined;
     const { effect: drafted, givesSecrets } = effectOf(model, operation);
     const effect = own?.effect ?? drafted;
-    if (effect === 'read') return { ...(givesSecrets && { secretNames: secretsIn(model, operation) }), ...own, effect };
+    const isRead = effect === 'read';
+    const secretNames = isRead && givesSecrets ? secretsIn(model, operation) : [];
     // Plans say of each deletion that it cannot be undone.
-    const isClear = effect === 'delete' || own?.irreversible !== undefined;
-    const consequences = isClear ? {} : { consequences: ['It may not be undone.'] };
-    return { ...changeSettings(model, operation, effect), ...consequences, ...own, effect };
-  };
-  const isRead = (name: string) => {
-    try {
-      return settingsOf(name).effect === 'read';
-    } catch (error) {
-      if (error instanceof ModelError) return false;
-      throw error;
-    }
-  };
-  const findFollow = lazy(() => followFinder(model, model.names.filter(isRead)));
-
-  const make = (name: string): Operation => {
-    const { effect, follow = effect !== 'read' && findFollow()(model.operation(name)) } = settingsOf(name);
-    // The read that follows a change also shows what is there before.
-    const names = [name, ...(follow === undefined || follow === false ? [] : [follow.read])];
-    const { operations, ...parsed } = readSettings({
-      ...fileSettings,
-      // The name of a service may be longer than that of an API in settings.
-      api: 'service',
-      operations: Object.fromEntries(names.map((each) => [each, settingsOf(each)])),
+    const isUnclear = !isRead && effect !== 'delete' && own?.irreversible === undefined;
+    const settingsOfOperation = operationSettings.parse({
+      ...(!isRead && changeSettings(model, operation, effect)),
+      ...(isUnclear && { consequences: ['It may not be undone.'] }),
+      ...own,
+      effect,
+      secretNames: [...secretNames, ...(own?.secretNames ?? [])],
     });
-    const named = Object.entries(operations).map(
-      ([each, settingsOfEach]) => [each, { ...settingsOfEach, name: `${service}:${each}` }] as const,
-    );
-    const made = makeOperations(
-      model,
-      { ...parsed, api, operations: Object.fromEntries(named) },
-      // These operations are no tools, so no list shows the arguments that this server adds.
-      { inputSchema: () => ({}), listsSecretNames, isListed: false },
-    );
-    const operation = made.operations.find((each) => each.api === name);
-    if (operation === undefined) throw new ModelError(made.problems.get(name) ?? 'it cannot be made');
-    return operation;
+    return { ...settingsOfOperation, name: `${service}:${name}` };
   };
-
-  const kept = new Map<string, Operation>();
+  const operation = operationMaker({
+    model,
+    file: { ...file, api },
+    names: model.names.filter((name) => canBeRead(model, name)),
+    settingsOf,
+    rules: { listsSecretNames },
+  });
   return {
     model,
+    operation,
     anyOperation: () => {
       for (const name of model.names) {
         try {
-          return make(name);
+          return operation(name);
         } catch (error) {
           if (!(error instanceof ModelError)) throw error;
         }
       }
       return undefined;
     },
-    operation: (name) => {
-      const operation = kept.get(name) ?? make(name);
-      if (kept.size >= mostKept) kept.clear();
-      kept.set(name, operation);
-      return operation;
-    },
   };
+}
+
+/** False for an operation that the model describes wrongly. */
+function canBeRead(model: Model, name: string): boolean {
+  try {
+    return model.operation(name).name === name;
+  } catch (error) {
+    if (error instanceof ModelError) return false;
+    throw error;
+  }
 }

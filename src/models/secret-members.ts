@@ -1,8 +1,7 @@
 import { longestSecretName, secretNameDescription } from '../tools/schema/fields.js';
 import { nameInWords } from '../util/field-names.js';
-import { isObject } from '../util/objects.js';
-import { fieldsInside, isNamed } from './argument-names.js';
-import { insideOf, isJsonText, type Nesting } from './argument-schema.js';
+import { fieldsAtAnyDepth, fieldsInside, isNamed } from './argument-names.js';
+import { isTooDeep } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
 import type { OperationSettings } from './model-settings.js';
 
@@ -46,20 +45,21 @@ const holdsText = (rules: ValueRules): boolean =>
   rules.kind === 'blob' ||
   ((rules.kind === 'list' || rules.kind === 'map') && holdsText(rules.element()));
 
-/** Returns the paths of secret arguments, such as `users[].password`. JSON text or a map with a secret is secret as a whole. */
-export function secretPaths(fields: readonly Argument[], depth: number, isSecret: IsMember): readonly string[] {
-  return fields.flatMap((field) =>
-    isSecret(field) ? [field.name] : pathsInValue(field.rules, { depth, around: [] }, field.name, isSecret),
-  );
-}
+/** Returns the paths of secret arguments, such as `users[].password`. A map or a deep structure with a secret is secret as a whole. */
+export const secretPaths = (fields: readonly Argument[], isSecret: IsMember): readonly string[] =>
+  fields.flatMap((field) => (isSecret(field) ? [field.name] : pathsInValue(field.rules, [], field.name, isSecret)));
 
-function pathsInValue(rules: ValueRules, nesting: Nesting, path: string, isSecret: IsMember): readonly string[] {
-  if (rules.kind === 'list') return pathsInValue(rules.element(), nesting, `${path}[]`, isSecret);
-  if (rules.kind === 'map' || isJsonText(rules, nesting)) return fieldsInside(rules).some(isSecret) ? [path] : [];
-  if (rules.kind !== 'structure') return [];
+function pathsInValue(
+  rules: ValueRules,
+  around: readonly string[],
+  path: string,
+  isSecret: IsMember,
+): readonly string[] {
+  if (rules.kind === 'list') return pathsInValue(rules.element(), around, `${path}[]`, isSecret);
+  if (rules.kind !== 'structure' || isTooDeep(rules, around)) return fieldsInside(rules).some(isSecret) ? [path] : [];
   return rules.fields().flatMap((field) => {
     const fieldPath = `${path}.${field.name}`;
-    return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, insideOf(rules, nesting), fieldPath, isSecret);
+    return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, [...around, rules.id], fieldPath, isSecret);
   });
 }
 
@@ -79,11 +79,11 @@ export interface ArgumentsWithNames {
   readonly secrets: readonly NamedSecret[];
 }
 
-/** Adds an argument for the name of each secret, except for secrets in lists, maps and JSON text. */
+/** Adds an argument for the name of each secret, except for secrets in lists, maps and deep structures. */
 export function withSecretNames(
   fields: readonly Argument[],
-  nesting: Nesting,
   mayBeSecret: IsMember,
+  around: readonly string[] = [],
   prefix = '',
 ): ArgumentsWithNames {
   const secrets: NamedSecret[] = [];
@@ -97,8 +97,8 @@ export function withSecretNames(
       secrets.push({ path, namePath: prefix + named.name, isRequired, isBlob: rules.kind === 'blob' });
       return [{ ...field, isRequired: false }, named];
     }
-    if (rules.kind !== 'structure' || isJsonText(rules, nesting)) return [field];
-    const inner = withSecretNames(rules.fields(), insideOf(rules, nesting), mayBeSecret, `${path}.`);
+    if (rules.kind !== 'structure' || isTooDeep(rules, around)) return [field];
+    const inner = withSecretNames(rules.fields(), mayBeSecret, [...around, rules.id], `${path}.`);
     secrets.push(...inner.secrets);
     return inner.secrets.length === 0 ? [field] : [{ ...field, rules: { ...rules, fields: () => inner.fields } }];
   });
@@ -119,24 +119,12 @@ function nameArgument({ name }: Argument): Argument {
   };
 }
 
-/** True if arguments hold a private value, at any depth. */
-export const holdPrivate = (
+/** True if arguments of a call may hold a private value, at any depth. */
+export const mayHoldPrivate = (
   fields: readonly Argument[],
   values: Readonly<Record<string, unknown>>,
   isPrivate: IsMember,
-): boolean =>
-  fields.some(
-    (field) =>
-      values[field.name] !== undefined &&
-      (isPrivate(field) || holdsPrivate(field.rules, values[field.name], isPrivate)),
-  );
-
-function holdsPrivate(rules: ValueRules, value: unknown, isPrivate: IsMember): boolean {
-  if (Array.isArray(value) && rules.kind === 'list')
-    return value.some((element) => holdsPrivate(rules.element(), element, isPrivate));
-  if (isObject(value) && rules.kind === 'structure') return holdPrivate(rules.fields(), value, isPrivate);
-  return fieldsInside(rules).some(isPrivate);
-}
+): boolean => fieldsAtAnyDepth(fields.filter(({ name }) => values[name] !== undefined)).some(isPrivate);
 
 function isNamedLikeSecret(name: string): boolean {
   const words = nameInWords(name)

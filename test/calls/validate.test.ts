@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { fingerprint } from '../../src/calls/hide-secrets.js';
 import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
 import { validate } from '../../src/calls/validate.js';
-import { innerSchema, jsonText } from '../../src/models/argument-schema.js';
+import { innerSchema } from '../../src/models/argument-schema.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { Actor } from '../../src/tools/next.js';
@@ -333,7 +333,7 @@ describe('what this server shows in place of a value', () => {
     input: () =>
       z.strictObject({
         Value: z.string(),
-        Item: jsonText(() => z.unknown()).optional(),
+        Item: z.object({}).loose().optional(),
         List: z.array(z.object({ Name: z.string() })).optional(),
       }),
   };
@@ -385,7 +385,7 @@ describe('the user is asked', () => {
     ...restoreInstance,
     input: () =>
       z.strictObject({
-        Item: jsonText(() => z.unknown()),
+        Item: innerSchema({ kind: 'structure', id: 'a', isUnion: false, fields: () => [] }),
         Cover: innerSchema({ kind: 'blob', limits: {} }),
         ...consentArguments(),
       }),
