@@ -1,5 +1,5 @@
 import type { Operation, OperationFault } from '../tools/define-operation.js';
-import { callAgainFirst, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
+import type { Next } from '../tools/next.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import {
@@ -12,11 +12,12 @@ import {
 } from '../transport/service-error.js';
 import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
-import { defined, forReader, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { nextOf, refusals, stepNamed } from './advice.js';
 import { type FailedEntries, failedSentence } from './failed-entries.js';
 import type { Failure, RequestIds } from './outcome.js';
 import { Refusal, summaryOf } from './refusal.js';
-import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
+import { httpFailureText, remedyFor, stepAfterFailure } from './remedies.js';
 
 /** The parts of a call that its failure names. */
 export interface FailedCall {
@@ -42,7 +43,7 @@ export function noAnswer(call: SentToEndpoint, failure: HttpFailure, exchange: P
   const { code, mayHaveArrived } = failure;
   const problem = httpFailureText(failure, call.endpoint.origin);
   const mayHaveHappened = mayHaveArrived;
-  return failureOf(call, { mayHaveHappened, problem, code, ...exchange, next: httpFailureRemedies[code] });
+  return failureOf(call, { mayHaveHappened, problem, code, ...exchange, next: stepAfterFailure(code) });
 }
 
 /**
@@ -136,16 +137,13 @@ export const unreadableAnswer = (
     problem: say`the answer cannot be read, because ${problem}`,
     code: isTooLarge ? 'ResponseTooLarge' : 'UnreadableAnswer',
     ...exchange,
-    next: isTooLarge
-      ? httpFailureRemedies.ResponseTooLarge
-      : operatorMust('check that the endpoint (CLOUDOPS_…_URL) is the right API and not a proxy or a sign-in page'),
+    next: isTooLarge ? stepAfterFailure('ResponseTooLarge') : stepNamed('unreadable'),
   });
 
 /** The failure if every entry of a change failed. */
 export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exchange): Failure {
   const [code] = failed.codes;
   const serviceSays = { ...(code !== undefined && { code }), ...shortenServiceError({ message: failed.message }) };
-  const ask = forReader({ agent: 'Tell the user what the cloud says, and ask', person: 'Find out' });
   return failureOf(call, {
     mayHaveHappened: !failed.areRefused,
     problem: words('every entry failed'),
@@ -153,7 +151,7 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
     code: 'AllEntriesFailed',
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
     ...exchange,
-    next: next('user', 'ask', say`${ask} what is wrong before another try.`),
+    next: stepNamed('allFailed'),
   });
 }
 
@@ -180,11 +178,7 @@ export function mistakeText(error: unknown): SafeText {
 }
 
 const stepAfterMistake = (error: unknown): Next =>
-  operationFaultIn(error) === undefined ? reportMistake : correctOperationFile;
-
-const correctOperationFile = operatorMust(
-  say`correct the operation file; ${forReader({ agent: 'its', person: 'its', operator: 'the' })} log says what the function did`,
-);
+  operationFaultIn(error) === undefined ? nextOf(refusals.InternalError) : stepNamed('operationFile');
 
 /** The refusal because of an unexpected error before anything was sent. */
 export const mistakeRefusal = (error: unknown): Refusal =>
@@ -205,7 +199,7 @@ export const tooManyReads = (call: FailedCall): Failure =>
     mayHaveHappened: false,
     problem: say`this server is reading as much as it can hold for other calls`,
     code: 'TooManyReads',
-    next: next('agent', 'wait', say`${callAgainFirst} in about 10 s.`),
+    next: stepNamed('tooManyReads'),
   });
 
 interface Cause extends Pick<Failure, 'code' | 'next'>, Partial<Omit<Failure, 'code' | 'next'>> {

@@ -3,7 +3,7 @@ import { type Cloud, endpointSetting, missingSettings, resolveEndpoint } from '.
 import type { Failure } from '../calls/outcome.js';
 import { isAllowed } from '../calls/policy.js';
 import { Refusal } from '../calls/refusal.js';
-import { httpFailureRemedies, httpFailureText } from '../calls/remedies.js';
+import { httpFailureText, stepAfterFailure } from '../calls/remedies.js';
 import type { Config } from '../config/load-config.js';
 import { variableName } from '../config/settings.js';
 import type { Runtime } from '../runtime.js';
@@ -246,7 +246,7 @@ async function checkEndpoint(
 
   if (response.kind === 'failure') {
     const detail = say`A request${throughProxy} failed: ${httpFailureText(response, origin)}.`;
-    const remedy = textFor('operator', httpFailureRemedies[response.code].text);
+    const remedy = textFor('operator', stepAfterFailure(response.code).text);
     return { answers: false, findings: [problem(check, detail, withUsedSettings(remedy, service, { origins }))] };
   }
 

@@ -33,17 +33,10 @@ export function operatorMust<const Text extends string>(task: Wording<Text>): Ne
   return next('operator', 'configure', text);
 }
 
-/** Used inside a sentence; `callAgainFirst` begins one. */
 export const callAgain = forReader({ agent: 'call again', person: 'try again' });
-export const callAgainFirst = forReader({ agent: 'Call again', person: 'Try again' });
 
 export const theyWant = forReader({ agent: 'they still want', person: 'you still want' });
 
 /** A sentence that only models need. */
 export const forAgent = <const Text extends string>(text: Wording<Text>): SafeText =>
   forReader({ agent: words(text), person: '' });
-
-/** The step after a fault of this server, which its log describes. */
-export const reportMistake = operatorMust(
-  say`look in ${forReader({ agent: 'its', person: 'its', operator: 'the' })} log, and report the mistake`,
-);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { httpFailures, nextOf } from '../../src/calls/advice.js';
 import type { Failure, Success } from '../../src/calls/outcome.js';
 import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/calls/refusal.js';
-import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
+import { knownCodes } from '../../src/calls/remedies.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { Action, Actor, Next } from '../../src/tools/next.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -47,7 +48,7 @@ const refusals: Readonly<Record<RefusalCode, Step>> = {
   PlanRefused: 'agent: call',
 };
 
-const unanswered: Readonly<Record<keyof typeof httpFailureRemedies, Step>> = {
+const unanswered: Readonly<Record<keyof typeof httpFailures, Step>> = {
   NameNotResolved: 'operator: configure',
   ConnectionRefused: 'operator: configure',
   ConnectTimeout: 'operator: configure',
@@ -136,9 +137,9 @@ test('every refusal says who has to act, and that nothing was sent unless anothe
 });
 
 test('every request without an answer says who has to act', () => {
-  const steps = Object.entries(httpFailureRemedies).map(([code, next]) => [code, stepOf(next)]);
+  const steps = Object.entries(httpFailures).map(([code, step]) => [code, stepOf(nextOf(step))]);
   expect(Object.fromEntries(steps)).toEqual(unanswered);
-  for (const next of Object.values(httpFailureRemedies)) expectProper(next);
+  for (const step of Object.values(httpFailures)) expectProper(nextOf(step));
 });
 
 describe('an error of the service', () => {

@@ -2,11 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { situations } from '../../eval/situations.js';
+import { httpFailures } from '../../src/calls/advice.js';
 import { answerBudget, pickedBudget } from '../../src/calls/answer-budget.js';
 import { resultSchemas } from '../../src/calls/outcome.js';
 import { defaultReadLimits } from '../../src/calls/read-limits.js';
 import { refusalCodes } from '../../src/calls/refusal.js';
-import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
+import { knownCodes } from '../../src/calls/remedies.js';
 import { decisionWays, states } from '../../src/changes/change.js';
 import { duplicateWindowMs } from '../../src/changes/change-table.js';
 import { planInClientMs, shortestReadMs } from '../../src/changes/decide.js';
@@ -292,11 +293,12 @@ test.each(pages.filter((page) => !generated.includes(page)))(
 /** Of the command line, where the message says it all. */
 const ofCommands = ['Usage'];
 
-test.each(
-  [...refusalCodes, ...Object.keys(httpFailureRemedies), ...knownCodes].filter((code) => !ofCommands.includes(code)),
-)('docs/TROUBLESHOOTING.md says what %s means', (code) => {
-  expect(read('docs/TROUBLESHOOTING.md')).toContain(`\`${code}\``);
-});
+test.each([...refusalCodes, ...Object.keys(httpFailures), ...knownCodes].filter((code) => !ofCommands.includes(code)))(
+  'docs/TROUBLESHOOTING.md says what %s means',
+  (code) => {
+    expect(read('docs/TROUBLESHOOTING.md')).toContain(`\`${code}\``);
+  },
+);
 
 /** Every file of these folders of the source, as one text. */
 const sourceOf = (...folders: readonly string[]) =>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { httpFailures, nextOf } from '../../src/calls/advice.js';
 import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/calls/refusal.js';
-import { httpFailureRemedies, knownCodes, type RemedyFacts, remedyFor } from '../../src/calls/remedies.js';
+import { knownCodes, type RemedyFacts, remedyFor } from '../../src/calls/remedies.js';
 import { operations } from '../../src/tools/index.js';
 import { operatorMust } from '../../src/tools/next.js';
 import { distinct, type SafeText, say, textFor } from '../../src/util/safe-text.js';
@@ -45,7 +46,7 @@ const afterAnswer: readonly SafeText[] = [
 ];
 const all: readonly SafeText[] = [
   ...afterAnswer,
-  ...Object.values(httpFailureRemedies).map(({ text }) => text),
+  ...Object.values(httpFailures).map((step) => nextOf(step).text),
   ...refusalCodes.map(
     (code) => refusalFailure('x', new Refusal(code as RefusalCode, []), { isChange: true }).next.text,
   ),

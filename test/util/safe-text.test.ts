@@ -179,6 +179,7 @@ test.each([
     'defined',
     [
       'calls/account.ts',
+      'calls/advice.ts',
       'calls/endpoint.ts',
       'calls/failure.ts',
       'calls/hints.ts',
