@@ -23,7 +23,7 @@ import {
   toldOutcome,
 } from './change-state.js';
 import { longestReason } from './decline-reason.js';
-import { resolveStored } from './stored-call.js';
+import { resolveAgain, resolveStored } from './stored-call.js';
 import { isTyped } from './typed-name.js';
 
 /** This file has the verb with which every decision ends, and what else can be done with a change by its ID or its proof. */
@@ -137,7 +137,10 @@ export async function confirmChange(change: Change, thing: string, run: ChangeRu
   const decision = { kind: 'approved', way: 'confirmed' } as const;
   if (change.state !== 'waiting') return lateOutcome(change, decision, run.principal);
   const refusal = refusalOfConfirmation(change, thing, run.client) ?? (await againstConfirming(change.requestKey, run));
-  return refusal ?? decideForCall(change, decision, run);
+  if (refusal !== undefined) return refusal;
+  // A plan that cannot be carried out now still waits.
+  const call = await resolveAgain({ ...change, decision }, run);
+  return call.kind === 'refused' ? call : decideForCall(change, decision, run);
 }
 
 export function refusalOfConfirmation(change: Change, thing: string, client: string): Refusal | undefined {
@@ -221,7 +224,9 @@ export async function withdrawChange(change: Change, run: ChangeRun): Promise<Ca
 export const stateForView = async (change: Change, run: ChangeRun): Promise<EndedOutcome> =>
   outcomeOfState(change.state === 'waiting' ? change : await awaitEnd(change, run), run);
 
-const isOpen = ({ state, isExpired }: Change) => ['waiting', 'approved', 'begun'].includes(state) && !isExpired;
+/** True if somebody other than the caller may end the change soon. Only its caller confirms a plan. */
+const isOpen = ({ state, isExpired, options: { byForm, byClick, onPage } }: Change) =>
+  state === 'approved' || state === 'begun' || (state === 'waiting' && !isExpired && (byForm || byClick || onPage));
 
 /** In milliseconds. */
 const pollMs = 500;

@@ -10,7 +10,7 @@ import { thingOf } from './change-state.js';
 import { againstAsking, againstConfirming, planInClientMs } from './decide.js';
 import { planText, shortQuestion } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
-import { addressOf, type ConsentStep, type DecisionPage } from './required-consent.js';
+import { addressOf, type DecisionPage } from './required-consent.js';
 
 /** This file answers a call with the plan of its change, and with the ways to agree to it. */
 
@@ -19,12 +19,11 @@ interface OpenPlan extends PlannedChange {
   readonly stored: AddedChange | undefined;
   /** Undefined if the caller may not know it. */
   readonly pageUrl: string | undefined;
-  readonly isDeadEnd: true | undefined;
 }
 
 /** Stores the change that waits. Returns a refusal if there is no way to agree; never with `planOnly`. */
 export async function answerWithPlan(
-  { options, isDeadEnd }: Extract<ConsentStep, { kind: 'plan' }>,
+  options: DecisionOptions,
   planned: PlannedChange,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
@@ -37,7 +36,7 @@ export async function answerWithPlan(
   const onPage = stored?.change.options.onPage === true;
   const pageUrl = onPage ? addressOf(row.id, page) : undefined;
   if (onPage) announce(stored.change, pageUrl, page);
-  const answer = planOutcome({ ...planned, stored, pageUrl, isDeadEnd }, now());
+  const answer = planOutcome({ ...planned, stored, pageUrl }, now());
   // With `approval`, another person decides.
   if (guide === undefined || stored === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
   const question = shortQuestion(row.plan, call, questionLimits, now());
@@ -83,8 +82,7 @@ function planOutcome(planned: OpenPlan, now: Date): EndedOutcome {
   return {
     kind: 'succeeded',
     success: {
-      // `show` has these plans for the person.
-      summary: join([say`Plan of ${own(tool)}; nothing was sent.`, ...(plan.others ?? [])], ' '),
+      summary: say`Plan of ${own(tool)}; nothing was sent.`,
       // `waiting` means that nobody can decide in the client.
       outcome: onPage && !byClick ? 'waiting' : 'planned',
       ...(stored !== undefined && { changeId: row.id, planExpires }),
@@ -109,26 +107,22 @@ function planOutcome(planned: OpenPlan, now: Date): EndedOutcome {
 }
 
 function nextSteps(planned: OpenPlan): SafeText {
-  const { row, call, isDeadEnd } = planned;
-  const options = optionsOf(planned);
+  const { row, call } = planned;
+  const { byClick } = optionsOf(planned);
   const aboutPeople = sentencesAboutPeople(planned);
   if (aboutPeople.length > 0)
     return join(
       sentences(
         ...aboutPeople,
-        options.byClick && say`Wait for the decision: only a click carries this plan out.`,
+        byClick && say`Wait for the decision: only a click carries this plan out.`,
         say`To learn what became of it, call get_change with this changeId; call withdraw_change if the user no longer wants it.`,
       ),
       ' ',
     );
   const showAll = say`Show the user all of "show", in their language.`;
-  if (isDeadEnd)
-    return say`${showAll} Nobody can agree to it here: that needs a client that asks its user or shows views, a page, or a terminal (cloudops-mcp call).`;
-  const condition = call.control.planOnly ? say`Stop there. Only if they then ask for it` : say`If they say yes to it`;
-  const step = options.byConfirmation
-    ? say`call confirm_change with this changeId and thing ${quoted(thingOf(row), 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`
-    : say`call ${own(row.tool)} with the same arguments, without planOnly.`;
-  return say`${showAll} ${condition}, ${step}`;
+  if (call.control.planOnly)
+    return say`${showAll} Stop there. Only if they then ask for it, call ${own(row.tool)} with the same arguments, without planOnly.`;
+  return say`${showAll} If they say yes to it, call confirm_change with this changeId and thing ${quoted(thingOf(row), 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
 }
 
 /** The ways in which people decide without the agent. */

@@ -1,6 +1,6 @@
 import { type ConsentMode, consentModes } from '../calls/account.js';
 import { type SafeText, words } from '../util/safe-text.js';
-import type { Change, DecisionOptions, DecisionWay } from './change.js';
+import { type Change, type DecisionOptions, type DecisionWay, noOptions } from './change.js';
 
 /** The page on which people decide on plans. */
 export type DecisionPage =
@@ -84,7 +84,7 @@ export type ConsentStep =
   | { readonly kind: 'given'; readonly way: 'option' | 'off' }
   | { readonly kind: 'ask' }
   /** Answer with the plan, which waits for a decision. */
-  | { readonly kind: 'plan'; readonly options: DecisionOptions; readonly isDeadEnd?: true }
+  | { readonly kind: 'plan'; readonly options: DecisionOptions }
   | { readonly kind: 'refuse'; readonly problem: SafeText };
 
 /** Decides on the next step towards consent. The cases are in order of precedence, and the last refuses everything else. */
@@ -92,10 +92,8 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
   const { mode, planOnly, agreed, question } = request;
   const { decidedBy, whyNoOption } = rules[mode];
   const options = optionsOf(request);
-  if (planOnly) {
-    const { kind } = decideConsent({ ...request, planOnly: false, agreed: false });
-    return { kind: 'plan', options, ...(kind === 'refuse' && { isDeadEnd: true }) };
-  }
+  // Nobody is asked. A view shows its buttons all the same.
+  if (planOnly) return { kind: 'plan', options: { ...noOptions, byClick: options.byClick } };
   if (decidedBy === 'nobody') return { kind: 'given', way: 'off' };
   if (agreed)
     return whyNoOption === undefined ? { kind: 'given', way: 'option' } : { kind: 'refuse', problem: whyNoOption };
@@ -120,7 +118,7 @@ function whyNobody({ mode, question, isUnknownPerson = false }: ConsentRequest):
   );
 }
 
-function optionsOf({ mode, planOnly, question, hasView, page, isUnknownPerson }: ConsentRequest): DecisionOptions {
+function optionsOf({ mode, question, hasView, page, isUnknownPerson }: ConsentRequest): DecisionOptions {
   const { decidedBy } = rules[mode];
   const needsClick = decidedBy === 'user' && question !== 'fits';
   const decidesOnPage = {
@@ -133,8 +131,7 @@ function optionsOf({ mode, planOnly, question, hasView, page, isUnknownPerson }:
   return {
     byForm: false,
     byClick: needsClick && hasView,
-    // Such a plan must not wait on the page.
-    onPage: decidesOnPage[page] && !planOnly,
+    onPage: decidesOnPage[page],
     // The agent's word counts for the user's only if nothing else reaches the user.
     byConfirmation: mayConfirm(mode) && (decidedBy === 'agent' || isUnreachable),
   };

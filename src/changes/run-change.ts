@@ -69,7 +69,7 @@ async function planAndAnswer(
     case 'ask':
       return await askAndCarryOut(planned, run);
     case 'plan':
-      return await answerWithPlan(step, planned, run);
+      return await answerWithPlan(step.options, planned, run);
   }
 }
 

@@ -4,7 +4,7 @@ import { auditScope } from '../../src/calls/policy.js';
 import type { Change, Decision, EndState } from '../../src/changes/change.js';
 import { lateDecision, lateOutcome, stateOf } from '../../src/changes/change-state.js';
 import { memoryStore } from '../support/caller.js';
-import { accepted, alice, changer, failed, start, successOf } from '../support/changer.js';
+import { accepted, alice, changeIdOf, changer, failed, start, successOf } from '../support/changer.js';
 import { newChange } from '../support/changes.js';
 import { type Page, pageOf, told } from '../support/told.js';
 
@@ -245,6 +245,11 @@ describe('get_change', () => {
     const asked = get(id);
     await decide('decline');
     expect(await asked).toMatchObject(failed('Declined', 'a person on the page clicked'));
+  });
+
+  test('does not wait for a plan that only its caller can confirm', async () => {
+    const { call, get } = changer({ confirm: 'plan', statusWaitMs: 3_600_000 });
+    expect(successOf(await get(changeIdOf(await call()))).outcome).toBe('waiting');
   });
 
   test('gives up the wait when its call is cancelled', async () => {

@@ -237,12 +237,21 @@ describe('confirm_change', () => {
     expect(requests).toEqual([]);
   });
 
-  test('counts no more after the setting became stricter: nothing is sent', async () => {
+  test('counts no more after the setting became stricter: nothing is sent, and the plan still waits', async () => {
     const { store, clock, id, requests } = await planned();
     const later = changer({ confirm: 'human', store, clock });
     expect(await later.confirm(id)).toMatchObject(failed('PlanRefused', 'human by now'));
     expect([requests, later.requests]).toEqual([[], []]);
-    expect((await store.find(id))?.state).toBe('not sent');
+    expect((await store.find(id))?.state).toBe('waiting');
+  });
+
+  test('of a plan that is forbidden by now is refused, and the plan still waits', async () => {
+    const { store, clock, id } = await planned();
+    const policy = { readOnly: true, tools: undefined, extensions: [] };
+    const readOnly = changer({ confirm: 'plan', policy, store, clock });
+    expect(await readOnly.confirm(id)).toMatchObject(failed('NotAllowed', 'CLOUDOPS_READ_ONLY'));
+    expect((await store.find(id))?.state).toBe('waiting');
+    expect(await changer({ confirm: 'plan', store, clock }).confirm(id)).toMatchObject(accepted);
   });
 });
 

@@ -178,10 +178,18 @@ describe('another plan of the same thing', () => {
     expect(requests).toEqual([]);
   });
 
+  test('is none if it was only shown', async () => {
+    const { call } = changer({ confirm: 'plan' });
+    const shown = successOf(await call({ planOnly: true }));
+    expect(shown).not.toHaveProperty('changeId');
+    expect(othersOf(await call({ diskSize: 200 }))).toEqual([]);
+  });
+
   test('is told to the agent, with the way to replace it', async () => {
     const { call, id } = await setUp();
-    const { summary, next } = successOf(await call({ diskSize: 200 }));
-    expect(summary.text).toBe(`Plan of restore_instance; nothing was sent. ${told}`);
+    const { summary, show, next } = successOf(await call({ diskSize: 200 }));
+    expect(show?.text).toContain(told);
+    expect(summary.text).toBe('Plan of restore_instance; nothing was sent.');
     expect(next?.text.text).toContain(
       `If this plan replaces the other one, call restore_instance with the same arguments and replaces: ${id}.`,
     );

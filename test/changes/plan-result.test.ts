@@ -46,7 +46,7 @@ describe('a plan in place of an answer', () => {
 
   test.each<readonly [ConsentMode, { planOnly?: true }, Partial<ChangeContext>, 'stored' | 'not stored', object]>([
     ['plan', {}, {}, 'stored', { inChat: true }],
-    ['plan', { planOnly: true }, {}, 'stored', { inChat: true }],
+    ['plan', { planOnly: true }, {}, 'not stored', {}],
     ['ask', {}, {}, 'stored', { inChat: true }],
     ['ask', {}, { hasView: true }, 'stored', ticket],
     ['human', {}, { hasView: true }, 'stored', ticket],

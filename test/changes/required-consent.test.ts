@@ -23,8 +23,6 @@ const plan = (...ways: readonly ('confirm' | 'click' | 'page')[]): ConsentStep =
     onPage: ways.includes('page'),
   },
 });
-/** Nobody could agree to it. */
-const deadEnd = { ...plan(), isDeadEnd: true } as ConsentStep;
 const ask: ConsentStep = { kind: 'ask' };
 const byOption: ConsentStep = { kind: 'given', way: 'option' };
 const withoutAny: ConsentStep = { kind: 'given', way: 'off' };
@@ -36,20 +34,11 @@ const refuse: ConsentStep = { kind: 'refuse', problem: expect.any(String) };
  * brings: planOnly, a yes beforehand. `who` is whether the caller's token tells which person the caller is.
  */
 const rows: readonly (readonly [mode: string, client: string, call: string, ConsentStep, who?: string])[] = [
-  // Only the plan is wanted: it is always given, with what would carry it out, and waits nowhere.
+  // Only the plan is wanted: it is always given, and nobody is asked. A view has its buttons.
   ['(ask|human) *', 'ask  ....  ....', 'planOnly ...', plan()],
-  ['(ask|human) *', '(big|[?]{3})  ----  (page|here)', 'planOnly ...', plan()],
-  ['(ask|human) *', '(big|[?]{3})  ----  ----', 'planOnly ...', deadEnd],
-  ['(ask|human) *', '(big|[?]{3})  view  ....', 'planOnly ...', plan('click')],
-  ['(ask|human) *', '---  view  ....', 'planOnly ...', plan('click')],
-  ['(ask|human) *', '---  ----  (page|here)', 'planOnly ...', plan()],
-  ['ask     ', '---  ----  ----', 'planOnly ...', plan('confirm')],
-  ['human   ', '---  ----  ----', 'planOnly ...', deadEnd],
-  ['approval', '...  ....  page', 'planOnly ...', plan(), 'known  '],
-  ['approval', '...  ....  page', 'planOnly ...', deadEnd, 'unknown'],
-  ['approval', '...  ....  (----|here)', 'planOnly ...', deadEnd],
-  ['plan    ', '...  ....  ....', 'planOnly ...', plan('confirm')],
-  ['off     ', '...  ....  ....', 'planOnly ...', plan()],
+  ['(ask|human) *', '(big|---|[?]{3})  ----  ....', 'planOnly ...', plan()],
+  ['(ask|human) *', '(big|---|[?]{3})  view  ....', 'planOnly ...', plan('click')],
+  ['(plan|off|approval) *', '...  ....  ....', 'planOnly ...', plan()],
   // Nobody is asked.
   ['off     ', '...  ....  ....', '-------- ...', withoutAny],
   // A yes beforehand counts, but not where a person has to decide.
