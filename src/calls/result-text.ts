@@ -102,38 +102,15 @@ export function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
 }
 
-/** `refused twice as too busy (429; waited 150 ms, 300 ms), then accepted once (200)` */
+const mostAttempts = 10;
+
+/** `429 (waited 150 ms), 429 (waited 300 ms), 200`. A result is an HTTP status, or a failure code. */
 export function attemptsText(attempts: readonly Attempt[]): SafeText | undefined {
-  /** Each group stands for consecutive attempts with the same result. */
-  const groups: { readonly result: string; readonly waits: SafeText[]; count: number }[] = [];
-  for (const { result, waitedMs } of attempts) {
-    const last = groups.at(-1);
-    const group = last?.result === result ? last : { result, waits: [], count: 0 };
-    if (group !== last) groups.push(group);
-    group.count += 1;
-    if (waitedMs !== undefined) group.waits.push(say`${waitedMs} ms`);
-  }
-
-  const texts = groups.map(({ result, count, waits }, index) => {
-    const waited = waits.length === 0 ? words('') : say`; waited ${join(waits, ', ')}`;
-    return say`${words(index === 0 ? '' : 'then ')}${phraseOf(result, times(count))} (${own(result)}${waited})`;
-  });
-  return joined(texts);
-}
-
-function times(count: number): SafeText {
-  if (count > 2) return say`${count} times`;
-  return words(count === 2 ? 'twice' : 'once');
-}
-
-/** `result` is an HTTP status, `200 then BodyTimeout` if only the head of an answer came, or a failure code. */
-function phraseOf(result: string, often: SafeText): SafeText {
-  if (/^\d+ then /.test(result)) return say`answered ${often} in part`;
-  const status = Number(result);
-  if (Number.isNaN(status)) return say`not answered ${often}`;
-  if (status >= 200 && status < 300) return say`accepted ${often}`;
-  if (status === 429 || status === 503) return say`refused ${often} as too busy`;
-  return say`${words(status >= 500 ? 'failed' : 'refused')} ${often}`;
+  const texts = attempts.map(({ result, waitedMs }) =>
+    waitedMs === undefined ? own(result) : say`${own(result)} (waited ${waitedMs} ms)`,
+  );
+  const more = texts.length - mostAttempts;
+  return joined(more > 0 ? [...texts.slice(0, mostAttempts), say`and ${more} more`] : texts);
 }
 
 const idList = (requestIds: RequestIds = {}): SafeText | undefined =>
