@@ -18,7 +18,7 @@ import type { Operation } from '../tools/define-operation.js';
 import type { Log } from '../util/log.js';
 import { quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Authentication } from './auth.js';
-import type { DecisionSession } from './decision-session.js';
+import type { PageUser } from './decision-session.js';
 
 /** The changes on the pages for decisions: who may see them and decide, and the clicks. */
 
@@ -31,11 +31,6 @@ export interface PageDependencies {
   readonly log: Log;
   readonly callerOf: (change: Change) => Promise<Authentication | undefined>;
 }
-
-/** The person at the page, who has no name and may use every account if the page is local. */
-export type PageUser =
-  | Pick<DecisionSession, 'person' | 'personId' | 'mayApprove' | 'scopes'>
-  | { readonly person: undefined; readonly mayApprove: false };
 
 function accountFor({ args }: Change, user: PageUser, accounts: Accounts): Account | undefined {
   const principal = user.person === undefined ? undefined : { name: user.person, scopes: user.scopes };
@@ -130,6 +125,8 @@ const clickSchema = z.object({
 });
 
 type PageClick = z.output<typeof clickSchema>['arguments'];
+/** A click that is not a look. */
+type Decided<Click> = Click & { readonly decision: 'accept' | 'decline' };
 
 /** Reads a tool call of the change view. */
 export const readClick = (params: unknown): PageClick | undefined => clickSchema.safeParse(params).data?.arguments;
@@ -139,12 +136,11 @@ const effects = { decided: 'counted', late: 'too late', refused: 'not counted' }
 /** Takes a click, and returns the new content of the change view. */
 export async function answerClick(
   change: Change,
-  click: PageClick,
+  click: Decided<PageClick>,
   user: PageUser,
   dependencies: PageDependencies,
 ): Promise<object> {
   const { decision: clicked, reason, name: typedName } = click;
-  if (clicked === 'look') return shownChange(change, user, dependencies);
   const { tool, id, caller } = change;
   const ofPerson = { decision: clicked, where: 'page', person: user.person, reason, typedName } as const;
   const decided = await decideByClick(change, ofPerson, user, dependencies);

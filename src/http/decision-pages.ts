@@ -6,7 +6,7 @@ import { countText, humanDuration } from '../util/human.js';
 import { groupedBy, textAt } from '../util/objects.js';
 import { counted, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import { relatedChanges } from './change-on-page.js';
-import type { DecisionSession } from './decision-session.js';
+import type { PageUser } from './decision-session.js';
 import type { Html } from './pages.js';
 
 /** A whole HTML page with the style and the script of the list. */
@@ -18,9 +18,9 @@ export async function decisionPage(title: SafeText, body: Html): Promise<string>
 /** The name of a person, caller or account. `<bdi>` isolates right-to-left names. */
 export const nameHtml = (name: string): Html => html`<bdi>${shortNames(quoted(name, 100))}</bdi>`;
 
-/** The top of a page for a signed-in person. */
-export const pageTop = ({ person, csrf }: DecisionSession, links: Html | '' = ''): Html =>
-  html`<header><strong>cloudops-mcp</strong>${links}<div><span>Signed in as ${nameHtml(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></div></header>`;
+/** The top of a page. */
+export const pageTop = ({ person, csrf = '' }: PageUser, links: Html | '' = ''): Html =>
+  html`<header><strong>cloudops-mcp</strong>${links}<div>${person === undefined ? 'On this machine' : html`<span>Signed in as ${nameHtml(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form>`}</div></header>`;
 
 /** The next change is found when its link is followed, because changes come and go. */
 export const changeLinks = (id: string): Html =>
@@ -73,10 +73,7 @@ interface ListedChange {
 }
 
 /** The page of changes: waiting changes by age, and then decided changes, newest first. */
-export function listPage(
-  session: DecisionSession,
-  { changes, accountsAreNamed, filter, now }: ListOptions,
-): Promise<string> {
+export function listPage(user: PageUser, { changes, accountsAreNamed, filter, now }: ListOptions): Promise<string> {
   const all = changes.map((change): ListedChange => {
     const { caller = '', tool, plan } = change;
     const account = (accountsAreNamed && textAt(change.args, 'account')) || '';
@@ -100,7 +97,7 @@ export function listPage(
   const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, itemOf)}${decidedList(decided, itemOf)}`;
   return decisionPage(
     title,
-    html`${pageTop(session)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`,
+    html`${pageTop(user)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`,
   );
 }
 

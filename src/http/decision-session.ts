@@ -76,13 +76,25 @@ export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
 
 export type NewSession = Omit<DecisionSession, 'csrf'>;
 
+/** The person at a page. */
+export interface PageUser extends Pick<DecisionSession, 'personId' | 'mayApprove' | 'scopes'> {
+  /** Undefined for the person at this machine, who may use every account. */
+  readonly person: string | undefined;
+  /** Undefined on the page of this machine, whose address is secret. */
+  readonly csrf?: string | undefined;
+}
+
+export const personHere: PageUser = { person: undefined, mayApprove: false, scopes: [] };
+
 export const withNewProof = (signedIn: NewSession): DecisionSession => ({
   ...signedIn,
   csrf: randomBytes(16).toString('base64url'),
 });
 
-/** In constant time. */
-export function isOwnPage({ csrf }: DecisionSession, proof: string | undefined): boolean {
-  const [expected, actual] = [Buffer.from(csrf), Buffer.from(proof ?? '')];
-  return expected.length === actual.length && timingSafeEqual(expected, actual);
+/** Requires the proof that a request comes from our page. In constant time. @throws HttpError */
+export function checkProof({ csrf }: PageUser, proof = ''): void {
+  if (csrf === undefined) return;
+  const [expected, actual] = [Buffer.from(csrf), Buffer.from(proof)];
+  if (expected.length !== actual.length || !timingSafeEqual(expected, actual))
+    throw new HttpError(403, 'csrf', 'The request comes from another page.');
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Context, Hono, MiddlewareHandler } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
+import { HTTPException } from 'hono/http-exception';
+import type { Accounts } from '../calls/account.js';
 import type { Change } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { reasonOf } from '../util/log.js';
@@ -18,16 +20,17 @@ import {
   undecidedClick,
 } from './change-on-page.js';
 import { changeLinks, filterIn, listPage, pageTop, problemPage, signInPage } from './decision-pages.js';
-import { createSessionCookie, type DecisionSession, isOwnPage, withNewProof } from './decision-session.js';
+import { checkProof, createSessionCookie, type PageUser, personHere, withNewProof } from './decision-session.js';
 import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
 import { createLimitedLog } from './limits.js';
 import {
-  createPages,
+  formMediaType,
   hostHeaders,
+  NotNow,
+  notFound,
   otherSite,
   type PageEnv,
-  requireForm,
-  requireJson,
+  requireType,
   servePages,
   viewHeaders,
 } from './pages.js';
@@ -35,8 +38,9 @@ import { changeInQuery, type Reception, type SignIn } from './sign-in.js';
 
 export interface DecisionsOptions extends PageDependencies {
   readonly publicUrl: string;
-  readonly signIn: SignIn;
-  readonly stateKeys: SealingKeys;
+  /** Undefined at a secret address, which only the person at this machine has. */
+  readonly signIn: { readonly way: SignIn; readonly stateKeys: SealingKeys } | undefined;
+  readonly noteRefusal?: NoteRefusal;
 }
 
 /** In bytes, for one click and for all that are being received. */
@@ -46,42 +50,36 @@ const maximumBodies = 16 * maximumBody;
 export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
 
 interface DecisionsEnv extends PageEnv {
-  readonly Variables: {
-    session: DecisionSession;
-    change: Change;
-    visibleChanges: readonly Change[];
-  };
+  readonly Variables: { user: PageUser; change: Change };
 }
+type Pages = Hono<DecisionsEnv>;
+type Middleware = MiddlewareHandler<DecisionsEnv>;
 
 /** Serves the pages for decisions. All but the sign-in and the view need a session, and changes also need our origin and a `csrf` proof. */
-export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefusal) {
-  const { publicUrl, stateKeys, accounts, now } = options;
+export function createDecisions(options: DecisionsOptions) {
+  const { publicUrl, accounts, now } = options;
   const { origin } = new URL(publicUrl);
-  const sessionCookie = createSessionCookie(stateKeys, now);
-  const readForm = createFormReader();
-
-  const pages = createPages<DecisionsEnv>();
-  // The HTML of each page limits scripts and styles itself.
-  pages.use(hostHeaders('same-origin'));
+  const pages: Pages = new Hono<DecisionsEnv>();
+  pages.onError((error, context) => answerError(error, context, options));
+  pages.notFound(() => {
+    throw notFound();
+  });
+  pages.use(async (context, next) => {
+    context.header('cache-control', 'no-store');
+    await next();
+  });
+  pages.use(hostHeaders);
   // Hono's default also accepts other ports of this host.
   pages.use(csrf({ origin, secFetchSite: () => false }));
-  addSignInRoutes(pages, options, sessionCookie, readForm);
   // The view holds no secrets, and its sandboxed frame sends no cookies.
-  pages.get(`${changePath}/view`, viewHeaders('same-origin'), async (context) =>
-    context.html(await readView('change')),
-  );
+  pages.get(`${changePath}/view`, viewHeaders, async (context) => context.html(await readView('change')));
+  addSignIn(pages, options);
 
-  pages.use(requireSession(options, sessionCookie, noteRefusal));
-  pages.post('/decisions/sign-out', requireForm, async (context) => {
-    const form = await readForm(context.env.incoming);
-    checkProof(context.var.session, form.get('csrf') ?? undefined);
-    sessionCookie.clear(context);
-    return context.redirect('/decisions', 303);
-  });
-  pages.on('GET', ['/decisions', '/decisions/'], setVisibleChanges(options), (context) => {
-    const { session, visibleChanges: changes } = context.var;
+  pages.on('GET', ['/decisions', '/decisions/'], async (context) => {
+    const { user } = context.var;
+    const changes = await visibleChanges(user, options);
     const filter = filterIn((name) => context.req.query(name));
-    return context.html(listPage(session, { changes, accountsAreNamed: accounts.areNamed, filter, now: now() }));
+    return context.html(listPage(user, { changes, accountsAreNamed: accounts.areNamed, filter, now: now() }));
   });
   // `/*` also matches the path without a slash at its end.
   pages.use(`${changePath}/*`, requireChange(options));
@@ -91,60 +89,83 @@ export function createDecisions(options: DecisionsOptions, noteRefusal: NoteRefu
     servePages(pages, publicUrl, request, response);
 }
 
-type Pages = Hono<DecisionsEnv>;
-type SessionCookie = ReturnType<typeof createSessionCookie>;
-type Middleware = MiddlewareHandler<DecisionsEnv>;
+/** A click that comes at a bad time decided nothing, and a page can be loaded again. @throws all other errors */
+function answerError(error: Error, context: Context, { noteRefusal }: DecisionsOptions): Response | Promise<Response> {
+  if (error instanceof HTTPException) throw otherSite();
+  if (!(error instanceof NotNow)) throw error;
+  noteRefusal?.(context.env.incoming, error);
+  if (context.req.method === 'POST' && context.req.path.endsWith('/tool'))
+    return context.json(undecidedClick(error.missing));
+  return context.html(problemPage(sentence(error.missing), error.advice), 503, error.headers);
+}
 
-const requireSession =
-  ({ signIn }: DecisionsOptions, sessionCookie: SessionCookie, noteRefusal: NoteRefusal): Middleware =>
-  async (context, next) => {
-    const cookieSession = sessionCookie.read(context);
-    let session: DecisionSession | undefined;
-    try {
-      // The person's rights may have changed since the sign-in.
-      session = cookieSession && (await signIn.renew(cookieSession));
-    } catch (error) {
-      const isForPage = context.req.method !== 'POST' || isClick(context);
-      if (!(error instanceof HttpError) || !isForPage) throw error;
-      noteRefusal(context.env.incoming, error);
-      return answerLater(context, words('your sign-in cannot be verified now'), retryText, error.headers);
-    }
-    if (session !== undefined) {
-      context.set('session', session);
+/** Adds the routes to sign in and out. The routes after them have a `user`. */
+function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
+  if (signIn === undefined) {
+    pages.use(async (context, next) => {
+      context.set('user', personHere);
+      await next();
+    });
+    return;
+  }
+
+  const { way, stateKeys } = signIn;
+  const cookie = createSessionCookie(stateKeys, now);
+  const readForm = createFormReader();
+  const logRefusal = createLimitedLog(now, log, 'sign-in refused');
+  const signInAt = (changeId: string | undefined, problem?: SafeText) =>
+    signInPage(way.form(changeId === undefined ? '' : `?change=${changeId}`), problem);
+
+  pages.route(
+    '/',
+    way.routes({
+      stateKeys,
+      readForm,
+      refuse(context, text, logReason, changeId) {
+        logRefusal(context.env.incoming, logReason);
+        return context.html(signInAt(changeId, text), 401);
+      },
+      refuseForNow(context, missing, logReason) {
+        logRefusal(context.env.incoming, logReason);
+        throw new NotNow('sign-in', missing, words('Try again in a few seconds.'), 5);
+      },
+      admit(context, signedIn, changeId) {
+        cookie.write(context, withNewProof(signedIn));
+        log('info', 'sign-in', { person: signedIn.person });
+        return context.redirect(changeId === undefined ? '/decisions' : `/decisions/${changeId}/`, 303);
+      },
+    }),
+  );
+  pages.get('/decisions/sign-in', (context) => context.html(signInAt(changeInQuery(context))));
+
+  pages.use(async (context, next) => {
+    const session = cookie.read(context);
+    // The person's rights may have changed since the sign-in.
+    const user = session && (await way.renew(session));
+    if (user !== undefined) {
+      context.set('user', user);
       return next();
     }
-
     // A POST comes from the script around the view, which cannot show another page.
     if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
-    sessionCookie.clear(context);
-    return context.redirect(`/decisions/sign-in${queryOf(changeInPath(context.req.path))}`, 303);
-  };
-
-const isClick = ({ req }: Pick<Context, 'req'>) => req.method === 'POST' && req.path.endsWith('/tool');
-
-/** Says that something is `missing` now. A click decided nothing, and a page can be loaded again. */
-function answerLater(
-  context: Context,
-  missing: SafeText,
-  advice: SafeText,
-  headers: HttpError['headers'],
-): Response | Promise<Response> {
-  if (isClick(context)) return context.json(undecidedClick(missing));
-  return context.html(problemPage(sentence(missing), advice), 503, headers);
+    cookie.clear(context);
+    const [, changeId] = /^\/decisions\/([\w-]{22})(?:\/|$)/.exec(context.req.path) ?? [];
+    return context.redirect(`/decisions/sign-in${changeId === undefined ? '' : `?change=${changeId}`}`, 303);
+  });
+  pages.post('/decisions/sign-out', requireType(formMediaType), async (context) => {
+    const form = await readForm(context.env.incoming);
+    checkProof(context.var.user, form.get('csrf') ?? '');
+    cookie.clear(context);
+    return context.redirect('/decisions', 303);
+  });
 }
 
 const requireChange =
   (options: DecisionsOptions): Middleware =>
   async (context, next) => {
-    const { store, accounts } = options;
-    let change: Change | undefined;
-    try {
-      change = await store.find(context.req.param('id') ?? '');
-    } catch (error) {
-      return unreadableAnswer(context, error, options);
-    }
+    const change = await readPlans(() => options.store.find(context.req.param('id') ?? ''), options);
     // Missing and invisible changes get the same answer, so that nobody learns which changes others have.
-    if (change === undefined || !isVisible(change, context.var.session, accounts))
+    if (change === undefined || !isVisible(change, context.var.user, options.accounts))
       return context.html(problemPage(words('No such plan'), goneText), 404);
     context.set('change', change);
     return next();
@@ -152,50 +173,24 @@ const requireChange =
 
 const mostRead = 200;
 
-const setVisibleChanges =
-  (options: DecisionsOptions): Middleware =>
-  async (context, next) => {
-    const { store, accounts } = options;
-    try {
-      const newest = await store.newest({ limit: mostRead });
-      // The waiting changes are read later, so that no change is among both.
-      const waiting = await store.waiting({});
-      const all = [...newest.filter(({ state }) => state !== 'waiting').reverse(), ...waiting];
-      const visible = all.filter((change) => isVisible(change, context.var.session, accounts));
-      context.set('visibleChanges', visible);
-    } catch (error) {
-      return unreadableAnswer(context, error, options);
-    }
-    return next();
-  };
-
-function addSignInRoutes(
-  pages: Pages,
-  { signIn: signInMethod, stateKeys, now, log }: DecisionsOptions,
-  sessionCookie: SessionCookie,
-  readForm: Reception['readForm'],
-): void {
-  const logRefusal = createLimitedLog(now, log, 'sign-in refused');
-
-  const reception: Reception = {
-    stateKeys,
-    readForm,
-    refuse(context, { status, text, logReason }, changeId) {
-      logRefusal(context.env.incoming, logReason);
-      return context.html(signInPage(signInMethod.form(queryOf(changeId)), text), status);
-    },
-    admit(context, signedIn, changeId) {
-      sessionCookie.write(context, withNewProof(signedIn));
-      log('info', 'sign-in', { person: signedIn.person });
-      return context.redirect(changeId === undefined ? '/decisions' : `/decisions/${changeId}/`, 303);
-    },
-  };
-
-  pages.route('/', signInMethod.routes(reception));
-  pages.get('/decisions/sign-in', (context) =>
-    context.html(signInPage(signInMethod.form(queryOf(changeInQuery(context))))),
-  );
+/** The changes that a person may see: decided ones, the oldest first, and then those that wait. */
+async function visibleChanges(user: PageUser, options: DecisionsOptions): Promise<readonly Change[]> {
+  const { store, accounts } = options;
+  return readPlans(async () => {
+    const newest = await store.newest({ limit: mostRead });
+    // The waiting changes are read later, so that no change is among both.
+    const waiting = await store.waiting({});
+    const all = [...newest.filter(({ state }) => state !== 'waiting').reverse(), ...waiting];
+    return all.filter((change) => isVisible(change, user, accounts));
+  }, options);
 }
+
+/** @throws NotNow */
+const readPlans = <Result>(read: () => Promise<Result>, { log }: DecisionsOptions): Promise<Result> =>
+  read().catch((error: unknown) => {
+    log('error', 'journal', { error: reasonOf(error) });
+    throw new NotNow('journal', words('the plans cannot be read now'), unreadableText, 2);
+  });
 
 /** Adds the page of a change, and its requests, which need `requireChange`. */
 function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
@@ -204,68 +199,62 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   const readBody = createBodyReader(maximumBody, maximumBodies);
 
   pages.get(changePath, (context) => context.redirect(`/decisions/${context.var.change.id}/`, 303));
-
-  const requireRightToDecide: Middleware = async (context, next) => {
-    const { session, change } = context.var;
-    const reason = reasonAgainst(change, session, accounts);
+  pages.get(`${changePath}/`, async (context) => {
+    const { user, change } = context.var;
+    const reason = reasonAgainst(change, user, accounts);
     // A decided change only shows its outcome.
-    if (reason === undefined || change.state !== 'waiting') return next();
-    return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
-  };
-  pages.get(`${changePath}/`, requireRightToDecide, async (context) =>
-    context.html(withSession(await readView('page'), context.var.session, context.var.change)),
-  );
-  pages.get(`${changePath}/next`, setVisibleChanges(options), (context) => {
-    const { session, change, visibleChanges } = context.var;
-    const position = visibleChanges.findIndex(({ id }) => id === change.id);
-    const others = [...visibleChanges.slice(position + 1), ...visibleChanges.slice(0, Math.max(position, 0))];
-    const next = others.find(
-      (other) => other.state === 'waiting' && reasonAgainst(other, session, accounts) === undefined,
-    );
+    if (reason !== undefined && change.state === 'waiting')
+      return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
+    return context.html(withUser(await readView('page'), user, change));
+  });
+  pages.get(`${changePath}/next`, async (context) => {
+    const { user, change } = context.var;
+    const next = nextOf(change, user, await visibleChanges(user, options), accounts);
     return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.id}/`, 303);
   });
 
-  pages.post(`${changePath}/*`, requireJson, async (context, next) => {
+  pages.post(`${changePath}/*`, requireType('application/json'), async (context, next) => {
     // Hono's `csrf` does not check JSON requests.
     if (context.req.header('origin') !== origin) throw otherSite();
-    checkProof(context.var.session, context.req.header('x-csrf-token'));
+    checkProof(context.var.user, context.req.header('x-csrf-token'));
     await next();
   });
-  pages.post(`${changePath}/call`, setVisibleChanges(options), async (context) => {
-    const { session, change, visibleChanges } = context.var;
-    return context.json({ note: noteOf(change), result: shownChange(change, session, options, visibleChanges) });
+  pages.post(`${changePath}/call`, async (context) => {
+    const { user, change } = context.var;
+    const visible = await visibleChanges(user, options);
+    return context.json({ note: noteOf(change), result: shownChange(change, user, options, visible) });
   });
   // `answerClick` refuses a person who may not decide.
   pages.post(`${changePath}/tool`, async (context) => {
-    const { session, change } = context.var;
+    const { user, change } = context.var;
     const click = readClick(parseJson(String(await readBody(context.env.incoming))));
     if (click?.ticket !== change.id) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
-    return context.json(await answerClick(change, click, session, options));
+    const { decision, ...typed } = click;
+    if (decision !== 'look') return context.json(await answerClick(change, { ...typed, decision }, user, options));
+    const visible = await visibleChanges(user, options);
+    const otherWaits = nextOf(change, user, visible, accounts) !== undefined;
+    return context.json({ ...shownChange(change, user, options, visible), otherWaits });
   });
 }
 
-function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOptions) {
-  log('error', 'journal', { error: reasonOf(error) });
-  return answerLater(context, words('the plans cannot be read now'), unreadableText, { 'retry-after': '2' });
+/** The next change in the list that waits for this person. */
+function nextOf(change: Change, user: PageUser, visible: readonly Change[], accounts: Accounts): Change | undefined {
+  const position = visible.findIndex(({ id }) => id === change.id);
+  return [...visible.slice(position + 1), ...visible.slice(0, Math.max(position, 0))].find(
+    (other) => other.state === 'waiting' && reasonAgainst(other, user, accounts) === undefined,
+  );
 }
 
 const changePath = '/decisions/:id{[\\w-]{22}}';
-const changeInPath = (path: string) => /^\/decisions\/([\w-]{22})(?:\/|$)/.exec(path)?.[1];
-const queryOf = (changeId: string | undefined) => (changeId === undefined ? '' : `?change=${changeId}`);
-const retryText = words('Load this page again in a few seconds.');
 const unreadableText = words('They and their outcomes are kept. Load this page again in a few seconds.');
 const goneText = words(
   'It has expired, was never there, or is for somebody else. If it was decided, the journal has its outcome.',
 );
 
-function checkProof(session: DecisionSession, proof: string | undefined): void {
-  if (!isOwnPage(session, proof)) throw new HttpError(403, 'csrf', 'The request comes from another page.');
-}
-
-const withSession = (html: string, session: DecisionSession, { id }: Change): string =>
+const withUser = (html: string, user: PageUser, { id }: Change): string =>
   html
-    .replace('<meta name="viewport"', `<meta name="csrf-token" content="${session.csrf}"><meta name="viewport"`)
-    .replace('<body>', () => `<body>${pageTop(session, changeLinks(id))}`);
+    .replace('<meta name="viewport"', `<meta name="csrf-token" content="${user.csrf ?? ''}"><meta name="viewport"`)
+    .replace('<body>', () => `<body>${pageTop(user, changeLinks(id))}`);
 
 /** In bytes. Low, because people who are not signed in can send forms. */
 const maximumForm = 8 * 1024;

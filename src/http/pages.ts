@@ -1,35 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Hono, type MiddlewareHandler } from 'hono';
+import type { Hono, MiddlewareHandler } from 'hono';
 import type { html } from 'hono/html';
-import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
+import type { SafeText } from '../util/safe-text.js';
 import { HttpError, webHeaders } from './http-helpers.js';
 
-/** Functions for all pages for people, which run on Hono behind Node's server. */
+/** Functions for pages for people, which run on Hono behind Node's server. */
 
 /** Gives handlers Node's request and response. */
 export interface PageEnv {
   readonly Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
 }
 
-/** Creates a Hono app whose answers are not cached, and whose errors are thrown. */
-export function createPages<Env extends PageEnv>(): Hono<Env> {
-  const pages = new Hono<Env>();
-  pages.use(async (context, next) => {
-    context.header('cache-control', 'no-store');
-    await next();
-  });
-  pages.onError((error) => {
-    throw error instanceof HTTPException ? otherSite() : error;
-  });
-  pages.notFound(() => {
-    throw notFound();
-  });
-  return pages;
-}
-
 export const otherSite = () => new HttpError(403, 'origin', 'The request comes from another site.');
 export const notFound = () => new HttpError(404, 'path', 'Nothing is here.');
+
+/** Thrown if something that a page needs is missing for now. `missing` is a clause, and `advice` a sentence. */
+export class NotNow extends HttpError {
+  readonly missing: SafeText;
+  readonly advice: SafeText;
+  constructor(reason: string, missing: SafeText, advice: SafeText, retryAfterSeconds: number) {
+    super(503, reason, missing.text, { 'retry-after': String(retryAfterSeconds) });
+    this.missing = missing;
+    this.advice = advice;
+  }
+}
 
 /**
  * Answers a request of Node's server with a Hono app.
@@ -69,45 +64,34 @@ async function atPublicPath(response: Response, publicUrl: string): Promise<Resp
 /** HTML from a template that escapes all values. */
 export type Html = ReturnType<typeof html>;
 
-/** Forms need `same-origin`, because with `no-referrer`, browsers send no origin. */
-type Referrer = 'same-origin' | 'no-referrer';
-
 /** Sets security headers. `policy` is the CSP without `frame-ancestors`. */
-function pageHeaders(
-  policy: Readonly<Record<string, string[]>>,
-  frameAncestors: "'none'" | "'self'",
-  referrerPolicy: Referrer,
-): MiddlewareHandler {
-  return secureHeaders({
+const pageHeaders = (policy: Readonly<Record<string, string[]>>, frameAncestors: "'none'" | "'self'") =>
+  secureHeaders({
     contentSecurityPolicy: { ...policy, frameAncestors: [frameAncestors] },
     // `true` allows framing by the same origin.
     xFrameOptions: frameAncestors === "'none'" ? 'DENY' : true,
-    referrerPolicy,
+    // Not `no-referrer`, with which browsers send forms without an origin.
+    referrerPolicy: 'same-origin',
     // Would force https on subdomains of other people.
     strictTransportSecurity: false,
     overwrite: false,
   });
-}
 
 /** For a view, which only our page may frame. */
-export const viewHeaders = (referrer: Referrer) => pageHeaders({ sandbox: ['allow-scripts'] }, "'self'", referrer);
+export const viewHeaders = pageHeaders({ sandbox: ['allow-scripts'] }, "'self'");
 
-/** For the page around a view, whose HTML limits the scripts. */
-export const hostHeaders = (referrer: Referrer) => pageHeaders({}, "'none'", referrer);
+/** For all other pages, whose HTML limits the scripts. */
+export const hostHeaders = pageHeaders({}, "'none'");
 
-/** Requires JSON, which other sites cannot send. @throws HttpError */
-export const requireJson: MiddlewareHandler = async (context, next) => {
-  if (context.req.header('content-type') !== 'application/json')
-    throw new HttpError(415, 'content type', 'The content type must be application/json.');
-  await next();
-};
+/** Requires a content type. @throws HttpError */
+export const requireType =
+  (type: string): MiddlewareHandler =>
+  async (context, next) => {
+    const [mediaType] = (context.req.header('content-type') ?? '').split(';');
+    if (mediaType?.trim().toLowerCase() !== type)
+      throw new HttpError(415, 'content type', `The content type must be ${type}.`);
+    await next();
+  };
 
-/** Requires a form, the only type whose origin Hono's `csrf` checks. @throws HttpError */
-export const requireForm: MiddlewareHandler = async (context, next) => {
-  const [mediaType] = (context.req.header('content-type') ?? formType).split(';');
-  if (mediaType?.trim().toLowerCase() !== formType)
-    throw new HttpError(415, 'content type', `The content type must be ${formType}.`);
-  await next();
-};
-
-const formType = 'application/x-www-form-urlencoded';
+/** The only type whose origin Hono's `csrf` checks. */
+export const formMediaType = 'application/x-www-form-urlencoded';

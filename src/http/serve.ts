@@ -26,6 +26,7 @@ import {
   type HttpLimits,
 } from './limits.js';
 import { createMcpEndpoint, createReport, type McpEndpointOptions, watchCalls } from './mcp-endpoint.js';
+import type { SignIn } from './sign-in.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
@@ -33,7 +34,9 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly metricsAt: Address | undefined;
   /** The host names (without port) of this server, whose pages may also call it. */
   readonly hosts: readonly string[];
-  readonly decisions?: Pick<DecisionsOptions, 'publicUrl' | 'signIn' | 'store' | 'callerOf' | 'log'> | undefined;
+  readonly decisions?:
+    | (Pick<DecisionsOptions, 'publicUrl' | 'store' | 'callerOf' | 'log'> & { readonly signIn: SignIn })
+    | undefined;
   readonly timeoutMs: number;
   readonly missingPart: () => NeededPart | undefined;
   readonly journalNotes?: () => readonly SafeText[];
@@ -72,7 +75,15 @@ export async function serveHttp(options: HttpOptions) {
   const { changes } = watchCalls(options.server, report);
   const serveDecisions =
     options.decisions &&
-    createDecisions({ ...options.decisions, changes, accounts, operations, stateKeys, now }, noteRefusal);
+    createDecisions({
+      ...options.decisions,
+      signIn: { way: options.decisions.signIn, stateKeys },
+      changes,
+      accounts,
+      operations,
+      now,
+      noteRefusal,
+    });
   const handlerOf = (path: string) => {
     // People and some clients end an address with a slash.
     if (path === '/mcp' || path === '/mcp/') return serveMcp;

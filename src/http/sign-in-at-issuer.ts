@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { html } from 'hono/html';
 import * as oidc from 'openid-client';
 import * as z from 'zod';
@@ -6,7 +6,7 @@ import { approveScope, readScope, scopes as serverScopes, writeScope } from '../
 import type { HttpClient } from '../transport/http-client.js';
 import { reasonOf } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { own, type SafeText, words } from '../util/safe-text.js';
+import { own, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 import { createSealedCookie, type NewSession, sessionMs } from './decision-session.js';
 import type { IssuerOptions } from './issuer.js';
@@ -51,7 +51,10 @@ export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
   renew: async (session) => (session.token === undefined ? session : undefined),
 });
 
-function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }: Reception): Hono<PageEnv> {
+function signInRoutes(
+  options: IssuerSignInOptions,
+  { admit, refuse, refuseForNow, stateKeys }: Reception,
+): Hono<PageEnv> {
   const { now } = options;
   const issuer = createIssuerClient(options);
   const pendingCookie = createSealedCookie({
@@ -61,27 +64,16 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     keys: stateKeys,
     now,
   });
-  const enterStep = createCounter(mostWaiting);
-
-  const refuseForNow = (context: Context<PageEnv>, text: SafeText, logReason: string, changeId: string | undefined) => {
-    context.header('retry-after', String(networkSeconds));
-    return refuse(context, { status: 503, text, logReason }, changeId);
-  };
+  const enterCallback = createCounter(mostWaiting);
 
   const pages = new Hono<PageEnv>();
   pages.get('/decisions/start', async (context) => {
     const changeId = changeInQuery(context);
-    const leave = enterStep('start');
-    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', changeId);
-    try {
-      const { url, state, verifier } = await issuer.start();
-      pendingCookie.write(context, { state, verifier, changeId, expiresAt: now().getTime() + signInMs });
-      return context.redirect(url, 303);
-    } catch (error) {
-      return refuseForNow(context, words('The issuer does not answer now.'), reasonForLog(error), changeId);
-    } finally {
-      leave();
-    }
+    const started = await issuer.start().catch(reasonForLog);
+    if (typeof started === 'string') return refuseForNow(context, words('the issuer does not answer now'), started);
+    const { url, state, verifier } = started;
+    pendingCookie.write(context, { state, verifier, changeId, expiresAt: now().getTime() + signInMs });
+    return context.redirect(url, 303);
   });
 
   pages.get('/decisions/callback', async (context) => {
@@ -89,27 +81,18 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     // Begun in another browser, already used, or older than `signInMs`.
     if (pending === undefined) throw notFound();
     const { changeId } = pending;
-    const leave = enterStep('callback');
+    const leave = enterCallback();
     // The cookie is kept, so that the browser can try again.
-    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', changeId);
+    if (leave === undefined) return refuseForNow(context, words('too many people sign in now'), 'busy');
 
     pendingCookie.clear(context);
     const { search } = new URL(context.req.url);
-    let session: NewSession;
-    try {
-      session = await issuer.finish(pending, search);
-    } catch (error) {
-      const text = words('Signing in did not work, or you may not decide here.');
-      return refuse(context, { status: 401, text, logReason: reasonForLog(error) }, changeId);
-    } finally {
-      leave();
-    }
-    return admit(context, session, changeId);
+    const session = await issuer.finish(pending, search).catch(reasonForLog).finally(leave);
+    if (typeof session !== 'string') return admit(context, session, changeId);
+    return refuse(context, words('Signing in did not work, or you may not decide here.'), session, changeId);
   });
   return pages;
 }
-
-const tooMany = words('Too many people sign in now. Try again in a few seconds.');
 
 function createIssuerClient(options: IssuerSignInOptions) {
   const { audience, publicUrl, scopePrefix = '' } = options;

@@ -6,8 +6,7 @@ import { type SafeText, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Authenticate } from './auth.js';
 import { type DecisionSession, type NewSession, sessionMs } from './decision-session.js';
-import { HttpError, unavailable } from './http-helpers.js';
-import { type Html, type PageEnv, requireForm } from './pages.js';
+import { formMediaType, type Html, NotNow, type PageEnv, requireType } from './pages.js';
 import { decidesOnly } from './tokens-file.js';
 
 /** A way to sign in to the pages for decisions: by a token, or at an issuer. */
@@ -15,20 +14,22 @@ export interface SignIn {
   /** `query` is empty, or `?change=` with the wanted change. */
   form(query: string): Html;
   routes(reception: Reception): Hono<PageEnv>;
-  /** Returns the session with present rights. @throws HttpError if they cannot be verified now */
+  /** Returns the session with present rights. @throws NotNow if they cannot be verified now */
   renew(session: DecisionSession): Promise<DecisionSession | undefined>;
 }
 
-/** Functions that every way to sign in needs. */
+/** Functions that every way to sign in needs. `logReason` is a fixed word, or the code of an error. */
 export interface Reception {
   /** Redirects to the wanted change, or to the list. */
   admit(context: Context<PageEnv>, signedIn: NewSession, changeId: string | undefined): Response;
-  /** `logReason` is a fixed word, or the code of an error. */
   refuse(
     context: Context<PageEnv>,
-    refusal: { readonly status: 401 | 503; readonly text: SafeText; readonly logReason: string },
+    text: SafeText,
+    logReason: string,
     changeId: string | undefined,
   ): Response | Promise<Response>;
+  /** `missing` is a clause. @throws NotNow */
+  refuseForNow(context: Context<PageEnv>, missing: SafeText, logReason: string): never;
   /** @throws HttpError if the form is too large */
   readForm(request: IncomingMessage): Promise<URLSearchParams>;
   readonly stateKeys: SealingKeys;
@@ -41,15 +42,12 @@ export const changeInQuery = ({ req }: Pick<Context, 'req'>): string | undefined
 /** Also true for impossible names, because without such a scope, a person would get the default account. */
 export const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
 
-const notVerified = words('Your token cannot be verified now. Try again in a few seconds.');
-
 /** Signs in by a token that may only decide, which agents cannot use. */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
-  /** Returns errors, because the sign-in page shows their message. */
   const rightsOf = async (token: string) => {
     const authentication = await authenticate(token);
     if (authentication.kind === 'unavailable')
-      return unavailable(authentication.reason, notVerified.text, { retryAfterSeconds: 5 });
+      throw new NotNow(authentication.reason, words('your sign-in cannot be verified now'), retryText, 5);
     if (authentication.kind === 'invalid') return undefined;
     const { name, personId, scopes } = authentication.principal;
     if (!decidesOnly(scopes)) return undefined;
@@ -60,29 +58,20 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
     form: (query) =>
       html`<form method="post" action="/decisions/sign-in${query}"><label for="token">Token with the scope cloudops:approve</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.</p><button>Sign in</button></form>`,
     routes: ({ admit, refuse, readForm }) =>
-      new Hono<PageEnv>().post('/decisions/sign-in', requireForm, async (context) => {
+      new Hono<PageEnv>().post('/decisions/sign-in', requireType(formMediaType), async (context) => {
         const changeId = changeInQuery(context);
-        const form = await readForm(context.env.incoming);
-        const token = form.get('token') ?? '';
+        const token = (await readForm(context.env.incoming)).get('token') ?? '';
         const rights = await rightsOf(token);
-
-        if (rights instanceof HttpError) {
-          for (const [name, value] of Object.entries(rights.headers)) context.header(name, value);
-          return refuse(context, { status: 503, text: notVerified, logReason: rights.reason }, changeId);
-        }
-        if (rights === undefined) {
-          const text = words('This token cannot decide here.');
-          return refuse(context, { status: 401, text, logReason: 'token' }, changeId);
-        }
+        if (rights === undefined) return refuse(context, words('This token cannot decide here.'), 'token', changeId);
         return admit(context, { ...rights, token, expiresAt: now().getTime() + sessionMs }, changeId);
       }),
     async renew(session) {
       // A session without a token began at an issuer.
-      if (session.token === undefined) return undefined;
-      const rights = await rightsOf(session.token);
-      if (rights instanceof HttpError) throw rights;
+      const rights = session.token === undefined ? undefined : await rightsOf(session.token);
       // The file may have given the token to another person.
       return rights?.person === session.person ? { ...session, ...rights } : undefined;
     },
   };
 }
+
+const retryText = words('Load this page again in a few seconds.');

@@ -639,7 +639,7 @@ describe('who may not decide', () => {
     expect(await answer.text()).toContain('<h1>Your sign-in cannot be verified now</h1>');
     const signIn = await browserOf(served).signIn('bob');
     expect([signIn.status, signIn.headers.get('retry-after')]).toEqual([503, '5']);
-    expect(await signIn.text()).toContain('Your token cannot be verified now.');
+    expect(await signIn.text()).toContain('<h1>Your sign-in cannot be verified now</h1>');
     isReadable = true;
     expect((await browser.get('/decisions')).status).toBe(200);
   });
@@ -765,7 +765,8 @@ test('strangers whose forms never end leave room for people', async () => {
   await start();
   const id = await waiting(served);
   const browser = await signedIn();
-  const head = `Host: 127.0.0.1\r\nOrigin: ${served.publicUrl}\r\nContent-Length: 8000`;
+  const type = 'application/x-www-form-urlencoded';
+  const head = `Host: 127.0.0.1\r\nOrigin: ${served.publicUrl}\r\nContent-Type: ${type}\r\nContent-Length: 8000`;
   const sockets: Socket[] = [];
   let ended = 0;
   // Large forms come first, and then smaller forms for the rest of the memory.

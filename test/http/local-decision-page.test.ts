@@ -1,5 +1,4 @@
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { serveLocalPage } from '../../src/http/local-decision-page.js';
 import { operations } from '../../src/tools/index.js';
@@ -63,14 +62,18 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
     return ended;
   };
   const get = async (changeId: unknown) => answerOf(await caller.get(String(changeId)));
-  const post = async (path: string, body: object = {}, signal?: AbortSignal) => {
-    const headers = { 'content-type': 'application/json' };
-    const init = { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) };
-    const response = await fetch(new URL(path, opened[0]), init);
-    return { status: response.status, body: Object(await response.json()) };
+  /** The address of the page that was opened, up to the path of the list. */
+  const base = () => (opened[0] ?? '').replace(/decisions\/.*/, '');
+  const post = async (path: string, body: object = {}) => {
+    const { origin } = new URL(base());
+    const headers = { 'content-type': 'application/json', origin };
+    const response = await fetch(base() + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    const text = await response.text();
+    return { status: response.status, body: text.startsWith('{') ? Object(JSON.parse(text)) : {} };
   };
-  const click = (ticket: string, decision: string) =>
-    post('tool', { name: 'decide_change', arguments: { ticket, decision } });
+  const list = async () => (await fetch(`${base()}decisions`)).text();
+  const click = (id: unknown, decision: string) =>
+    post(`decisions/${id}/tool`, { name: 'decide_change', arguments: { ticket: id, decision } });
   const pass = (milliseconds: number) => {
     waitedMs += milliseconds;
   };
@@ -80,36 +83,54 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   const setReadable = (readable: boolean) => {
     isReadable = readable;
   };
-  return { page, setBrowser, setReadable, pass, ask, get, click, post, opened, removed, show, requests, store, logged };
+  return {
+    page,
+    setBrowser,
+    setReadable,
+    pass,
+    ask,
+    get,
+    click,
+    list,
+    base,
+    opened,
+    removed,
+    show,
+    requests,
+    store,
+    logged,
+  };
 }
 
 const answerOf = (ended: unknown) => Object(Object(ended).structured ?? Object(ended).failure);
 
 test('a plan that nobody else could decide on opens the page, is decided there, and the agent learns it by its ID', async () => {
-  const { ask, get, click, post, opened, requests, store, logged } = await setUp();
+  const { ask, get, click, list, base, opened, requests, store, logged } = await setUp();
   const plan = answerOf(await ask('one'));
   expect(plan).toMatchObject({ outcome: 'waiting', changeId: expect.any(String) });
   expect(String(plan.next.text)).toContain('a browser tab');
-  await vi.waitFor(() => expect(opened).toHaveLength(1));
-  const { body } = await post('call');
-  expect(body).toMatchObject({ follows: true, note: expect.stringContaining('"test 1"') });
-  expect((await click(body.shown, 'accept')).status).toBe(200);
+  await vi.waitFor(() => expect(opened).toEqual([expect.stringMatching(new RegExp(`/decisions/${plan.changeId}/$`))]));
+  const shown = await list();
+  expect(shown).toMatch(/1 change waits.*one/s);
+  expect(shown).toContain('On this machine');
+  expect(shown).not.toContain('Sign out');
+  expect((await click(plan.changeId, 'accept')).status).toBe(200);
   expect(requests).toHaveLength(1);
   expect(await get(plan.changeId)).toMatchObject({ outcome: 'accepted' });
   expect(await store.find(plan.changeId)).toMatchObject({ state: 'accepted', decision: { way: 'page' } });
   // The address must stay secret, because a decision needs nothing else.
-  const { pathname } = new URL(opened[0] ?? '');
-  expect(JSON.stringify([plan, logged])).not.toContain(pathname.slice(1, -1));
+  const [, secret = ''] = new URL(base()).pathname.split('/');
+  expect(secret).toMatch(/^[\w-]{22}$/);
+  expect(JSON.stringify([plan, logged])).not.toContain(secret);
 });
 
 test('a plan that is turned down binds', async () => {
-  const { ask, get, click, post, opened, requests } = await setUp('ask');
+  const { ask, get, click, opened, requests } = await setUp('ask');
   const { changeId } = answerOf(await ask('one'));
   await vi.waitFor(() => expect(opened).toHaveLength(1));
-  const { shown } = (await post('call')).body;
-  await click(shown, 'decline');
+  await click(changeId, 'decline');
   expect(await get(changeId)).toMatchObject({ code: 'Declined' });
-  expect(readOutcome((await click(shown, 'accept')).body._meta)).toMatchObject({
+  expect(readOutcome((await click(changeId, 'accept')).body._meta)).toMatchObject({
     kind: 'late',
     sentence: expect.stringMatching(/^Too late: a person on the page declined \d+ s before you\./),
   });
@@ -117,18 +138,17 @@ test('a plan that is turned down binds', async () => {
 });
 
 test('a click that decides nothing says so: while the plans cannot be read, and after the plan has expired', async () => {
-  const { ask, click, post, opened, requests, setReadable, pass } = await setUp();
-  await ask('one');
+  const { ask, click, opened, requests, setReadable, pass } = await setUp();
+  const { changeId } = answerOf(await ask('one'));
   await vi.waitFor(() => expect(opened).toHaveLength(1));
-  const { shown } = (await post('call')).body;
   setReadable(false);
-  expect(readOutcome((await click(shown, 'accept')).body._meta)).toMatchObject({
+  expect(readOutcome((await click(changeId, 'accept')).body._meta)).toMatchObject({
     kind: 'uncounted',
     sentence: 'The plans cannot be read now, so this click decided nothing.',
   });
   setReadable(true);
   pass(3_600_000);
-  expect((await click(shown, 'accept')).status).toBe(404);
+  expect((await click(changeId, 'accept')).status).toBe(404);
   expect(requests).toEqual([]);
 });
 
@@ -143,42 +163,34 @@ test.each<readonly [string, 'human' | 'approval' | 'plan', object]>([
   expect(show).not.toHaveBeenCalled();
 });
 
-test('one tab shows one plan after the other; a new one is opened only when it is gone', async () => {
-  const { pass, ask, click, post, opened, removed, show } = await setUp();
-  await ask('one');
+test('a page that somebody sees tells of other changes; a new one is opened only when it is gone', async () => {
+  const { pass, ask, click, opened, removed } = await setUp();
+  const { changeId } = answerOf(await ask('one'));
+  await vi.waitFor(() => expect(opened).toHaveLength(1));
+  const otherWaits = async () => (await click(changeId, 'look')).body.otherWaits;
+  expect(await otherWaits()).toBe(false);
   await ask('two');
-  await vi.waitFor(() => expect(show).toHaveBeenCalledTimes(2));
-  expect(opened).toHaveLength(1);
-  const first = (await post('call')).body;
-  const next = post('next', { shown: first.shown });
-  await click(first.shown, 'accept');
-  expect((await next).body).toEqual({ otherPlanWaits: true });
-  const second = (await post('call')).body;
-  expect(second.shown).not.toBe(first.shown);
-  const tab = new AbortController();
-  const polling = post('next', { shown: second.shown }, tab.signal).catch(() => 'gone');
-  await delay(300);
-  pass(60_000);
+  expect(await otherWaits()).toBe(true);
+  await click(changeId, 'accept');
+  pass(4_000);
+  expect(await otherWaits()).toBe(true);
   await ask('three');
   expect(opened).toHaveLength(1);
-  tab.abort();
-  expect(await polling).toBe('gone');
-  await delay(1000);
-  pass(6_000);
+  expect(removed).toHaveBeenCalledTimes(1);
+  pass(8_000);
   await ask('four');
   await vi.waitFor(() => expect(opened).toHaveLength(2));
-  expect(opened[1]).toBe(opened[0]);
-  expect(removed).toHaveBeenCalled();
 });
 
 test('changes of other processes, to which other settings may apply, are not shown and not decided here', async () => {
-  const { ask, click, post, opened, store } = await setUp();
+  const { ask, click, list, opened, store } = await setUp();
   const options = { byForm: false, byClick: false, onPage: true, byConfirmation: false };
   const other = newChange({ options });
   await store.add(other, { lifetimeMs: 60_000 });
   const { changeId } = answerOf(await ask('one'));
   await vi.waitFor(() => expect(opened).toHaveLength(1));
-  expect((await post('call')).body.shown).toBe(changeId);
+  const shown = await list();
+  expect([shown.includes(changeId), shown.includes(other.id)]).toEqual([true, false]);
   expect((await click(other.id, 'accept')).status).toBe(404);
   expect((await store.find(other.id))?.state).toBe('waiting');
 });
@@ -190,39 +202,37 @@ test('two plans at the same time open one tab', async () => {
 });
 
 test('after a browser that could not be opened, the next plan opens it on the same server', async () => {
-  const { page, setBrowser, ask, click, post, opened, requests } = await setUp();
+  const { page, setBrowser, ask, click, opened, requests } = await setUp();
   setBrowser(false);
   await expect(page.show('one')).rejects.toThrow('no browser');
   setBrowser(true);
-  await ask('one');
+  const { changeId } = answerOf(await ask('one'));
   await vi.waitFor(() => expect(opened).toHaveLength(1));
-  await click((await post('call')).body.shown, 'accept');
+  await click(changeId, 'accept');
   expect(requests).toHaveLength(1);
 });
 
-test('nothing waits: the page says so, and nothing else can be decided', async () => {
-  const { ask, click, post, opened } = await setUp();
-  await ask('one');
-  await vi.waitFor(() => expect(opened).toHaveLength(1));
-  const { shown } = (await post('call')).body;
-  await click(shown, 'decline');
-  expect((await post('call')).body).toEqual({ follows: true, note: 'No change waits for a decision.' });
-  expect((await click('0'.repeat(22), 'accept')).status).toBe(404);
-  expect((await post('tool', { name: 'restore_instance', arguments: {} })).status).toBe(500);
-});
-
 test('nothing else on the machine gets in: not another page, a form, or who does not know the address', async () => {
-  const { ask, opened } = await setUp();
-  await ask('one');
+  const { ask, base, opened } = await setUp();
+  const { changeId } = answerOf(await ask('one'));
   await vi.waitFor(() => expect(opened).toHaveLength(1));
-  const json = { 'content-type': 'application/json' };
-  const post = async (path: string, headers: Record<string, string>) =>
-    (await fetch(new URL(path, opened[0]), { method: 'POST', headers, body: '{}' })).status;
-  expect(await post('call', json)).toBe(200);
-  expect(await post('call', { ...json, origin: 'https://attacker.example' })).toBe(403);
-  expect(await post('call', { 'content-type': 'text/plain' })).toBe(415);
-  expect(await post('/call', json)).toBe(404);
-  expect((await fetch(new URL('/', opened[0]))).status).toBe(404);
+  const { origin } = new URL(base());
+  const statusOf = async (url: string, headers: Record<string, string> = {}) =>
+    (
+      await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', origin, ...headers },
+        body: '{}',
+      })
+    ).status;
+  const call = `${base()}decisions/${changeId}/call`;
+  expect(await statusOf(call)).toBe(200);
+  expect(await statusOf(call, { origin: 'https://attacker.example' })).toBe(403);
+  expect(await statusOf(call, { origin: 'http://127.0.0.1:1' })).toBe(403);
+  expect(await statusOf(call, { 'content-type': 'text/plain' })).toBe(415);
+  expect(await statusOf(`${origin}/decisions/${changeId}/call`)).toBe(404);
+  expect((await fetch(`${origin}/decisions`)).status).toBe(404);
+  expect((await fetch(base())).status).toBe(404);
 });
 
 test('has 64 connections at most: other users of the machine can open them too', async () => {

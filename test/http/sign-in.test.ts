@@ -195,7 +195,7 @@ test.each([
   const { served } = await startAt(await issuer());
   const answer = await browserOf(served).get('/decisions/start');
   expect([answer.status, answer.headers.getSetCookie()]).toEqual([503, []]);
-  expect(await answer.text()).toContain('The issuer does not answer now.');
+  expect(await answer.text()).toContain('<h1>The issuer does not answer now</h1>');
   const logged = served.callerLogged.filter(({ event }) => event === 'sign-in refused');
   expect(logged).toMatchObject([{ fields: { reason } }]);
 });

@@ -15,11 +15,11 @@ class HostPage {
   readonly #heading = element('h1', {}, 'cloudops-mcp');
   readonly #problem = element('p', { role: 'alert' });
   readonly #note = element('p', { class: 'note', dir: 'auto' });
-  readonly #nextChange = element('p', { role: 'status' });
+  /** Leads to another change. */
+  readonly #successor = element('p', { role: 'status' });
+  readonly #otherChange = element('p', { role: 'status' });
   /** Says what became of the session with which the page was loaded. */
   readonly #session = element('p', { role: 'status' });
-  /** True for the page of this machine, which shows the waiting changes one by one. */
-  #follows = false;
   /** The JSON-RPC connection to the view in the frame. */
   readonly #view = createPeer((message) => this.#frame.contentWindow?.postMessage(message, '*'), {
     onRequest: (method, params) => this.#answerView(method, params),
@@ -29,9 +29,8 @@ class HostPage {
   readonly #firstCall = ask('call', {});
 
   start(): void {
-    document.body.append(
-      element('main', {}, this.#heading, this.#problem, this.#session, this.#note, this.#nextChange, this.#frame),
-    );
+    const lines = [this.#problem, this.#session, this.#note, this.#successor, this.#otherChange];
+    document.body.append(element('main', {}, this.#heading, ...lines, this.#frame));
     window.addEventListener('message', (event) => {
       if (event.source === this.#frame.contentWindow) this.#view.receive(event.data);
     });
@@ -56,19 +55,23 @@ class HostPage {
     return result;
   }
 
-  /** Looks at the state of the shown plan until its outcome is known, so that nobody goes on to decide on a plan that is settled. */
-  async #followPlan(ticket: string): Promise<void> {
-    const look = { name: decideTool, arguments: { ticket, decision: 'look' } };
+  /**
+   * Looks again and again, while the page is visible: at the plan until its outcome is known, so that nobody goes on to decide on a plan that is
+   * settled, and then for other changes.
+   */
+  async #look(isSettled: boolean): Promise<void> {
+    const look = { name: decideTool, arguments: { ticket: changeId(), decision: 'look' } };
     let shownKind: OutcomeKind | undefined;
-    for (let isSettled = false; !isSettled; ) {
+    for (let settled = isSettled; ; ) {
       await new Promise((resolve) => setTimeout(resolve, lookMs));
       if (document.hidden) continue;
       const result = await answerTo(look).catch(() => noAnswer);
+      this.#showOtherChange(result.otherWaits === true);
       const { kind, sentence, isOfPlan } = readOutcome(result._meta) ?? {};
       // The view keeps what was typed, because the plan still waits.
       setText(this.#session, kind === 'uncounted' ? textInUtc(sentence ?? '') : '');
-      isSettled = kind === 'expired' || (isOfPlan === true && kind !== 'used');
-      if (kind === undefined || kind === 'uncounted' || kind === shownKind) continue;
+      if (settled || kind === undefined || kind === 'uncounted' || kind === shownKind) continue;
+      settled = kind === 'expired' || (isOfPlan === true && kind !== 'used');
       shownKind = kind;
       this.#view.notify('ui/notifications/tool-result', result);
       this.#showTitles(result);
@@ -76,44 +79,33 @@ class HostPage {
     }
   }
 
-  /** Links to the newer plan that replaced the shown one. The page of this machine has one address, and offers the next change itself. */
+  /** Links to the newer plan that replaced the shown one. */
   #showSuccessor(id: string | undefined): void {
-    if (id === undefined || this.#follows) return;
+    if (id === undefined) return;
     const link = element('a', { href: `../${encodeURIComponent(id)}/` }, 'Open the newer plan');
-    this.#nextChange.replaceChildren('A newer plan replaced this one. ', link);
+    this.#successor.replaceChildren('A newer plan replaced this one. ', link);
+  }
+
+  #showOtherChange(waits: boolean): void {
+    if (waits === this.#otherChange.hasChildNodes()) return;
+    const link = element('a', { href: 'next' }, 'Show the next change');
+    this.#otherChange.replaceChildren(...(waits ? ['Another change waits for a decision. ', link] : []));
   }
 
   /** Passes the first tool call and its result to the view, once the view is ready. */
   async #showFirstCall(): Promise<void> {
     try {
-      const { result, note, follows, shown } = await this.#firstCall;
+      const { result, note } = await this.#firstCall;
       this.#note.textContent = readText(note) ?? '';
-      this.#follows = follows === true;
-      // Not awaited, because the next plan may come much later.
-      if (this.#follows) this.#waitForNextPlan(readText(shown)).catch(() => this.#showNoAnswer());
-      this.#frame.hidden = result === undefined;
       this.#showTitles(fieldsOf(result));
       this.#showSuccessor(readText(fieldsOf(result).successor));
-      const { ticket } = readProposedChange(fieldsOf(result)._meta) ?? {};
-      if (ticket !== undefined) void this.#followPlan(ticket);
+      void this.#look(readProposedChange(fieldsOf(result)._meta)?.ticket === undefined);
       // The protocol wants the arguments first. They may hold a secret, and the view of a change does not need them.
       this.#view.notify('ui/notifications/tool-input', { arguments: {} });
       this.#view.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
-      this.#showNoAnswer();
+      this.#problem.textContent = 'The server does not answer, or has ended. Load this page again.';
     }
-  }
-
-  /** Waits until another plan needs a decision, and offers it with a button. Without a `shown` plan on this page, shows the next plan at once. */
-  async #waitForNextPlan(shown: string | undefined): Promise<void> {
-    let hasNextPlan = false;
-    // The process answers each request after a while even without a new plan, so the page repeats the request.
-    while (!hasNextPlan) hasNextPlan = (await ask('next', { shown })).otherPlanWaits === true;
-    if (shown === undefined) return location.reload();
-    const button = element('button', { type: 'button' }, 'Show the next change');
-    button.addEventListener('click', () => location.reload());
-    this.#nextChange.append('Another change waits for a decision. ', button);
-    document.title = 'A change waits';
   }
 
   /** Names the subject of a result in the heading, in the frame's title (for screen readers), and in the title of the browser tab. */
@@ -123,10 +115,6 @@ class HostPage {
     this.#heading.textContent = titles.heading;
     this.#frame.title = titles.heading;
     document.title = `${titles.tab} – cloudops-mcp`;
-  }
-
-  #showNoAnswer(): void {
-    this.#problem.textContent = 'The server does not answer, or has ended. Load this page again.';
   }
 }
 
@@ -151,7 +139,10 @@ function titlesOf({ _meta }: Fields): { heading: string; tab: string } | undefin
   return change && { heading: 'A change to decide on', tab: change.sentence };
 }
 
-/** The time between two looks at the shown plan (milliseconds). */
+/** The page is at `/decisions/<ID of the change>/`. */
+const changeId = () => location.pathname.split('/').at(-2);
+
+/** The time between two looks (milliseconds). */
 const lookMs = 3_000;
 
 /**
@@ -170,7 +161,10 @@ const refusals: Readonly<Record<number, Fields>> = {
   404: resultWith('expired', 'This plan has expired, or is not for you any more. This click sent nothing.'),
 };
 
-const noAnswer = resultWith('uncounted', 'The server does not answer. What this page shows may be out of date.');
+const noAnswer = resultWith(
+  'uncounted',
+  'The server does not answer, or has ended. What this page shows may be out of date.',
+);
 
 /** A tool result with an outcome for the view. */
 function resultWith(kind: OutcomeKind, sentence: string): Fields {
