@@ -92,17 +92,36 @@ function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
 
 /** @throws IssuerProblem */
 async function fetchJson(url: string, httpClient: HttpClient): Promise<unknown> {
-  const { origin, pathname, search } = new URL(url);
-  const headers = { accept: 'application/json' };
-  const request = { method: 'GET', origin, path: pathname + search, headers, newConnection: false } as const;
-  const response = await httpClient.send(request, AbortSignal.timeout(networkMs));
-  if (response.kind === 'failure') throw noAnswer(response, origin);
-  if (response.bodyFailure !== undefined) throw noAnswer(response.bodyFailure, origin);
-  const { status, body } = response;
-  if (status !== 200) throw new IssuerProblem(say`${exact(url)} answers with HTTP status ${status}`);
-  const json = parseJson(body);
+  const response = await fetchFromIssuer(httpClient, url, { headers: { accept: 'application/json' } });
+  if (response.status !== 200) throw new IssuerProblem(say`${exact(url)} answers with HTTP status ${response.status}`);
+  const json = parseJson(await response.text());
   if (json === undefined) throw new IssuerProblem(say`${exact(url)} answers with something that is not JSON`);
   return json;
+}
+
+interface IssuerRequest {
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Sends a request with our HTTP client, which follows no redirects. @throws IssuerProblem */
+export async function fetchFromIssuer(
+  httpClient: HttpClient,
+  url: string,
+  { method, headers, body, signal = AbortSignal.timeout(networkMs) }: IssuerRequest,
+): Promise<Response> {
+  const { origin, pathname, search } = new URL(url);
+  const request = { origin, path: pathname + search, headers, newConnection: false };
+  const answer = await httpClient.send(
+    method === 'POST' ? { ...request, method, body: String(body ?? '') } : { ...request, method: 'GET' },
+    signal,
+  );
+  if (answer.kind === 'failure') throw noAnswer(answer, origin);
+  if (answer.bodyFailure !== undefined) throw noAnswer(answer.bodyFailure, origin);
+  const { body: text, status, headers: received } = answer;
+  return new Response(text === '' ? null : text, { status, headers: received });
 }
 
 const noAnswer = (failure: HttpFailure, origin: string) =>

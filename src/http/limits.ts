@@ -1,7 +1,5 @@
-import { Refusal } from '../calls/refusal.js';
 import type { Log, LogEvent } from '../util/log.js';
 import { createQueue, QueueTimeout } from '../util/queue.js';
-import { say } from '../util/safe-text.js';
 import type { OnFailedLogin } from './auth.js';
 import { busy } from './http-helpers.js';
 
@@ -11,12 +9,8 @@ export const defaultHttpLimits = {
   bodyBytes: 256 * 1024,
   bodiesBytes: 64 * 1024 * 1024,
   concurrentCalls: 64,
-  /** Also limits the caller's messages that are being received. */
+  /** Received, waiting and running. */
   callsOfCaller: 32,
-  /** Calls of one caller that wait for a person. */
-  questionsOfCaller: 8,
-  /** Each question holds a connection. */
-  questions: 128,
   waitingCalls: 64,
   waitMs: 5000,
   connections: 1024,
@@ -36,16 +30,14 @@ export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
 interface Place {
   leave(): void;
-  /** Gives up the place while `work` runs. @throws Refusal if too many questions are open */
+  /** Gives up the place while `work` waits for a person. */
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Limits calls, questions and messages. An unauthenticated caller is undefined. */
+/** Limits calls in total and per caller. */
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createQueue(limits.concurrentCalls);
-  const countCall = createCallerCounter(limits.callsOfCaller);
-  const countQuestion = createCounter(limits.questions);
-  const countQuestionOfCaller = createCounter(limits.questionsOfCaller);
+  const countCall = createCounter(limits.callsOfCaller);
 
   const enterInTime = async (): Promise<() => void> => {
     const isFull = places.taken() >= limits.concurrentCalls && places.waiting() >= limits.waitingCalls;
@@ -55,51 +47,27 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
     });
   };
 
-  const beginQuestion = (caller: string | undefined): (() => void) => {
-    const endOfCaller = countQuestionOfCaller(caller);
-    if (endOfCaller === undefined)
-      throw new Refusal('TooManyQuestions', [say`${limits.questionsOfCaller} of this caller wait`]);
-    const end = countQuestion();
-    if (end === undefined) {
-      endOfCaller();
-      throw new Refusal('TooManyQuestions', [say`${limits.questions} questions of all callers wait`]);
-    }
-    return () => {
-      end();
-      endOfCaller();
-    };
-  };
-
   return {
     running: places.taken,
-    /** Counts a message until the returned function is called. @throws HttpError */
-    receive: createCallerCounter(limits.callsOfCaller),
+    /** Counts a call of a caller until the returned function is called. Callers without a name are not counted. @throws HttpError */
+    count(caller: string | undefined): () => void {
+      if (caller === undefined) return () => undefined;
+      const leave = countCall(caller);
+      if (leave === undefined) throw busy();
+      return leave;
+    },
     /** Waits for a place for a call. @throws HttpError if too many calls wait, or after `waitMs` */
-    async take(caller: string | undefined): Promise<Place> {
-      let uncountCall = countCall(caller);
-      let leavePlace = await enterInTime().catch((error: unknown) => {
-        uncountCall();
-        throw error;
-      });
-      // `waitOutside` takes a place again before it ends, so no place is given up twice.
-      const leave = () => {
-        uncountCall();
-        leavePlace();
-      };
-
+    async take(): Promise<Place> {
+      let leave = await enterInTime();
       return {
-        leave,
+        leave: () => leave(),
         async waitOutside(work) {
-          // If there are too many questions, the call keeps its place.
-          const endQuestion = beginQuestion(caller);
           leave();
           try {
             return await work();
           } finally {
-            endQuestion();
             // A call that has run before continues even if the queue is full.
-            leavePlace = await places.enterFirst();
-            uncountCall = countCall(caller, { mayExceed: true });
+            leave = await places.enterFirst();
           }
         },
       };
@@ -107,28 +75,13 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
   };
 }
 
-/** Callers without a name are not counted. */
-function createCallerCounter(maximum: number) {
-  const enter = createCounter(maximum);
-  return (caller: string | undefined, options: CountOptions = {}): (() => void) => {
-    if (caller === undefined) return () => undefined;
-    const leave = enter(caller, options);
-    if (leave === undefined) throw busy();
-    return leave;
-  };
-}
-
-interface CountOptions {
-  readonly mayExceed?: boolean;
-}
-
 /** Counts things per key, up to `maximum` for each key. */
 export function createCounter(maximum: number) {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;
   /** Returns the function that decrements the count. Undefined at the maximum. */
-  return (key = '', { mayExceed = false }: CountOptions = {}): (() => void) | undefined => {
-    if (count(key) >= maximum && !mayExceed) return undefined;
+  return (key = ''): (() => void) | undefined => {
+    if (count(key) >= maximum) return undefined;
     counts.set(key, count(key) + 1);
     return () => {
       const remaining = count(key) - 1;

@@ -33,13 +33,6 @@ export interface McpEndpointOptions {
   readonly now: () => Date;
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly principal: Principal | undefined;
-  readonly body: Buffer;
-}
-
 /** Serves requests to `/mcp`. Checks the token first, because limits are per caller. */
 export function createMcpEndpoint(options: McpEndpointOptions, report: Watch, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, log, now } = options;
@@ -60,14 +53,16 @@ export function createMcpEndpoint(options: McpEndpointOptions, report: Watch, co
   /** @throws HttpError */
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
+    let uncount = () => {};
     try {
       checkHead(request, principal);
-      const endReceiving = concurrency.receive(principal?.name);
-      const body = await readBody(request).finally(endReceiving);
-      await serveCall({ request, response, principal, body });
+      uncount = concurrency.count(principal?.name);
+      await serveCall(request, response, await readBody(request), principal);
     } catch (error) {
       if (error instanceof HttpError) error.caller = principal?.name;
       throw error;
+    } finally {
+      uncount();
     }
   };
 }
@@ -82,13 +77,18 @@ function createCallServer(options: McpEndpointOptions, report: Watch, concurrenc
   // Parsing a large body blocks the event loop for milliseconds.
   const takeTurn = createTurns();
 
-  return async ({ request, response, principal, body }: Exchange): Promise<void> => {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Buffer,
+    principal: Principal | undefined,
+  ): Promise<void> => {
     // The empty name stands for all callers that are not authenticated.
     const caller = principal?.name ?? '';
     const sessionClient = sessions.find(caller, request.headers['mcp-session-id']?.toString());
     const beginSession = (client: Client) => sessions.begin(caller, client);
 
-    const place = await concurrency.take(principal?.name);
+    const place = await concurrency.take();
     const running: Promise<unknown>[] = [];
     const calls = watchCalls(serverOptions, (tool, ended) => {
       report(tool, ended);

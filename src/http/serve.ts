@@ -104,14 +104,22 @@ export async function serveHttp(options: HttpOptions) {
   };
 
   const runningRequests = new Set<Promise<void>>();
-  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    const served = route(request, response).catch((error: unknown) => answerError(request, response, error));
+  const serveWith = (handle: Handler) => (request: IncomingMessage, response: ServerResponse) => {
+    const served = handle(request, response).catch((error: unknown) => answerError(request, response, error));
     runningRequests.add(served);
     void served.finally(() => runningRequests.delete(served));
   };
 
-  const server = createMainServer(options, onRequest, () => metrics.refused('connections'));
-  const metricsServer = createMetricsServer(metrics, handleProbe, hosts, limits);
+  const { connections, requestMs, keepAliveMs, metricsConnections, headersMs } = limits;
+  // Longer than any call takes.
+  const idleMs = options.timeoutMs + 60_000;
+  const server = createLimitedServer(limits, { connections, requestMs, idleMs, keepAliveMs }, serveWith(route));
+  server.on('drop', () => metrics.refused('connections'));
+  const metricsServer = createLimitedServer(
+    limits,
+    { connections: metricsConnections, requestMs: headersMs, idleMs: headersMs },
+    serveWith(createMetricsHandler(metrics, handleProbe, hosts)),
+  );
   const closeAll = () => Promise.all([server, metricsServer].map((each) => close(each, { graceMs: flushMs })));
   try {
     return {
@@ -130,22 +138,30 @@ export async function serveHttp(options: HttpOptions) {
   }
 }
 
-function createMainServer(
-  { limits, timeoutMs }: HttpOptions,
+interface ServerLimits {
+  readonly connections: number;
+  readonly requestMs: number;
+  /** For a client that does not read its answer. */
+  readonly idleMs: number;
+  readonly keepAliveMs?: number;
+}
+
+function createLimitedServer(
+  { headersMs }: HttpLimits,
+  { connections, requestMs, idleMs, keepAliveMs }: ServerLimits,
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
-  onRefusedConnection: () => void,
 ): Server {
-  const timeLimits = {
-    headersTimeout: limits.headersMs,
-    requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.keepAliveMs,
-    connectionsCheckingInterval: Math.min(limits.headersMs, 1000),
-  };
-  const server = createServer(timeLimits, onRequest);
-  server.maxConnections = limits.connections;
-  server.on('drop', onRefusedConnection);
-  // Longer than any call takes.
-  server.timeout = timeoutMs + 60_000;
+  const server = createServer(
+    {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: Math.min(headersMs, 1000),
+      ...(keepAliveMs !== undefined && { keepAliveTimeout: keepAliveMs }),
+    },
+    onRequest,
+  );
+  server.maxConnections = connections;
+  server.timeout = idleMs;
   // Each request adds a listener to its connection.
   server.on('connection', (socket) => socket.setMaxListeners(0));
   return server;
@@ -249,30 +265,12 @@ const createProbeHandler =
     return true;
   };
 
-function createMetricsServer(
-  metrics: Metrics,
-  handleProbe: ProbeHandler,
-  hosts: readonly string[],
-  { headersMs, metricsConnections }: HttpLimits,
-): Server {
-  const timeLimits = {
-    headersTimeout: headersMs,
-    requestTimeout: headersMs,
-    connectionsCheckingInterval: Math.min(headersMs, 1000),
+const createMetricsHandler =
+  (metrics: Metrics, handleProbe: ProbeHandler, hosts: readonly string[]): Handler =>
+  async (request, response) => {
+    if (handleProbe(request, response)) return;
+    checkMetricsHost(request, hosts);
+    if (!isGet(request) || request.url !== '/metrics') throw new HttpError(404, 'path', 'Metrics are at /metrics.');
+    const text = await metrics.text();
+    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
   };
-  const server = createServer(timeLimits, (request, response) => {
-    const answer = async () => {
-      if (handleProbe(request, response)) return;
-      checkMetricsHost(request, hosts);
-      if (!isGet(request) || request.url !== '/metrics') throw new HttpError(404, 'path', 'Metrics are at /metrics.');
-      const text = await metrics.text();
-      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
-    };
-    answer().catch((error: unknown) => response.writeHead(error instanceof HttpError ? error.status : 500).end());
-  });
-
-  server.maxConnections = metricsConnections;
-  // The other time limits do not end the connection of a client that does not read.
-  server.timeout = headersMs;
-  return server;
-}

@@ -9,6 +9,7 @@ import { lazy } from '../util/objects.js';
 import { own, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 import { createSealedCookie, type NewSession, sessionMs } from './decision-session.js';
+import { fetchFromIssuer, IssuerProblem } from './find-issuer.js';
 import type { IssuerOptions } from './issuer.js';
 import type { IssuerKeys } from './issuer-keys.js';
 import { createCounter } from './limits.js';
@@ -150,30 +151,14 @@ async function configure({ keys, issuer, clientId, clientSecret, httpClient }: I
   const clientAuthentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
   const configuration = new oidc.Configuration(await keys.metadata(), clientId, clientSecret, clientAuthentication);
   configuration.timeout = networkSeconds;
-  configuration[oidc.customFetch] = (address, request) => fetchBy(httpClient, address, request);
+  configuration[oidc.customFetch] = (address, request) => fetchFromIssuer(httpClient, address, request);
   // Plain http is allowed only for an issuer on loopback.
   if (new URL(issuer).protocol === 'http:') oidc.allowInsecureRequests(configuration);
   return configuration;
 }
 
-/** The message is the code of the failure. */
-class NoAnswer extends Error {}
-
-/** openid-client hides a `NoAnswer` as a cause. */
+/** openid-client hides an `IssuerProblem` as a cause. */
 function reasonForLog(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof NoAnswer ? `the issuer does not answer (${cause.message})` : reasonOf(error);
-}
-
-/** Our HTTP client follows no redirects. */
-async function fetchBy(client: HttpClient, address: string, request: oidc.CustomFetchOptions): Promise<Response> {
-  const { method, headers, body, signal = AbortSignal.timeout(networkSeconds * 1000) } = request;
-  const { origin, pathname, search } = new URL(address);
-  const sent = { origin, path: `${pathname}${search}`, headers, newConnection: false };
-  const answer = await client.send(
-    method === 'POST' ? { ...sent, method, body: String(body ?? '') } : { ...sent, method: 'GET' },
-    signal,
-  );
-  if (answer.kind === 'failure') throw new NoAnswer(answer.code);
-  return new Response(answer.body === '' ? null : answer.body, { status: answer.status, headers: answer.headers });
+  return reasonOf(cause instanceof IssuerProblem ? cause : error);
 }

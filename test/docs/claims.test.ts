@@ -29,17 +29,7 @@ const pages = [
     .map((name) => join('docs', name)),
 ];
 
-const {
-  bodyBytes,
-  waitMs,
-  concurrentCalls,
-  callsOfCaller,
-  waitingCalls,
-  questionsOfCaller,
-  questions,
-  connections,
-  requests,
-} = defaultHttpLimits;
+const { bodyBytes, waitMs, concurrentCalls, callsOfCaller, waitingCalls, connections, requests } = defaultHttpLimits;
 const kibibytes = `${bodyBytes / 1024} KiB`;
 const minutes = { 10: 'ten' }[duplicateWindowMs / 60_000];
 const aSecond = { 1000: 'a second' }[shortestReadMs];
@@ -106,7 +96,6 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
     'docs/DEPLOY.md',
     `| ${concurrentCalls} in all, ${callsOfCaller} for each caller; ${waitingCalls} more may wait for up to ${seconds(waitMs)}`,
   ],
-  ['docs/DEPLOY.md', `| ${questionsOfCaller} for each caller, ${questions} in all |`],
   ['docs/DEPLOY.md', `| connections | ${connections.toLocaleString('en')} in all`],
   ['README.md', `For ${minutes} minutes, the same change needs \`allowRepeat\``],
   ['docs/CONSENT.md', `For ${minutes} minutes, \`confirm_change\` carries out no change that was declined`],
@@ -153,7 +142,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/DEPLOY.md', `known keys are good for ${lastGood}`],
   ['docs/DEPLOY.md', `A session lasts ${session}`],
   ['docs/DEPLOY.md', `one message with at most ${grouped(constant('src/mcp/messages.ts', 'maximumValues'))} values`],
-  ['docs/DEPLOY.md', `messages that are received at the same time | ${callsOfCaller} for each caller`],
+  ['docs/DEPLOY.md', `A stopped pod gives running calls ${stopMs} s`],
   ['docs/DEPLOY.md', `${binary(defaultLimits.bodyBytes)}; ${grouped(mostJsonValues)} values of JSON`],
   [
     'docs/DEPLOY.md',
@@ -161,7 +150,6 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ],
   ['docs/DEPLOY.md', `requests at the same time | ${requests.toLocaleString('en')} in all |`],
   ['docs/DEPLOY.md', `requests that wait for the issuer's keys | ${issuerKeys('mostWaiting')} |`],
-  ['docs/DEPLOY.md', `A stopped pod gives running calls ${stopMs} s`],
   [
     'docs/DEPLOY.md',
     `delay the end of the process by up to ${(constant('src/observe/telemetry.ts', 'flushMs') + constant('src/main.ts', 'lingerMs')) / 1000} s`,
@@ -208,7 +196,6 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/TROUBLESHOOTING.md', `was wrong ${numerals[constant('src/changes/ask-user.ts', 'maximumTries')]} times`],
   ['docs/TROUBLESHOOTING.md', `the answer came in less than ${aSecond}`],
   ['docs/TROUBLESHOOTING.md', `the click came in less than ${aSecond}`],
-  ['docs/TROUBLESHOOTING.md', `${numerals[questionsOfCaller]} changes of this caller wait for their user's answers`],
   [
     'docs/TROUBLESHOOTING.md',
     `[${refusals} changes were refused](CONSENT.md#rules-for-decisions) within ${plansExpire}`,

@@ -8,14 +8,14 @@ const busy = { status: 503, reason: 'busy' };
 
 test('so many calls run, so many wait, the rest is refused at once; one that ends lets the longest waiting run', async () => {
   const limiter = limiterOf({ concurrentCalls: 2, waitingCalls: 2 });
-  const [first] = [await limiter.take('alice'), await limiter.take('alice')];
+  const [first] = [await limiter.take(), await limiter.take()];
   const order: string[] = [];
-  const third = limiter.take('alice').then((place) => {
+  const third = limiter.take().then((place) => {
     order.push('third');
     return place;
   });
-  const fourth = limiter.take('alice').then(() => order.push('fourth'));
-  await expect(limiter.take('alice')).rejects.toMatchObject(busy);
+  const fourth = limiter.take().then(() => order.push('fourth'));
+  await expect(limiter.take()).rejects.toMatchObject(busy);
   expect([limiter.running(), order]).toEqual([2, []]);
   first?.leave();
   const place = await third;
@@ -29,29 +29,23 @@ test('so many calls run, so many wait, the rest is refused at once; one that end
 test('a call waits no longer than allowed, and one that gave up takes no place', async () => {
   vi.useFakeTimers();
   const limiter = limiterOf({ concurrentCalls: 1, waitingCalls: 1, waitMs: 5000 });
-  const place = await limiter.take('alice');
-  const impatient = expect(limiter.take('alice')).rejects.toMatchObject(busy);
+  const place = await limiter.take();
+  const impatient = expect(limiter.take()).rejects.toMatchObject(busy);
   await vi.advanceTimersByTimeAsync(5000);
   await impatient;
   place.leave();
   expect(limiter.running()).toBe(0);
-  expect(await limiter.take('alice')).toBeDefined();
+  expect(await limiter.take()).toBeDefined();
   vi.useRealTimers();
 });
 
-test('one caller leaves room for others, in calls and in messages that are received', async () => {
+test('one caller leaves room for others', async () => {
   const limiter = limiterOf({ callsOfCaller: 2 });
-  const [first] = [await limiter.take('alice'), await limiter.take('alice')];
-  await expect(limiter.take('alice')).rejects.toMatchObject(busy);
-  expect(await limiter.take('bob')).toBeDefined();
-  first?.leave();
-  expect(await limiter.take('alice')).toBeDefined();
-
-  const [arrived] = [limiter.receive('alice'), limiter.receive('alice')];
-  expect(() => limiter.receive('alice')).toThrow(expect.objectContaining(busy));
-  expect(limiter.receive('bob')).toBeDefined();
-  arrived?.();
-  expect(limiter.receive('alice')).toBeDefined();
+  const [first] = [limiter.count('alice'), limiter.count('alice')];
+  expect(() => limiter.count('alice')).toThrow(expect.objectContaining(busy));
+  expect(limiter.count('bob')).toBeDefined();
+  first?.();
+  expect(limiter.count('alice')).toBeDefined();
 });
 
 describe('a call that waits for a person', () => {
@@ -65,14 +59,14 @@ describe('a call that waits for a person', () => {
   };
 
   test('gives its place to others, and has one again before all that wait', async () => {
-    const limiter = limiterOf({ concurrentCalls: 1, callsOfCaller: 1 });
+    const limiter = limiterOf({ concurrentCalls: 1 });
     const { promise, resolve } = person();
-    const asking = await limiter.take('alice');
+    const asking = await limiter.take();
     const asked = asking.waitOutside(() => promise);
     expect(limiter.running()).toBe(0);
-    const other = await limiter.take('alice');
+    const other = await limiter.take();
     const order: string[] = [];
-    const waiting = limiter.take('bob').then((place) => {
+    const waiting = limiter.take().then((place) => {
       order.push('waiting');
       return place;
     });
@@ -88,53 +82,13 @@ describe('a call that waits for a person', () => {
     expect(limiter.running()).toBe(0);
   });
 
-  test('is counted when it is back, though its caller may be over the limit by then', async () => {
-    const limiter = limiterOf({ callsOfCaller: 1 });
-    const { promise, resolve } = person();
-    const asking = await limiter.take('alice');
-    const asked = asking.waitOutside(() => promise);
-    const other = await limiter.take('alice');
-    resolve('yes');
-    await asked;
-    expect(limiter.running()).toBe(2);
-    other.leave();
-    await expect(limiter.take('alice')).rejects.toMatchObject(busy);
-    asking.leave();
-    expect(await limiter.take('alice')).toBeDefined();
-  });
-
   test('has its place again after work that failed', async () => {
     const limiter = limiterOf({});
-    const place = await limiter.take('alice');
+    const place = await limiter.take();
     await expect(place.waitOutside(() => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
     expect(limiter.running()).toBe(1);
     place.leave();
     expect(limiter.running()).toBe(0);
-  });
-
-  test.each([['alice'], [undefined]])('is one of so many at most, of caller %s', async (caller) => {
-    const limiter = limiterOf({ questionsOfCaller: 2 });
-    const { promise, resolve } = person();
-    const ask = async () => (await limiter.take(caller)).waitOutside(() => promise);
-    const asked = [ask(), ask()];
-    await tick();
-    await expect(ask()).rejects.toMatchObject({ code: 'TooManyQuestions' });
-    expect(await (await limiter.take('bob')).waitOutside(async () => 'yes')).toBe('yes');
-    resolve('yes');
-    await Promise.all(asked);
-    expect(await ask()).toBe('yes');
-  });
-
-  test('is one of so many at most, of all callers', async () => {
-    const limiter = limiterOf({ questions: 2 });
-    const { promise, resolve } = person();
-    const ask = async (caller: string) => (await limiter.take(caller)).waitOutside(() => promise);
-    const asked = [ask('alice'), ask('bob')];
-    await tick();
-    await expect(ask('carol')).rejects.toMatchObject({ code: 'TooManyQuestions' });
-    resolve('yes');
-    await Promise.all(asked);
-    expect(await ask('carol')).toBe('yes');
   });
 });
 
