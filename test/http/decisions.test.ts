@@ -157,16 +157,6 @@ describe('approval', () => {
     expect((await (await signedIn()).decide(id, 'decline', {}, { reason })).status).toBe(400);
   });
 
-  test('a refusal is told to the agent, and binds', async () => {
-    const { get, requests } = await start();
-    const id = await waiting(served);
-    const browser = await signedIn();
-    expect(await kindOf(await browser.decide(id, 'decline'))).toBe('declined');
-    expect(await get(id)).toMatchObject({ code: 'Declined', mayHaveHappened: false });
-    expect(await kindOf(await browser.decide(id, 'accept'))).toBe('late');
-    expect(requests).toEqual([]);
-  });
-
   test.each([
     ['accept', 'decline', 'accepted'],
     ['decline', 'accept', 'declined'],
@@ -202,31 +192,6 @@ describe('approval', () => {
     const second = { diskSize: 200 };
     const listOf = async (browser: Awaited<ReturnType<typeof signedIn>>) => (await browser.get('/decisions')).text();
 
-    test('says that another one waits, and how to replace it', async () => {
-      const { ask, pass } = await start();
-      const id = await waiting(served, first);
-      pass(117_000);
-      const answer = await ask(second);
-      const text = 'Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.';
-      expect(answer.summary).toBe('Plan of restore_instance; nothing was sent.');
-      expect(answer.show).toContain(text);
-      expect(Object(answer.next).text).toContain(`with the same arguments and replaces: ${id}.`);
-    });
-
-    test('withdraws the old one in the same call, which the journal has', async () => {
-      const { ask, store } = await start();
-      const id = await waiting(served, first);
-      const answer = await ask({ ...second, replaces: id });
-      expect(answer).toMatchObject({ outcome: 'waiting', summary: expect.not.stringContaining('Another') });
-      expect(await store.find(id)).toMatchObject({
-        state: 'withdrawn',
-        decision: { way: 'withdrawn' },
-        caller: 'alice',
-      });
-      expect((await store.find(id))?.what).toContain('100 GB');
-      expect((await store.waiting({})).map((change) => change.id)).toEqual([answer.changeId]);
-    });
-
     test('is the successor of the old one, to which an open page of the old one leads', async () => {
       const { ask } = await start();
       const id = await waiting(served, first);
@@ -240,46 +205,6 @@ describe('approval', () => {
         kind: 'withdrawn',
         sentence: 'Its caller replaced the plan with a newer one.',
       });
-    });
-
-    test('is refused together with planOnly, and the old one waits', async () => {
-      const { ask, store } = await start();
-      const id = await waiting(served, first);
-      const answer = await ask({ ...second, replaces: id, planOnly: true });
-      expect(answer).toMatchObject({
-        code: 'InvalidArguments',
-        problems: ['replaces: does nothing together with planOnly'],
-      });
-      expect(Object(answer.next).text).toMatch(/No plan was withdrawn/);
-      expect(await store.find(id)).toMatchObject({ state: 'waiting' });
-    });
-
-    test.each(['accept', 'decline'])('is a new plan if the old one was decided meanwhile (%s)', async (decision) => {
-      const { ask, store, requests } = await start();
-      const id = await waiting(served, first);
-      await (await signedIn()).decide(id, decision);
-      expect(await ask({ ...second, replaces: id })).toMatchObject({ outcome: 'waiting' });
-      expect((await store.find(id))?.state).toBe(`${decision}${decision === 'accept' ? 'ed' : 'd'}`);
-      expect(requests).toHaveLength(decision === 'accept' ? 1 : 0);
-    });
-
-    test.each([
-      ['of another caller', {}, 'mallory'],
-      ['that was made up', { replaces: 'x'.repeat(22) }, 'alice'],
-    ])('replaces no plan %s', async (_what, given, token) => {
-      const { ask } = await start();
-      const id = await waiting(served, first);
-      expect(await ask({ ...second, replaces: id, ...given }, token)).toMatchObject({
-        code: 'InvalidArguments',
-        problems: ['replaces: there is no such change of this caller'],
-      });
-      expect((await changes()).map(({ state }) => state)).toEqual(['waiting']);
-    });
-
-    test('is none of another caller: the agent is told of no other plan', async () => {
-      const { ask } = await start();
-      await waiting(served, first);
-      expect((await ask(second, 'mallory')).summary).not.toContain('Another');
     });
 
     test('stands beside the older one in the list, and each page tells of the other, also after one was accepted', async () => {
@@ -352,27 +277,6 @@ describe('approval', () => {
     const kinds = await Promise.all([bob, carol].map(async (one) => kindOf(await one.decide(id, 'accept'))));
     expect(kinds.sort()).toEqual(['accepted', 'late']);
     expect(requests).toHaveLength(1);
-  });
-
-  test.each(['accept', 'decline'])(
-    'of a decision (%s) and its caller taking the plan back at once, one counts',
-    async (decision) => {
-      const { get, withdraw, requests } = await start();
-      const id = await waiting(served);
-      const browser = await signedIn();
-      await Promise.all([browser.decide(id, decision), withdraw(id)]);
-      const { outcome } = await get(id);
-      expect(['accepted', 'declined', 'withdrawn']).toContain(outcome);
-      expect(requests).toHaveLength(outcome === 'accepted' ? 1 : 0);
-    },
-  );
-
-  test('a plan is taken back by its caller alone', async () => {
-    const { get, withdraw } = await start();
-    const id = await waiting(served);
-    expect(await withdraw(id, 'mallory')).toMatchObject({ code: 'UnknownChange' });
-    expect(await get(id)).toMatchObject({ outcome: 'waiting' });
-    expect(await withdraw(id)).toMatchObject({ outcome: 'withdrawn' });
   });
 
   test('what the policy forbids by now is not sent, and the agent learns why', async () => {

@@ -98,15 +98,6 @@ describe('keys of an issuer', () => {
     expect(keys.reachable()).toBe(true);
   });
 
-  test('are not used for longer than a day, however often the issuer is asked in between', async () => {
-    const keys = open();
-    await verify(keys, 'old');
-    fault = refused;
-    for (pass(23 * hour); Date.now() < Date.parse('2026-11-21T12:00:00Z'); pass(minute))
-      expect(await verify(keys, 'old')).toBe('good');
-    expect(await verify(keys, 'old')).toBe('away');
-  });
-
   test('are not good before the first, nor after a day, and are fetched again although no token comes', async () => {
     const keys = open();
     fault = refused;

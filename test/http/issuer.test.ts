@@ -123,29 +123,6 @@ describe('tokens of an OAuth issuer', () => {
   });
 
   test.each([
-    [
-      'has ended',
-      () => sign({ exp: 1_700_000_000 }),
-      /^ERR_JWT_EXPIRED exp: the token has "1700000000", and .* "a time after 1/,
-    ],
-    ['begins later', () => sign({ nbf: 4_000_000_000 }), /nbf: the token has "4000000000", and .* "a time before 1/],
-    [
-      'is of another type',
-      () => sign({}, keys.privateKey, { typ: 'ID' }),
-      /^typ: the token has "ID", and .* "at\+jwt or /,
-    ],
-    ['is opaque', async () => 'ya29.opaque', /^ERR_JWS_INVALID: it is no signed JWT/],
-    ['has a shared key', hmac, /^ERR_JOSE_ALG_NOT_ALLOWED: this server accepts the algorithms RS256, /],
-    [
-      'names an unknown key',
-      () => sign({}, keys.privateKey, { kid: 'two' }),
-      /^ERR_JWKS_NO_MATCHING_KEY: the issuer has no key /,
-    ],
-  ])('the reason why a token that %s is refused says what is wrong with it', async (_what, make, reason) => {
-    expect(await authenticate(await make())).toEqual({ kind: 'invalid', reason: expect.stringMatching(reason) });
-  });
-
-  test.each([
     [undefined, {}, 'carol'],
     ['oid', { oid: '0f-7' }, '0f-7'],
     ['user.id', { user: { id: '0f-7' } }, '0f-7'],
@@ -189,12 +166,6 @@ describe('tokens of an OAuth issuer', () => {
     expect(response.headers.get('www-authenticate')).toBe(
       'Bearer scope="cloudops:read cloudops:write", resource_metadata="https://cloudops.example.com/.well-known/oauth-protected-resource/mcp"',
     );
-  });
-
-  test('names are compared whole', async () => {
-    const names = ['n'.repeat(255), `${'n'.repeat(254)}m`];
-    const tokens = await Promise.all(names.map((sub) => sign({ sub })));
-    expect(await Promise.all(tokens.map(authenticate))).toMatchObject(names.map((name) => ({ principal: { name } })));
   });
 
   test.each([
@@ -280,19 +251,19 @@ describe('tokens of an OAuth issuer', () => {
     await own.close();
   });
 
-  test('the keys are fetched once', async () => {
-    const fetched = () => issuer.requests.filter(({ url }) => url === '/keys').length;
-    const authenticate = authenticateBy(issuer.origin);
-    const before = fetched();
-    for (let count = 0; count < 3; count += 1) await authenticate(await sign());
-    expect(fetched() - before).toBe(1);
-  });
-
-  const bad: readonly [string, () => Promise<string> | string][] = [
-    ['of another audience', () => sign({ aud: 'https://other.example.com/mcp' })],
+  const bad: readonly (readonly [string, () => Promise<string> | string, RegExp?])[] = [
+    [
+      'of another audience',
+      () => sign({ aud: 'https://other.example.com/mcp' }),
+      /aud: the token has "https:\/\/other.example.com\/mcp", and this server expects/,
+    ],
     ['of another issuer', () => sign({ iss: 'https://issuer.example.com' })],
-    ['that has expired', () => sign({ exp: seconds(-90) })],
-    ['that is not valid yet', () => sign({ nbf: seconds(90) })],
+    [
+      'that has expired',
+      () => sign({ exp: seconds(-90) }),
+      /^ERR_JWT_EXPIRED exp: the token has "1\d+", and .* "a time after 1/,
+    ],
+    ['that is not valid yet', () => sign({ nbf: seconds(90) }), /nbf: the token has "\d+", and .* "a time before 1/],
     ['that never expires', () => sign({ exp: undefined })],
     ['of nobody', () => sign({ sub: undefined })],
     ['of an empty name', () => sign({ sub: '' })],
@@ -301,25 +272,43 @@ describe('tokens of an OAuth issuer', () => {
     ['of a name with half a character', () => sign({ sub: 'carol\ud800' })],
     ['of a list of names', () => sign({ sub: ['carol'] })],
     ['that is bound to a key', () => sign({ cnf: { jkt: 'x' } })],
-    ['that is an ID token by its type', () => sign({}, keys.privateKey, { typ: 'id+jwt' })],
+    [
+      'that is an ID token by its type',
+      () => sign({}, keys.privateKey, { typ: 'ID' }),
+      /^typ: the token has "ID", and .* "at\+jwt or /,
+    ],
     ['of a type that is no text', () => sign({}, keys.privateKey, { typ: 7 })],
     ['signed with another key', () => sign({}, others.privateKey)],
     ['with alg none', () => new UnsecuredJWT(claims()).encode()],
-    ['with HS256 and the public key as the secret', hmac],
+    [
+      'with HS256 and the public key as the secret',
+      hmac,
+      /^ERR_JOSE_ALG_NOT_ALLOWED: this server accepts the algorithms RS256, /,
+    ],
+    [
+      'that names an unknown key',
+      () => sign({}, keys.privateKey, { kid: 'two' }),
+      /^ERR_JWKS_NO_MATCHING_KEY: the issuer has no key /,
+    ],
     [
       'altered after signing',
       async () => (await sign()).replace(/\.(.)/, (_dot, first) => `.${first === 'a' ? 'b' : 'a'}`),
     ],
-    ['that is no JWT', () => 'nonsense'],
+    ['that is no JWT', () => 'ya29.opaque', /^ERR_JWS_INVALID: it is no signed JWT/],
     ['with three empty parts', () => '..'],
   ];
-  test.each(bad)('one %s is refused', async (_what, token) => {
-    const response = await post(server.url, message('tools/list'), bearer(await token()));
-    expect(response.status).toBe(401);
-    expect(response.headers.get('www-authenticate')).toBe(
-      'Bearer error="invalid_token", scope="cloudops:read cloudops:write", error_description="The token is not valid here.", resource_metadata="https://cloudops.example.com/.well-known/oauth-protected-resource/mcp"',
-    );
-  });
+  test.each(bad.map(([what, make, reason = /./]) => [what, make, reason] as const))(
+    'one %s is refused',
+    async (_what, makeToken, reason) => {
+      const token = await makeToken();
+      expect(await authenticate(token)).toEqual({ kind: 'invalid', reason: expect.stringMatching(reason) });
+      const response = await post(server.url, message('tools/list'), bearer(token));
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toBe(
+        'Bearer error="invalid_token", scope="cloudops:read cloudops:write", error_description="The token is not valid here.", resource_metadata="https://cloudops.example.com/.well-known/oauth-protected-resource/mcp"',
+      );
+    },
+  );
 
   test.each([
     // Clients ask for exactly the scopes of the challenge, so it names those that the caller has, too.
@@ -360,21 +349,6 @@ describe('tokens of an OAuth issuer', () => {
     await qualified.close();
   });
 
-  test('a client of a server below a path of a proxy finds its metadata below that path, or where RFC 9728 has it', async () => {
-    const resource = { url: 'https://example.com/cloud/mcp', issuer: issuer.origin, scopePrefix: '' };
-    const below = await serveInProcess({ resource, authenticate });
-    // The proxy passes on what follows `/cloud`, or the whole path.
-    for (const path of ['/mcp', '/mcp/']) {
-      const refused = await post(new URL(path, below.origin), message('tools/list'));
-      expect(refused.headers.get('www-authenticate')).toContain(
-        'resource_metadata="https://example.com/cloud/.well-known/oauth-protected-resource/mcp"',
-      );
-    }
-    const metadata = await fetch(`${below.origin}/.well-known/oauth-protected-resource/cloud/mcp`);
-    expect(await metadata.json()).toMatchObject({ resource: 'https://example.com/cloud/mcp' });
-    await below.close();
-  });
-
   test('cloudops:approve among other scopes is ignored, and allows nothing by itself', async () => {
     const both = await post(
       server.url,
@@ -405,19 +379,6 @@ describe('tokens of an OAuth issuer', () => {
     );
     await own.close();
   });
-
-  test.each(['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'])(
-    '%s tells clients where to get one',
-    async (path) => {
-      const response = await fetch(new URL(path, server.origin));
-      expect(await response.json()).toMatchObject({
-        resource: audience,
-        authorization_servers: [issuer.origin],
-        // Only scopes for every user, because clients request every scope.
-        scopes_supported: ['cloudops:read', 'cloudops:write'],
-      });
-    },
-  );
 
   test.each([
     ['cannot be reached', () => 'http://127.0.0.1:1', () => metadata],
@@ -509,45 +470,4 @@ describe('tokens of an OAuth issuer', () => {
       await own.close();
     },
   );
-
-  test('keys that moved are found at the place that the metadata names now', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const [former, next] = await Promise.all(
-      [keys, others].map(async ({ publicKey }, number) => ({
-        keys: [{ ...(await exportJWK(publicKey)), kid: `of ${number}`, alg: 'ES256' }],
-      })),
-    );
-    let place = 'former';
-    const own = await startServer(({ url }, response) => {
-      if (url === '/former' && place === 'former') response.end(JSON.stringify(former));
-      else if (url === '/next' && place === 'next') response.end(JSON.stringify(next));
-      else if (url !== '/.well-known/openid-configuration') response.writeHead(404).end();
-      else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/${place}` }));
-    });
-    const authenticate = authenticateBy(own.origin);
-    const iss = own.origin;
-    expect(await authenticate(await sign({ iss }, keys.privateKey, { kid: 'of 0' }))).toMatchObject({
-      kind: 'authenticated',
-    });
-    place = 'next';
-    vi.setSystemTime(Date.now() + 31_000);
-    expect(await authenticate(await sign({ iss }, others.privateKey, { kid: 'of 1' }))).toMatchObject({
-      kind: 'authenticated',
-    });
-    vi.useRealTimers();
-    await own.close();
-  });
-
-  test('an issuer that comes back is asked again, but not at every request', async () => {
-    const good = metadata;
-    metadata = { issuer: 'https://other.example.com', jwks_uri: good.jwks_uri ?? '' };
-    let time = Date.now();
-    const authenticate = authenticateBy(issuer.origin, { now: () => new Date(time), log });
-    const token = await sign();
-    expect(await authenticate(token)).toMatchObject({ kind: 'unavailable' });
-    metadata = good;
-    expect(await authenticate(token)).toMatchObject({ kind: 'unavailable' });
-    time += 5001;
-    expect(await authenticate(token)).toMatchObject({ principal: { name: 'carol' } });
-  });
 });

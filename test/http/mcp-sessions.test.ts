@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Authenticate } from '../../src/http/auth.js';
-import { createMcpSessions } from '../../src/http/mcp-endpoint.js';
-import { describeClient } from '../../src/mcp/client.js';
 import { changeKey } from '../../src/mcp/views/contract/change-data.js';
 import { memoryStore } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess } from '../support/http-in-process.js';
@@ -107,19 +105,6 @@ describe('a session', () => {
     const client = await openSession(server.url);
     const answer = await client.call('restore_instance', restore, { 'mcp-session-id': '' });
     expect(outcomeOf(answer)).toMatchObject(outcome);
-  });
-
-  test('holds what the client declared', () => {
-    const sessions = createMcpSessions(() => ['k'.repeat(32)]);
-    const client = describeClient(
-      {
-        elicitation: { form: {}, url: {} },
-        extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
-      },
-      { name: 'n'.repeat(5000), version: '1' },
-    );
-    expect(sessions.find('alice', sessions.begin('alice', client))).toEqual(client);
-    expect(client).toMatchObject({ form: true, url: true, views: true, name: expect.stringMatching(/^n{100}$/) });
   });
 });
 

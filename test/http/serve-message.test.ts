@@ -23,14 +23,6 @@ async function serve(answer: Parameters<typeof sendAnswer>[2]) {
   return { port: (server.address() as AddressInfo).port, responses, served };
 }
 
-test('the client gets status, headers and body', async () => {
-  const { port } = await serve(async () => Response.json(['read'], { status: 418, headers: { 'x-answer': 'yes' } }));
-  const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' });
-  expect([response.status, response.headers.get('x-answer')]).toEqual([418, 'yes']);
-  expect([response.headers.get('content-length'), response.headers.get('cache-control')]).toEqual(['8', 'no-store']);
-  expect(await response.json()).toEqual(['read']);
-});
-
 test('invisible characters of an answer are escapes of JSON, also if they come in pieces, and mean the same', async () => {
   const value = { text: 'a\u202e\u{e0041}\u0085 日本 😀' };
   const bytes = new TextEncoder().encode(`data: ${JSON.stringify(value)}\n\n`);
@@ -44,27 +36,6 @@ test('invisible characters of an answer are escapes of JSON, also if they come i
   const raw = await (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' })).text();
   expect(raw).toBe(`data: ${String.raw`{"text":"a\u202e\udb40\udc41\u0085 日本 😀"}`}\n\n`);
   expect(JSON.parse(raw.slice('data: '.length))).toEqual(value);
-});
-
-test('an answer without a body ends', async () => {
-  const { port } = await serve(async () => new Response(null, { status: 202 }));
-  expect(await (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' })).text()).toBe('');
-});
-
-test('an answer that never comes ends with its client, which is told only then', async () => {
-  const signals: AbortSignal[] = [];
-  const { port, served } = await serve((clientGone) => {
-    signals.push(clientGone);
-    return signals.length === 1 ? Promise.resolve(new Response('read')) : new Promise(() => undefined);
-  });
-  await (await fetch(`http://127.0.0.1:${port}/`)).text();
-  const abort = new AbortController();
-  const gone = fetch(`http://127.0.0.1:${port}/`, { signal: abort.signal });
-  await vi.waitFor(() => expect(signals).toHaveLength(2));
-  abort.abort();
-  await expect(gone).rejects.toThrow();
-  await Promise.all(served);
-  expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
 });
 
 test('an answer is made no faster than its client reads, and comes to an end with it', async () => {

@@ -118,16 +118,6 @@ describe('a client of 2026-07-28', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('a decision that comes soon is the answer of the same call', async () => {
-    const { call, sent } = await start({ url: {} }, 'accept', { statusWaitMs: 10_000 });
-    const called = call();
-    await expect.poll(() => sent.length).toBe(1);
-    const browser = browserOf(served);
-    await browser.signIn('bob');
-    await browser.decide(idIn(sent[0]), 'accept');
-    expect(await called).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
-  });
-
   test('who does not want to open it has refused: nobody can decide any more', async () => {
     const { call, sent } = await start({ url: {} }, 'decline', { confirm: 'ask', statusWaitMs: 60_000 });
     expect(await call()).toMatchObject({ code: 'Declined' });
@@ -137,30 +127,6 @@ describe('a client of 2026-07-28', () => {
     expect(served.requests).toEqual([]);
     expect(await (await browser.get('/decisions')).text()).toMatch(/Recently decided.*>Declined</s);
     expect(await served.store.newest({ limit: 9 })).toMatchObject([{ state: 'declined', decision: { way: 'asked' } }]);
-  });
-
-  test.each<readonly [string, Action, number]>([
-    ['closes the question', 'cancel', 3000],
-    ['is a program that declines', 'decline', 0],
-  ])('who %s leaves the plan waiting', async (_what, action, afterMs) => {
-    const { call } = await start({ url: {} }, action, {}, afterMs);
-    expect(await call()).toMatchObject({ outcome: 'waiting', decideAt: expect.any(String) });
-    expect(await served.store.newest({ limit: 9 })).toMatchObject([{ state: 'waiting' }]);
-  });
-
-  test.each<readonly [string, Elicitation, DecisionsSetup]>([
-    ['where somebody else decides', { url: {} }, { confirm: 'approval' }],
-    ['where the agent confirms', { url: {} }, { confirm: 'plan' }],
-  ])('%s, nobody is sent anywhere', async (_where, elicitation, setup) => {
-    const { call, sent } = await start(elicitation, 'accept', setup);
-    await call();
-    expect(sent).toEqual([]);
-  });
-
-  test('a client that shows forms as well is asked by one', async () => {
-    const { call, sent } = await start({ form: {}, url: {} }, 'decline');
-    await call();
-    expect(sent).toMatchObject([{ mode: 'form' }]);
   });
 
   describe.each<readonly [string, Elicitation]>([
@@ -194,14 +160,6 @@ describe('a client of 2026-07-28', () => {
       expect(served.requests).toHaveLength(1);
       expect(sent).toHaveLength(questions);
       expect(await served.store.newest({ limit: 9 })).toMatchObject([{ decision: { way: 'page', person: 'bob' } }]);
-    });
-
-    test('is refused on the page for good', async () => {
-      const { id, browser } = await waiting({ confirm: 'ask' });
-      served.pass(3000);
-      await browser.decide(id, 'decline');
-      expect(await served.get(id)).toMatchObject({ code: 'Declined' });
-      expect(served.requests).toEqual([]);
     });
 
     test('is refused where there is no page', async () => {
