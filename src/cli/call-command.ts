@@ -26,7 +26,17 @@ export const callCommand: Command = {
   about: 'call a tool',
   details:
     '--plan only shows the plan of a change, --yes agrees to it beforehand. --json prints the data of the result in place of its text. ' +
-    'Exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost, 6 done in part.',
+    'The arguments of a tool: cloudops-mcp call <tool> --help.',
+  example: `call list_parts '{"bucket": "photos", "object": "a.jpg", "uploadId": "u-9"}'`,
+  exitCodes: {
+    0: 'done',
+    1: 'it failed: refused by the cloud, no answer, a repetition, or no journal',
+    2: 'wrong usage, arguments or configuration; nothing was sent',
+    3: 'no consent; nothing was sent',
+    4: 'the outcome of a change is unknown: look in the console before you repeat it',
+    5: 'done, but the output could not be written',
+    6: 'a change was done in part; the answer names the entries that failed',
+  },
   positionals: 2,
   options: { account: 'value', plan: 'switch', yes: 'switch', json: 'switch' },
   run: async (invocation) => {

@@ -12,6 +12,7 @@ export const clientConfigCommand: Command = {
   about: 'print the configuration for MCP clients',
   details:
     'docs/CLIENTS.md says where each client takes it, what differs, and how to name a server that runs elsewhere.',
+  example: 'client-config --sandbox',
   run: async (invocation) => {
     const { stdout, stderr, node, script } = invocation.terminal;
     const config = validConfig(invocation);

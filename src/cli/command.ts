@@ -40,11 +40,17 @@ export interface Command extends CommandSyntax {
   readonly usage: string;
   readonly about: string;
   readonly details?: string;
+  /** For the help, without the name of the program. */
+  readonly example: string;
+  /** If they differ from `usualExitCodes`. */
+  readonly exitCodes?: Readonly<Record<number, string>>;
   /** Set for long-running commands, which refuse to start with an invalid setting. */
   readonly serves?: true;
   /** Resolves with the exit code. @throws UsageError */
   run(invocation: Invocation): Promise<number>;
 }
+
+export const usualExitCodes = { 0: 'done', 1: 'it failed', 2: 'wrong usage or configuration' };
 
 /** Functions that load a command when it is needed, by its name. */
 export type Commands = Readonly<Record<string, () => Promise<Command>>>;

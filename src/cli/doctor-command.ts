@@ -21,7 +21,8 @@ import { columnsOf, wrapped } from './layout.js';
 export const doctorCommand: Command = {
   usage: '[--bucket <name>] [--json]',
   about: 'check configuration, endpoints, clocks, signature and files',
-  details: 'Exit code 0 all is well, 1 there is a problem, 3 no API could be checked.',
+  example: 'doctor --bucket photos',
+  exitCodes: { 0: 'all is well', 1: 'there is a problem', 2: 'wrong usage', 3: 'no API could be checked' },
   options: { json: 'switch', bucket: 'value' },
   run: async ({ options, config, terminal }) => {
     // Programs that print keys have their own process groups, so Ctrl-C does not end them, but exit listeners of this process do.

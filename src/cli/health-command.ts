@@ -11,6 +11,8 @@ export const healthCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'ask a running http server whether it is ready',
   details: 'In a container, it asks the server of the container.',
+  example: 'health --port 8080',
+  exitCodes: { 0: 'the server is ready', 1: 'it is not ready, or does not answer', 2: 'wrong usage' },
   options: addressOptions,
   run: async ({ options, terminal: { stdout, stderr } }) => {
     // In a container, the command line of process 1 has the server's address.

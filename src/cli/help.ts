@@ -2,48 +2,44 @@ import { helpOf, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import { exampleOf, type Operation } from '../tools/define-operation.js';
 import { defined, exact, namesOf, own, say } from '../util/safe-text.js';
-import { type Command, type Commands, type Invocation, notOneOf, UsageError } from './command.js';
+import { type Command, type Commands, type Invocation, notOneOf, UsageError, usualExitCodes } from './command.js';
 import { columnsOf, wrapped } from './layout.js';
-
-const settingsTopic = 'settings';
 
 /** `cloudops-mcp help` and the option `--help` of any command. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
   usage: '[<command> [<tool>] | <tool> | settings]',
   about: 'print help about a command, a tool or the settings',
+  example: 'help restore_instance',
   positionals: 2,
   run: async (invocation) => {
-    const { terminal } = invocation;
-    const lines = await linesAbout(invocation, columnsOf(terminal.stdout), commands, defaultCommand);
-    terminal.stdout.write(`${lines.join('\n')}\n`);
+    const { stdout } = invocation.terminal;
+    const lines = await linesAbout(invocation, columnsOf(stdout), commands, defaultCommand);
+    stdout.write(`${lines.join('\n')}\n`);
     return 0;
   },
 });
 
 async function linesAbout(
-  invocation: Invocation,
+  { positionals, operations, operationProblems }: Invocation,
   width: number,
   commands: Commands,
   defaultCommand: Command,
 ): Promise<readonly string[]> {
-  const { positionals, operations, operationProblems } = invocation;
-  const [topic, tool] = positionals;
+  const [topic, second] = positionals;
   if (topic === undefined) return overview(commands, defaultCommand);
-  if (topic === settingsTopic) return settingsLines(width);
+  if (topic === 'settings') return settingsLines(width);
 
   const tools = operations.map(({ name }) => name);
   const loadCommand = Object.hasOwn(commands, topic) ? commands[topic] : undefined;
-  if (loadCommand === undefined) {
-    // `help <tool>` is short for `help call <tool>`.
-    if (tool === undefined && tools.includes(topic))
-      return linesAbout({ ...invocation, positionals: ['call', topic] }, width, commands, defaultCommand);
-    throw new UsageError(notOneOf('command', topic, Object.keys(commands)));
-  }
-  const command = await loadCommand();
-  if (tool === undefined || topic !== 'call') return commandLines(topic, command, width);
+  // `help <tool>` is short for `help call <tool>`.
+  const isTool = loadCommand === undefined && second === undefined && tools.includes(topic);
+  const command = await (isTool ? commands.call : loadCommand)?.();
+  if (command === undefined) throw new UsageError(notOneOf('command', topic, Object.keys(commands)));
+  const tool = isTool ? topic : second;
+  if (tool === undefined || (topic !== 'call' && !isTool)) return commandLines(topic, command, width);
 
   const operation = operations.find(({ name }) => name === tool);
-  if (operation !== undefined) return toolLines(topic, command, operation, width);
+  if (operation !== undefined) return toolLines(command, operation, width);
   if (operationProblems.length === 0) throw new UsageError(notOneOf('tool', tool, tools));
   // The tool may be one that could not be loaded.
   throw new UsageError(...operationProblems, say`Until the file is loaded, the tools are ${namesOf(tools)}.`);
@@ -52,7 +48,7 @@ async function linesAbout(
 /** Fits a screen of 24 lines. */
 async function overview(commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
   const loadedCommands = await Promise.all(
-    Object.entries(commands).map(async ([name, load]) => ({ name, about: (await load()).about })),
+    Object.entries(commands).map(async ([name, load]) => `  ${name.padEnd(columnOfAbout)}${(await load()).about}`),
   );
   return [
     'An MCP server that gives AI agents signed operations of a cloud.',
@@ -62,7 +58,7 @@ async function overview(commands: Commands, defaultCommand: Command): Promise<re
     '  cloudops-mcp <command>',
     '',
     'Commands:',
-    ...loadedCommands.map(({ name, about }) => `  ${name.padEnd(columnOfAbout)}${about}`),
+    ...loadedCommands,
     '',
     'Help:',
     '  cloudops-mcp <command> --help    a command',
@@ -90,60 +86,59 @@ function settingsLines(width: number): readonly string[] {
 }
 
 function commandLines(name: string, command: Command, width: number): readonly string[] {
-  const isAboutTools = command.usage.startsWith('<tool>');
+  const { example, exitCodes = usualExitCodes } = command;
   return [
-    ...usageOf(name, command, width),
+    ...usageLines(name, command, width),
     '',
-    ...(isAboutTools ? wrapped(say`The arguments of a tool: cloudops-mcp ${own(name)} <tool> --help`, width) : []),
+    'Example:',
+    `  cloudops-mcp ${example}`,
+    '',
+    'Exit codes:',
+    ...Object.entries(exitCodes).flatMap(([code, meaning]) =>
+      wrapped(say`${defined(meaning)}`, width, { start: say`  ${exact(code.padEnd(3))}`, indent: 5 }),
+    ),
+    '',
     ...wrapped('--sandbox uses the local cloud. cloudops-mcp help settings lists the settings.', width),
   ];
 }
 
-function usageOf(name: string, { usage, about, details }: Command, width: number): string[] {
-  const start = name === '' ? say`  cloudops-mcp` : say`  cloudops-mcp ${own(name)}`;
-  const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, { start: say`${start} `, indent: 6 });
+function usageLines(name: string, { usage, about, details }: Command, width: number): string[] {
   const description = details === undefined ? about : `${about}. ${details}`;
   return [
-    start.text + first.slice(start.text.length).trimEnd(),
-    ...others,
+    ...wrapped(say`cloudops-mcp ${defined(`${name} ${usage}`.trim())}`, width, { start: 2, indent: 6 }),
     ...wrapped(say`${defined(description)}`, width, { indent: 6 }),
   ];
 }
 
-function toolLines(commandName: string, command: Command, operation: Operation, width: number): readonly string[] {
-  const usage = command.usage.replace('<tool>', operation.name);
-  const lines = usageOf(commandName, { ...command, usage }, width);
-  lines.push('', ...wrapped(say`${defined(operation.description.replace(remarkForModels, ''))}`, width, { indent: 2 }));
-
+function toolLines(command: Command, operation: Operation, width: number): readonly string[] {
+  const { name, description } = operation;
   const rows = argumentRows(operation);
-  const heading = rows.length === 0 ? 'It takes no arguments.' : 'Arguments, as fields of a JSON object:';
-  lines.push('', heading);
-  for (const row of rows) lines.push(...argumentLines(row, width));
-
-  const lists = new Map(rows.flatMap(({ list }) => (list === undefined ? [] : [[list.name, list.values] as const])));
-  for (const [letter, values] of lists) {
-    const start = say`  List ${own(letter)}: `;
-    lines.push('', ...wrapped(say`${defined(plain(values))}.`, width, { start, indent: 4 }));
-  }
-
   const example = exampleOf(operation);
-  if (example === undefined) return [...lines, '  The operation has no example.'];
-  const json = exact(JSON.stringify(example));
-  return [...lines, say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${json}'`.text];
+  return [
+    ...usageLines('call', { ...command, usage: command.usage.replace('<tool>', name) }, width),
+    '',
+    ...wrapped(say`${defined(description.replace(remarkForModels, ''))}`, width, { indent: 2 }),
+    '',
+    rows.length === 0 ? 'It takes no arguments.' : 'Arguments, as fields of a JSON object:',
+    ...rows.flatMap((row) => argumentLines(row, width)),
+    '',
+    example === undefined
+      ? 'The operation has no example.'
+      : say`  cloudops-mcp call ${own(name)} '${exact(JSON.stringify(example))}'`.text,
+  ];
 }
 
 function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, width: number): string[] {
   const description = descriptionsForPeople[path] ?? about;
   const defaultFact = defaultText === '' || description.includes(defaultText) ? [] : [`${defaultText} if absent`];
-  const paragraphs = [[type, ...rules, ...defaultFact].join(', ')];
-  if (description !== '') paragraphs.push(description);
-  const lines = paragraphs.flatMap((paragraph) => wrapped(say`${defined(plain(paragraph))}`, width, { indent: 6 }));
-  return [`  ${path}`, ...lines];
+  const paragraphs = [[type, ...rules, ...defaultFact].join(', '), description].filter((text) => text !== '');
+  return [
+    `  ${path}`,
+    ...paragraphs.flatMap((text) => wrapped(say`${defined(text.replaceAll('`', ''))}`, width, { indent: 6 })),
+  ];
 }
 
 const remarkForModels = /; ask the user rather than guess/;
-
-const plain = (text: string) => text.replaceAll('`', '');
 
 const descriptionsForPeople: Readonly<Record<string, string>> = {
   planOnly: 'Only show the plan, as --plan does.',

@@ -41,6 +41,7 @@ const graceMs = 30_000;
 export const httpCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'serve MCP over HTTP at /mcp',
+  example: 'http --port 8080',
   serves: true,
   options: addressOptions,
   run: async (invocation) => {

@@ -21,6 +21,8 @@ export const journalCommand: Command = {
   details:
     'Each change has two lines; --json has every field. --follow waits for further changes. ' +
     'journal migrate creates missing tables and indexes in PostgreSQL. journal prune erases the changes from before a time.',
+  example: 'journal --since 24h',
+  exitCodes: { 0: 'done', 1: 'the journal cannot be used', 2: 'wrong usage or configuration' },
   positionals: 1,
   options: { json: 'switch', since: 'value', until: 'value', follow: 'switch', before: 'value' },
   run: async (invocation) => {

@@ -22,7 +22,8 @@ import { loadOperationFiles } from './load-operation-files.js';
 export const operationsCommand: Command = {
   usage: '[--json] | check <file> | draft <model> [--operations <names>]',
   about: 'list the tools, or check or draft a file of operations',
-  details: 'Exit code 0 done, 1 the file that was checked has problems, 2 usage.',
+  example: 'operations check my.operations.json',
+  exitCodes: { 0: 'done', 1: 'the file that was checked has problems', 2: 'wrong usage or configuration' },
   positionals: 2,
   options: { json: 'switch', operations: 'value' },
   run: async (invocation) => {

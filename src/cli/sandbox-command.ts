@@ -9,6 +9,7 @@ export const sandboxCommand: Command = {
   usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
   about: 'run the sandbox alone, for servers and S3 clients',
   details: 'It prints the settings that point them at it.',
+  example: 'sandbox --port 8081',
   serves: true,
   options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
   run: async (invocation) => {

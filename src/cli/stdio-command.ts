@@ -15,6 +15,7 @@ import { runUntilSignal } from './run-until-signal.js';
 export const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',
+  example: '--sandbox',
   serves: true,
   run: async (invocation) => {
     const { terminal } = invocation;

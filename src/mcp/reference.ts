@@ -41,63 +41,35 @@ export interface ArgumentRow {
   readonly about: string;
   /** Empty if the default is not documented. */
   readonly defaultText: string;
-  /** Set if there are more than `maximumInlineValues` values. */
-  readonly list: NamedList | undefined;
-}
-
-/** Allowed values, shown below the table. */
-interface NamedList {
-  readonly name: string;
-  readonly values: string;
 }
 
 /** Returns a row for each argument, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  const namedListOf = createNamedLists();
   const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input())).map(({ path, field, isRequired }) => {
     // The strings in an array have no row of their own.
     const items = itemsOf(field);
     const schemasOfRow = items?.type === 'string' ? [field, items] : [field];
-    const namedList = schemasOfRow.map(namedListOf).find((list) => list !== undefined);
-    const rules = schemasOfRow.flatMap((schema) => rulesOf(schema, namedList));
-
+    const rules = schemasOfRow.flatMap(rulesOf);
     return {
       path,
       type: items === undefined ? typeName(field) : `list of ${typeName(items)}`,
       rules: isRequired ? ['required', ...rules] : rules,
       about: String(field.description ?? ''),
       defaultText: defaultByPath.get(path) ?? '',
-      list: namedList,
     };
   });
 }
 
-/** Names long lists of allowed values A, B and so on. */
-function createNamedLists(): (schema: JsonSchema) => NamedList | undefined {
-  const lists = new Map<string, NamedList>();
-  return ({ enum: allowed }) => {
-    if (!Array.isArray(allowed) || allowed.length <= maximumInlineValues) return undefined;
-    const values = valuesText(allowed);
-    const list = lists.get(values) ?? { name: String.fromCharCode(65 + lists.size), values };
-    lists.set(values, list);
-    return list;
-  };
-}
-
 /** Returns the arguments as a Markdown table. */
-export function argumentReference(operation: Operation): string {
-  const rows = argumentRows(operation);
-  const table = markdownTable(
+export const argumentReference = (operation: Operation): string =>
+  markdownTable(
     ['argument', 'type', 'rules', 'when absent'],
-    rows.map(({ path, type, rules, about, defaultText }) => {
+    argumentRows(operation).map(({ path, type, rules, about, defaultText }) => {
       const text = [rules.join(', '), about].filter((part) => part !== '').join('. ');
       return [`\`${path}\``, type, sentenceCase(text), defaultText];
     }),
   );
-  const lists = new Set(rows.map(({ list }) => list).filter((list) => list !== undefined));
-  return [table, ...[...lists].map(({ name, values }) => `List ${name}: ${values}.`)].join('\n\n');
-}
 
 export function instanceTypesReference(): string {
   const lists: readonly [string, readonly string[]][] = [
@@ -156,9 +128,9 @@ const typeNames = new Map<unknown, string>([
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
 /** Returns the rules of a schema: `1 to 40 characters`. */
-function rulesOf(schema: JsonSchema, namedList: NamedList | undefined): string[] {
+function rulesOf(schema: JsonSchema): string[] {
   return sentences(
-    Array.isArray(schema.enum) && allowedValues(schema.enum, namedList),
+    Array.isArray(schema.enum) && allowedValues(schema.enum),
     ...range(schema.minimum, schema.maximum),
     ...range(schema.minLength, schema.maxLength, 'character', 'characters'),
     ...range(schema.minItems, schema.maxItems, 'entry', 'entries'),
@@ -166,14 +138,8 @@ function rulesOf(schema: JsonSchema, namedList: NamedList | undefined): string[]
   );
 }
 
-const maximumInlineValues = 8;
-
-function allowedValues(values: readonly unknown[], namedList: NamedList | undefined): string {
-  if (namedList !== undefined) return `one of list ${namedList.name} below`;
-  return values.length === 1 ? `only ${valuesText(values)}` : `one of ${valuesText(values)}`;
-}
-
-const valuesText = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(', ');
+const allowedValues = (values: readonly unknown[]) =>
+  `${values.length === 1 ? 'only' : 'one of'} ${values.map((value) => `\`${value}\``).join(', ')}`;
 
 /** Returns the bounds as a rule: `2 to 5 entries`. */
 function range(low: unknown, high: unknown, singular = '', plural = ''): string[] {

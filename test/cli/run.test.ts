@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseArguments } from '../../src/cli/parse-arguments.js';
 import { commands, runCommandLine } from '../../src/cli/run.js';
 import { settingNames, settings, variableName } from '../../src/config/settings.js';
 import { operations } from '../../src/tools/index.js';
@@ -19,14 +20,29 @@ describe('help', () => {
     [['help', 'restore_instance'], /^ {2}cloudops-mcp call restore_instance .*\[--plan\] \[--yes\]/],
     [['client-config', '--help'], /docs\/CLIENTS\.md says where each client takes it/],
     [['journal', '--help'], /journal migrate creates missing tables/],
-    [['operations', '--help'], /Exit code 0 done, 1 /],
-    [['call', '--help'], /cloudops-mcp call <tool> --help\n/],
+    [['call', '--help'], /cloudops-mcp call <tool> --help\.\n/],
     [['call', 'list_parts', '--regoin', 'x', '-h'], /^ {2}cloudops-mcp call list_parts /],
   ])('%j prints it, whatever else is given', async (args, said) => {
     const { code, stdout, stderr } = await run(args, { CLOUDOPS_REGOIN: 'x' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(said);
   });
+
+  test.each(Object.keys(commands).filter((name) => name !== 'help'))(
+    'of %s has an example that it takes, and its exit codes',
+    async (name) => {
+      const { stdout } = await run([name, '--help']);
+      expect(stdout).toMatch(
+        new RegExp(
+          `\nExample:\n {2}cloudops-mcp ${name} .*\n\nExit codes:\n {2}0 {2}\\w.*\n {2}1 {2}\\w.*\n {2}2 {2}wrong usage`,
+        ),
+      );
+      const [, example = ''] = /\nExample:\n {2}cloudops-mcp (.*)\n/.exec(stdout) ?? [];
+      const command = await commands[name]?.();
+      const words = example.split(/ (?![^{]*})/).slice(1);
+      expect(parseArguments(words, command)).toMatchObject({ problems: [] });
+    },
+  );
 
   test.each(operations)(
     'of $name has every argument with its rules, and an example',
