@@ -17,6 +17,7 @@ import { createNotices } from './changes/watch-store.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
 import { questionLimits } from './mcp/client-quirks.js';
+import { createReadTasks } from './mcp/read-tasks.js';
 import { createServiceCatalog, type ServiceCatalog } from './models/service-catalog.js';
 import type { ServerDependencies } from './server.js';
 import { privateCacheFolder } from './util/cache-folder.js';
@@ -201,6 +202,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
       accounts,
       call: parts.traced?.(callStack.call) ?? callStack.call,
       changes: callStack.changes,
+      reads: createReadTasks(parts.now),
       noteUnknownClient: noteOnce(log),
       configuration: parts.configuration,
       journal: (caller: string | undefined, ofAccounts: readonly string[] | undefined) =>

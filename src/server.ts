@@ -19,6 +19,7 @@ import type { ChangeContext } from './changes/change-context.js';
 import { type Client, clientOf, tasksExtension } from './mcp/client.js';
 import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { broughtBy, consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
+import type { Read, ReadTasks } from './mcp/read-tasks.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
 import { type CacheLife, serveSkills, skillsExtension, skillsFor } from './mcp/skills.js';
@@ -31,6 +32,7 @@ import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
 import type { ServiceCatalog } from './models/service-catalog.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
+import { countText } from './util/human.js';
 
 export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
@@ -40,6 +42,8 @@ export interface ServerDependencies extends ResourceTexts {
   readonly accounts: Accounts;
   readonly call: CallTool;
   readonly changes: ChangeTools;
+  /** Reads that became tasks. All connections share them. */
+  readonly reads: ReadTasks;
   /** Called for each change of a client whose session is not known. */
   readonly noteUnknownClient: () => void;
   /** Offers views even to clients that do not declare support for views. */
@@ -106,6 +110,7 @@ export function createServer(
   serveTools(connection, catalog.tools, offer);
   serveTasks(server, {
     changes: dependencies.changes,
+    reads: dependencies.reads,
     clientFor,
     changeContextOf: (requestContext) => changeContextOf(connection, clientFor(requestContext), requestContext),
     resultOf: (outcome, client) => toolResult(outcome, client.views ? viewMeta(outcome) : undefined),
@@ -206,23 +211,37 @@ async function callOperation(
   const args = swapArguments(clientArgs, swapName);
 
   const sendProgress = progressSender(requestContext);
+  const contextWith = (report: (progress: string) => void) => ({
+    ...changeContextOf(connection, client, requestContext, report),
+    argumentName: argumentName ?? swapName,
+  });
+  const resultOf = (outcome: EndedOutcome) =>
+    toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
+
+  if (operation.effect === 'read') {
+    const read: Read = async (signal, report) => {
+      const outcome = await dependencies.call(operation, args, { ...contextWith(report), signal });
+      if (outcome.kind === 'inputRequired') throw new Error('A read asks nobody.');
+      return resultOf(outcome);
+    };
+    const { signal } = requestContext.mcpReq;
+    const { reads, principal } = dependencies;
+    const origin = { tool: operation.name, caller: principal?.name };
+    return client.tasks === true ? reads.run(read, origin, signal, sendProgress) : read(signal, sendProgress);
+  }
+
+  const context = contextWith(sendProgress);
+  if (context.isUnknownClient) dependencies.noteUnknownClient();
   const onWaiting = () => sendProgress('waiting for the answer of the user');
-  const isRead = operation.effect === 'read';
-  const context = changeContextOf(connection, client, requestContext, sendProgress);
-  if (context.isUnknownClient && !isRead) dependencies.noteUnknownClient();
   const outcome = await dependencies.call(operation, args, {
     ...context,
-    argumentName: argumentName ?? swapName,
-    ...(!isRead && {
-      elicitor: elicitorFor(client, requestContext, onWaiting),
-      guide: guideFor(client, requestContext, onWaiting),
-      brought: broughtBy(requestContext),
-    }),
+    elicitor: elicitorFor(client, requestContext, onWaiting),
+    guide: guideFor(client, requestContext, onWaiting),
+    brought: broughtBy(requestContext),
   });
-
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client);
   const task = client.tasks === true ? await taskAfterCall(outcome, dependencies.changes, context) : undefined;
-  return task ?? toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
+  return task ?? resultOf(outcome);
 }
 
 async function callToolOfChanges(
@@ -299,7 +318,7 @@ function changeContextOf(
     wait,
     // Not called for the last page, because some clients cannot handle progress and answer together.
     onPage: (pages: number, entries: number) =>
-      sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
+      sendProgress(`${countText(pages, 'page')} read, ${countText(entries, 'entry')}`),
     hasView: client.views,
     isUnknownClient,
     client: client.name,

@@ -17,11 +17,11 @@ import { sentences } from '../util/human.js';
 import { lazy } from '../util/objects.js';
 import { exact, join, type SafeText, say, time } from '../util/safe-text.js';
 import { type Client, tasksExtension } from './client.js';
-import { noteForModel } from './client-quirks.js';
+import { type ReadTasks, type Task, taskResult } from './read-tasks.js';
 
 /**
- * This file serves changes as tasks (the extension `io.modelcontextprotocol/tasks`, SEP-2663). A task is the row of its change: the task ID
- * is the `changeId`, and each request reads the row again, so tasks survive restarts, and any replica answers.
+ * This file serves tasks (the extension `io.modelcontextprotocol/tasks`, SEP-2663). The task of a change is its row: the task ID is the
+ * `changeId`, and each request reads the row again, so these tasks survive restarts, and any replica answers.
  */
 
 /** How often clients look for a decision (milliseconds). */
@@ -29,6 +29,7 @@ const pollIntervalMs = 5_000;
 
 export interface TaskContext {
   readonly changes: ChangeTools;
+  readonly reads: ReadTasks;
   readonly clientFor: (requestContext: ServerContext) => Client;
   readonly changeContextOf: (requestContext: ServerContext) => ChangeContext;
   /** The result that a call with this outcome has. */
@@ -37,27 +38,50 @@ export interface TaskContext {
 
 const paramsSchema = lazy(() => z.looseObject({ taskId: z.string() }));
 
+/** A task as it is now. */
+interface FoundTask {
+  readonly task: Task;
+  readonly result: () => CallToolResult | undefined;
+  readonly cancel: () => Promise<void> | void;
+}
+
 /** Serves the requests about tasks. */
-export function serveTasks(server: Server, { changes, clientFor, changeContextOf, resultOf }: TaskContext): void {
+export function serveTasks(
+  server: Server,
+  { changes, reads, clientFor, changeContextOf, resultOf }: TaskContext,
+): void {
   const params = paramsSchema();
 
-  const findTask = async (taskId: string, requestContext: ServerContext): Promise<SeenChange> => {
-    if (clientFor(requestContext).tasks !== true)
+  const findTask = async (taskId: string, requestContext: ServerContext): Promise<FoundTask> => {
+    const client = clientFor(requestContext);
+    if (client.tasks !== true)
       throw new MissingRequiredClientCapabilityError({
         requiredCapabilities: { extensions: { [tasksExtension]: {} } },
       });
-    const seen = await changes.look(taskId, changeContextOf(requestContext));
-    if (seen.kind === 'seen') return seen;
+    const context = changeContextOf(requestContext);
+    const read = reads.find(taskId, context.principal?.name);
+    if (read !== undefined) return read;
+    const seen = await changes.look(taskId, context);
     const { InvalidParams, InternalError } = ProtocolErrorCode;
-    const code = seen.code === 'UnknownChange' ? InvalidParams : InternalError;
-    throw new ProtocolError(code, refusalFailure('The task', seen, { isChange: true }).summary.text);
+    if (seen.kind === 'refused') {
+      const code = seen.code === 'UnknownChange' ? InvalidParams : InternalError;
+      throw new ProtocolError(code, refusalFailure('The task', seen, { isChange: true }).summary.text);
+    }
+    return {
+      task: taskOf(seen),
+      result: () => resultOf(seen.outcome, client),
+      cancel: async () => {
+        if (seen.change.state !== 'waiting') return;
+        const outcome = await changes.withdraw(taskId, context);
+        if (outcome.kind === 'failed' && outcome.failure.code === 'StateUnavailable')
+          throw new ProtocolError(InternalError, outcome.failure.summary.text);
+      },
+    };
   };
 
   server.setRequestHandler('tasks/get', { params }, async ({ taskId }, requestContext) => {
-    const seen = await findTask(taskId, requestContext);
-    const task = taskOf(seen);
-    if (task.status !== 'completed') return task;
-    return { ...task, result: { ...resultOf(seen.outcome, clientFor(requestContext)), resultType: 'complete' } };
+    const { task, result } = await findTask(taskId, requestContext);
+    return task.status === 'completed' ? { ...task, result: { ...result(), resultType: 'complete' } } : task;
   });
 
   // Ignores the responses, because a task asks for nothing: only the client that was asked has the proof of a question, and a task ID proves
@@ -68,18 +92,10 @@ export function serveTasks(server: Server, { changes, clientFor, changeContextOf
   });
 
   server.setRequestHandler('tasks/cancel', { params }, async ({ taskId }, requestContext) => {
-    const { change } = await findTask(taskId, requestContext);
-    if (change.state !== 'waiting') return {};
-    const outcome = await changes.withdraw(taskId, changeContextOf(requestContext));
-    if (outcome.kind === 'failed' && outcome.failure.code === 'StateUnavailable')
-      throw new ProtocolError(ProtocolErrorCode.InternalError, outcome.failure.summary.text);
+    const { cancel } = await findTask(taskId, requestContext);
+    await cancel();
     return {};
   });
-}
-
-interface Task extends Readonly<Record<string, unknown>> {
-  readonly status: 'working' | 'completed' | 'cancelled';
-  readonly statusMessage: string;
 }
 
 /** Returns the task of a change that a call leaves open, as the result of the call. Undefined if the call has its result. */
@@ -93,8 +109,7 @@ export async function taskAfterCall(
   const seen = await changes.look(changeId, context);
   const isOpen = seen.kind === 'seen' && (state === 'waiting' || seen.isGoing);
   if (!isOpen) return undefined;
-  const task = taskOf(seen);
-  return { ...task, resultType: 'task', content: [], _meta: noteForModel(task.statusMessage) };
+  return taskResult(taskOf(seen));
 }
 
 function taskOf({ change, isGoing, outcome }: SeenChange): Task {

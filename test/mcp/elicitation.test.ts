@@ -3,6 +3,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CallTool, ChangeTools } from '../../src/call-stack.js';
 import type { FormResponse, Visit } from '../../src/changes/change-context.js';
+import { createReadTasks } from '../../src/mcp/read-tasks.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -70,10 +71,20 @@ async function connect({ era, elicitation, answer, nameToType, name = 'test', ve
   };
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
   const texts = { configuration: () => '', journal: async () => '' };
+  const reads = createReadTasks(() => new Date());
   const accounts = accountsWith({ readOnly: false, tools: undefined });
   const handle = serveStdio(
     () =>
-      createServer({ version: '0', operations, accounts, call, changes, noteUnknownClient: () => undefined, ...texts }),
+      createServer({
+        version: '0',
+        operations,
+        accounts,
+        call,
+        changes,
+        reads,
+        noteUnknownClient: () => undefined,
+        ...texts,
+      }),
     { transport: serverSide },
   );
   const capabilities = elicitation === undefined ? {} : { elicitation };

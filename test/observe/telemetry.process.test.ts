@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { createReadTasks } from '../../src/mcp/read-tasks.js';
 import { traceOrigin } from '../../src/observe/tracing.js';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
@@ -237,6 +238,7 @@ test('over HTTP, the header names the span where _meta does not', async () => {
         return { kind: 'succeeded', success: { summary: say`enough`, warnings: [], requestIds: {} } };
       },
       changes: unusedChanges,
+      reads: createReadTasks(() => new Date()),
       noteUnknownClient: () => undefined,
       configuration: () => '',
       journal: async () => '',

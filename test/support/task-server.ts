@@ -13,6 +13,7 @@ import type { Click } from '../../src/changes/decide.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';
 import { readMessage } from '../../src/mcp/messages.js';
+import { createReadTasks } from '../../src/mcp/read-tasks.js';
 import { createServer } from '../../src/server.js';
 import { never, type TestCallerOptions, testCaller } from './caller.js';
 import { processOn, wallClock } from './changes.js';
@@ -64,13 +65,15 @@ export const page = {
 
 export interface ServerOptions extends TestCallerOptions {
   readonly host?: string;
+  /** How long a read waits before it becomes a task (milliseconds). */
+  readonly taskAfterMs?: number;
 }
 
 /** A server on a file of changes, with one client on stdio. The clock is the test's. */
 export async function serveTaskClient(
   file: string,
   clock: { time: number },
-  { host = 'one', ...options }: ServerOptions = {},
+  { host = 'one', taskAfterMs, ...options }: ServerOptions = {},
 ) {
   const now = () => new Date(clock.time);
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'wiki' } }));
@@ -78,7 +81,8 @@ export async function serveTaskClient(
   const store = createChanges(engine, { process: processOn(host) });
   const caller = testCaller('http://127.0.0.1:1', { confirm: 'human', page, openClient, now, store, ...options });
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const connection = serveStdio(() => createServer(caller.server), { transport: serverSide });
+  const reads = createReadTasks(now, taskAfterMs);
+  const connection = serveStdio(() => createServer({ ...caller.server, reads }), { transport: serverSide });
   const close = async () => {
     await connection.close();
     await caller.close();
