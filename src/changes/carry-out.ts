@@ -33,7 +33,7 @@ const waitMs = 25_000;
 
 /**
  * Carries out an approved change by the present policy, scopes and secrets, or goes on with a begun change that this process has taken over.
- * Sends only what was shown. Never rejects.
+ * Sends only what was shown. Rejects only before the change is begun.
  */
 export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOutcome> {
   const call = await resolveAgain(change, run);
@@ -53,12 +53,7 @@ async function carryOutCall(change: Change, call: ResolvedChange, run: ChangeRun
   // A client that goes away does not end a change of several things, because the decision was about the whole.
   const signal = isWhole ? new AbortController().signal : run.signal;
   // A process that shuts down waits for changes in flight.
-  const ended = run.inFlight
-    .track(signal, (tracked) => beginAndSend(change, call, { ...run, signal: tracked }))
-    .catch((error: unknown): EndedOutcome => {
-      run.log('error', 'unexpected', faultFacts(call.operation, error));
-      return { kind: 'failed', failure: serverFault(call, error) };
-    });
+  const ended = run.inFlight.track(signal, (tracked) => beginAndSend(change, call, { ...run, signal: tracked }));
   if (!isWhole || run.wantsWholeAnswer === true) return ended;
   const stillRuns = async () => stateOf((await run.store.find(change.id).catch(() => undefined)) ?? change, run);
   return Promise.race([ended, delay(waitMs, undefined, { ref: false }).then(stillRuns)]);
@@ -80,7 +75,11 @@ async function beginAndSend(change: Change, call: ResolvedChange, run: ChangeRun
   if (begun.kind !== 'begun')
     return concludeFailed(notSent(tool, beginRefusal(begun, call, visibleCaller(principal)))).outcome;
   const sent = { ...call, ifUnknown };
-  if (call.parts !== undefined) return endParts(begun.change, sent, run, isAgain);
+  if (call.parts !== undefined)
+    return endParts(begun.change, sent, run, isAgain).catch((error: unknown): EndedOutcome => {
+      log('error', 'unexpected', faultFacts(call.operation, error));
+      return { kind: 'failed', failure: serverFault(sent, error) };
+    });
   return sendBegun(begun.change, sent, client, run, isAgain);
 }
 
