@@ -76,11 +76,11 @@ async function beginAndSend(change: Change, call: ResolvedChange, run: ChangeRun
     return concludeFailed(notSent(tool, beginRefusal(begun, call, visibleCaller(principal)))).outcome;
   const sent = { ...call, ifUnknown };
   if (call.parts !== undefined)
-    return endParts(begun.change, sent, run, isAgain).catch((error: unknown): EndedOutcome => {
+    return await endParts(begun.change, sent, run, isAgain).catch((error: unknown): EndedOutcome => {
       log('error', 'unexpected', faultFacts(call.operation, error));
       return { kind: 'failed', failure: serverFault(sent, error) };
     });
-  return sendBegun(begun.change, sent, client, run, isAgain);
+  return await sendBegun(begun.change, sent, client, run, isAgain);
 }
 
 /** Written in advance, in case the process goes away while it sends. */
