@@ -3,16 +3,14 @@ import type { ConsentMode } from '../../src/calls/account.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import type { Change } from '../../src/changes/change.js';
 import type { ChangeContext } from '../../src/changes/change-context.js';
-import { otherChangeText, subjectOf } from '../../src/changes/other-changes.js';
+import { otherChangeText } from '../../src/changes/other-changes.js';
 import { planText } from '../../src/changes/plan.js';
 import type { Operation } from '../../src/tools/define-operation.js';
-import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 import { namedAccounts } from '../support/accounts.js';
 import { alice, type ChangerOptions, changer, start, successOf } from '../support/changer.js';
 import { newChange } from '../support/changes.js';
-import { callOf } from '../support/planned-call.js';
 import { answered, unanswered } from '../support/scripted-client.js';
 
 /** A plan names the caller's other changes that are open, and may replace one that waits. */
@@ -20,52 +18,6 @@ import { answered, unanswered } from '../support/scripted-client.js';
 const minute = 60_000;
 const operation = restoreInstance as Operation;
 const subject = { digest: 'd'.repeat(64), name: 'wiki' };
-
-describe('the subject of a change', () => {
-  const object = { bucket: 'b', key: 'k', size: 1 };
-  const subjectFor = (identifies: readonly string[], input: Readonly<Record<string, unknown>> = object) =>
-    subjectOf(callOf({}, { identifies }).operation, 'default', input);
-
-  test.each<readonly [string, readonly string[], Readonly<Record<string, unknown>>, string | undefined]>([
-    ['of one argument is its value', ['key'], object, 'k'],
-    ['of several arguments is the value of the last', ['bucket', 'key'], object, 'k'],
-    ['of an argument inside another is its value', ['pool.name'], { pool: { name: 'p' } }, 'p'],
-    ['of no argument is unknown', [], object, undefined],
-    ['of a list is unknown', ['keys[]'], { keys: ['k'] }, undefined],
-    ['of an absent argument is unknown', ['bucket', 'key'], { bucket: 'b' }, undefined],
-    ['of an argument that is no text is unknown', ['bucket', 'size'], object, undefined],
-  ])('%s', (_what, identifies, input, name) => {
-    expect(subjectFor(identifies, input)?.name).toBe(name);
-  });
-
-  test('is unknown if the operation does not say what identifies it, and reads have none', () => {
-    const { identifies: _, ...change } = callOf({}).change;
-    expect(subjectOf({ ...operation, change }, 'default', object)).toBeUndefined();
-    expect(subjectOf(listParts as Operation, 'default', object)).toBeUndefined();
-  });
-
-  test('is the same whatever the other arguments are', () => {
-    expect(subjectFor(['bucket', 'key'], { ...object, size: 2 })).toEqual(subjectFor(['bucket', 'key']));
-  });
-
-  test('is another with other entries of an identifying list', () => {
-    const subjectWith = (keys: readonly string[]) => subjectFor(['keys[]', 'bucket'], { ...object, keys })?.digest;
-    expect(subjectWith(['k'])).toBe(subjectWith(['k']));
-    expect(subjectWith(['k'])).not.toBe(subjectWith(['l']));
-  });
-
-  test('is another with another tool, account or identifying argument', () => {
-    const { operation: change } = callOf({}, { identifies: ['bucket', 'key'] });
-    const digests = [
-      subjectOf(change, 'default', object),
-      subjectOf({ ...change, name: 'other' }, 'default', object),
-      subjectOf(change, 'other', object),
-      subjectOf(change, 'default', { ...object, bucket: 'other' }),
-      subjectOf(change, 'default', { ...object, key: 'other' }),
-    ].map((each) => each?.digest);
-    expect(new Set(digests).size).toBe(5);
-  });
-});
 
 describe('the sentence about another change', () => {
   const other = { ...newChange(), subject, args: { diskSize: 100 }, state: 'waiting', madeAt: start } as const;

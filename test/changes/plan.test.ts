@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import * as z from 'zod';
 import { fingerprint } from '../../src/calls/hide-secrets.js';
-import { defaultText, hintsOf } from '../../src/calls/hints.js';
-import type { Plan, Risk } from '../../src/calls/outcome.js';
 import { partsToShow } from '../../src/calls/resolve-call.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
-import { acceptOf, cautionsOf, makePlan, planText } from '../../src/changes/plan.js';
-import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
+import { acceptOf, makePlan } from '../../src/changes/plan.js';
 import { json, plainText, type RequestBody } from '../../src/tools/request-body.js';
-import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { say } from '../../src/util/safe-text.js';
 import { encodeSegment } from '../../src/util/uri.js';
@@ -19,76 +14,6 @@ import { callOf, endpoint } from '../support/planned-call.js';
 const input = { backupId: 'a'.repeat(32), instanceId: 'one' };
 
 test.each([
-  ['the account by the key that would sign, last', {}, [/^region jp-east-1/, 'account AKIDTEST']],
-  ['the account by its name, first', { accountName: 'prod' }, ['account prod', /^region jp-east-1/]],
-  [
-    'that the call did not choose the account',
-    { accountName: 'prod', isDefaultAccount: true },
-    ['account prod (default)', /^region jp-east-1/],
-  ],
-  [
-    'the sandbox, before all',
-    { endpoint: { ...endpoint, isSandbox: true } },
-    ['the built-in sandbox', /^region jp-east-1/, 'account AKIDTEST'],
-  ],
-])('where it goes has %s', (_what, more, where) => {
-  expect(makePlan({ ...callOf(input), ...more }).where).toEqual(
-    where.map((one) => (typeof one === 'string' ? one : expect.stringMatching(one))),
-  );
-});
-
-test('where it goes is the receiver of the request, if the operation has no argument for the region', () => {
-  const { where } = makePlan(callOf(input, {}, { input: () => z.object({ instanceId: z.string() }) }));
-  expect(where[0]?.text).toBe('request sent to jp-east-1 (given)');
-});
-
-test.each<readonly [Operation['effect'], Partial<ChangeTexts>, readonly Risk[]]>([
-  ['create', { costsMoney: false }, []],
-  ['create', { costsMoney: true }, ['costs money']],
-  ['alter', { costsMoney: false, irreversible: true }, ['no way back']],
-  // A deletion cannot be undone unless its operation says that it can.
-  ['delete', { costsMoney: false }, ['no way back']],
-  ['delete', { costsMoney: false, irreversible: false }, []],
-  ['delete', { costsMoney: true }, ['costs money', 'no way back']],
-])('the risks of a change with the effect %s and %j are %j', (effect, change, risks) => {
-  expect(makePlan(callOf(input, change, { effect })).risks).toEqual(risks);
-});
-
-test('what is not so has no field, and no line', () => {
-  const plain = callOf(input, { costsMoney: false, irreversible: false, consequences: () => [] });
-  const plan = makePlan(plain);
-  expect(plan).not.toHaveProperty('sandbox');
-  expect(plan).not.toHaveProperty('found');
-  expect(plan).not.toHaveProperty('alert');
-  expect(planText({ ...plan, summary: say`Create it.` }, undefined).text.split('\n')).toEqual([
-    'Create it.',
-    expect.stringMatching(/^Where: /),
-  ]);
-});
-
-test('what is so is said, each thing under its title', () => {
-  const call = callOf(input, { costsMoney: true, irreversible: true, warnings: () => [say`Mind the gap.`] });
-  const sandboxed = { ...call, endpoint: { ...endpoint, isSandbox: true }, found: say`As of noon: nothing.` };
-  const plan = { ...makePlan(sandboxed), summary: say`Create ${'x'.repeat(33)}.` };
-  expect(plan).toMatchObject({
-    sandbox: true,
-    found: 'As of noon: nothing.',
-    risks: ['costs money', 'no way back'],
-  });
-  const summary = say`Create ${'x'.repeat(33)}.`;
-  const text = planText({ ...plan, summary }, '2026-11-20T12:10:00.000Z');
-  for (const line of [
-    `Create "${'x'.repeat(31)}…".`,
-    `In full: "${'x'.repeat(33)}".`,
-    'It costs money. This cannot be undone.',
-    'As of noon: nothing.',
-    'Warnings:\n- Mind the gap.',
-    'This plan holds until 2026-11-20T12:10:00.000Z.',
-  ])
-    expect(`\n${text}\n`).toContain(`\n${line}\n`);
-});
-
-test.each([
   ['a field', { description: 'd' }, ['also']],
   ['a list', { keys: ['a', 'b'] }, ['also', 'tables']],
   ['both', { description: 'd', keys: ['a', 'b'] }, ['also', 'tables']],
@@ -96,89 +21,6 @@ test.each([
 ])('of the arguments that are named nowhere else, here %s, it has %j', (_what, more, fields) => {
   const plan = makePlan(callOf({ ...input, ...more }, { named: Object.keys(input) }));
   expect(Object.keys(plan).filter((name) => ['also', 'tables'].includes(name))).toEqual(fields);
-});
-
-test('an argument that is named has no sentence, and still its table', () => {
-  const plan = makePlan(callOf({ ...input, keys: ['a', 'b'] }, { named: [...Object.keys(input), 'keys[]'] }));
-  expect(plan).not.toHaveProperty('also');
-  expect(plan.tables).toMatchObject([{ title: 'Keys', rows: [['"a"'], ['"b"']] }]);
-});
-
-describe('the cautions below the headline', () => {
-  const cautions = (more: Partial<Plan>) =>
-    cautionsOf({ ...makePlan(callOf(input)), risks: ['costs money'], ...more }).map(({ text }) => text);
-  const alert = say`It is running.`;
-  const others = [say`Another plan waits.`];
-
-  test.each<readonly [string, Partial<Plan>, readonly string[]]>([
-    ['are the risks', {}, ['It costs money.']],
-    ['are the alert, which names the risks too', { alert }, ['It is running. It costs money.']],
-    ['end with the other plans', { others, alert }, ['It is running. It costs money.', 'Another plan waits.']],
-    ['are the alert alone without a risk', { alert, risks: [] }, ['It is running.']],
-    ['are none if there is nothing to say', { risks: [] }, []],
-  ])('%s', (_what, more, expected) => {
-    expect(cautions(more)).toEqual(expected);
-  });
-
-  test('have the alert that the present state gives', () => {
-    expect(makePlan({ ...callOf(input), alert })).toMatchObject({ alert });
-  });
-});
-
-describe('a default of the cloud', () => {
-  const { unknownDefaults: _, costDrivers: __, ...operation } = restoreInstance as Operation;
-  const hints = (more: Partial<Operation>, given: Readonly<Record<string, unknown>> = {}) =>
-    hintsOf({ ...operation, defaults: [], ...more }, callOf({}).change, { ...input, ...given }, 'jp-east-1');
-  const defaults = [{ path: 'instanceType', value: 'e-large' }];
-  const ofRegion = (inRegion: Readonly<Record<string, string>>) => [
-    { path: 'availabilityZone', value: 'by region', inRegion },
-  ];
-  const lfs = 'objectStorageConfig.bucketUseObjects.lfs';
-
-  test.each<readonly [string, Partial<Operation>, Readonly<Record<string, unknown>>, readonly string[]]>([
-    ['of an absent argument is named', { defaults }, {}, ['instanceType: e-large']],
-    ['of an argument that is given is not', { defaults }, { instanceType: 'c-large' }, []],
-    ['is that of the region', { defaults: ofRegion({ 'jp-east-1': 'east-11' }) }, {}, ['availabilityZone: east-11']],
-    ['of another region is not named', { defaults: ofRegion({ 'jp-west-1': 'west-12' }) }, {}, []],
-  ])('%s', (_what, more, given, named) => {
-    expect(hints(more, given).defaults.map((each) => defaultText(each).text)).toEqual(named);
-  });
-
-  test.each(['constructor', '__proto__'])('of the region %s, which no table has, is not named', (region) => {
-    const { defaults } = hintsOf(callOf({}).operation, callOf({}).change, { ...input, region }, region);
-    expect(defaults.map(({ path }) => path)).toEqual([]);
-  });
-
-  const notDocumented = 'What the cloud uses instead is not documented';
-  test.each<readonly [string, Partial<Operation>, Readonly<Record<string, unknown>>, readonly string[]]>([
-    ['is missing if the default of each argument is documented', {}, {}, []],
-    ['names an absent argument', { unknownDefaults: ['diskSize'] }, {}, [`Not given: diskSize. ${notDocumented}.`]],
-    [
-      'names an absent argument that decides the cost',
-      { unknownDefaults: ['diskSize'], costDrivers: ['diskSize'] },
-      {},
-      [`Not given: diskSize. ${notDocumented}, and the cost depends on diskSize.`],
-    ],
-    [
-      'names an argument inside an object that is given',
-      { unknownDefaults: [lfs] },
-      { objectStorageConfig: { bucketUseObjects: {} } },
-      [`Not given: ${lfs}. ${notDocumented}.`],
-    ],
-    ['does not name an argument inside an absent object', { unknownDefaults: [lfs] }, { objectStorageConfig: {} }, []],
-  ])('that is not documented: the warning %s', (_what, more, given, warnings) => {
-    expect(hints(more, given).warnings).toEqual(warnings);
-  });
-});
-
-test.each([
-  ['JSON as its value', json({ a: 1 }), { a: 1 }],
-  ['text that is JSON as its value', plainText('{"a":1}'), { a: 1 }],
-  ['other text as it is', plainText('a: 1'), 'a: 1'],
-  ['XML as text', plainText('<A>\n  <B>1</B>\n</A>\n'), '<A>\n  <B>1</B>\n</A>\n'],
-])('a body is shown: %s', (_what, body, shown) => {
-  const shownRequest = encodeRequest('POST', { path: '/', body }, endpoint);
-  expect(makePlan({ ...callOf(input), shownRequest }).body).toEqual(shown);
 });
 
 describe('the words that agree', () => {

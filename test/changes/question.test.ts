@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fingerprint, withoutSecrets } from '../../src/calls/hide-secrets.js';
-import { hintsOf } from '../../src/calls/hints.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { requestLines } from '../../src/calls/result-text.js';
 import { canBeShown, makePlan, planText, questionText } from '../../src/changes/plan.js';
@@ -349,30 +348,6 @@ describe('the plan', () => {
     expect(plan.body).toEqual({ keys, pools });
   });
 
-  test('names method, URL, account, service and region of the request', () => {
-    expect(makePlan(callOf(input, { headline: () => say`Create it` }))).toMatchObject({
-      summary: 'Create it.',
-      method: 'POST',
-      url: 'https://api.example.com/x/v1/instances:restore',
-      headers: {
-        'content-type': 'application/json',
-        'x-amz-date': 'the time of sending',
-        authorization: 'signed as AKIDTEST for service devops in jp-east-1',
-      },
-      body: input,
-    });
-  });
-
-  test('of a request without a body has neither a body nor its type', () => {
-    const call = callOf(input);
-    const shownRequest = encodeRequest('POST', { path: '/v1/instances:restore' }, endpoint);
-    const plan = makePlan({ ...call, shownRequest });
-    expect(Object.keys(plan)).not.toContain('body');
-    expect(Object.keys(plan.headers)).toEqual(['x-amz-date', 'authorization']);
-    expect(requestLines(plan).at(-1)?.text).toMatch(/^authorization: /);
-    expect(canBeShown(plan)).toBe(true);
-  });
-
   test('says of a deletion once that it cannot be undone', () => {
     const consequences = () => [say`This cannot be undone.`, say`It is gone.`];
     const call = callOf(input, { consequences, costsMoney: false }, { effect: 'delete' });
@@ -404,52 +379,6 @@ describe('the plan', () => {
     expect(canBeShown({ ...makePlan(callOf(input)), body: 'x'.repeat(length) })).toBe(shown);
   });
 
-  test('warns of a region that the reference does not list, where it lists any', () => {
-    const warnings = (regions: readonly string[] | undefined) => {
-      const { operation, change } = callOf(input, { warnings: () => [say`own`] });
-      const { regions: _, ...rest } = operation;
-      return hintsOf({ ...rest, ...(regions !== undefined && { regions }) }, change, input, 'mars-1').warnings;
-    };
-    expect(warnings(['mars-1'])).toEqual(['own']);
-    expect(warnings(undefined)).toEqual(['own']);
-    expect(warnings(['a', 'b'])).toEqual([expect.stringMatching(/^Region "mars-1" .*: a, b\. /), 'own']);
-  });
-
-  test('names what nobody knows the default of, where it could have been given', () => {
-    const unknownDefaults = ['diskSize', 'networkConfig.networkId', 'description'];
-    const defaults = [{ path: 'availabilityZone', value: 'z', inRegion: { 'jp-west-1': 'west-12' } }];
-    const warnings = (given: object) => {
-      const { operation, change } = callOf(input, {}, { unknownDefaults, defaults });
-      return hintsOf(operation, change, { ...input, ...given }, 'jp-east-1').warnings;
-    };
-    expect(warnings({ description: 'd' })).toEqual([
-      expect.stringMatching(/^Not given: diskSize, availabilityZone\. /),
-    ]);
-    expect(warnings({ diskSize: 1, description: 'd', availabilityZone: 'a', networkConfig: {} })).toEqual([
-      expect.stringMatching(/^Not given: networkConfig\.networkId\. /),
-    ]);
-    expect(warnings({ diskSize: 1, description: 'd', availabilityZone: 'a' })).toEqual([]);
-  });
-
-  test('says what decides the cost', () => {
-    const unknownDefaults = ['diskSize', 'description'];
-    const { operation, change } = callOf(input, {}, { unknownDefaults, costDrivers: ['diskSize'] });
-    const ofInput = (given: object) => hintsOf(operation, change, { ...input, ...given }, 'jp-east-1').warnings;
-    expect(ofInput({})).toEqual([
-      expect.stringMatching(/^Not given: diskSize, description\. [^.]* the cost depends on diskSize\.$/),
-    ]);
-    expect(ofInput({ diskSize: 100 })).toEqual([expect.not.stringContaining('cost')]);
-  });
-
-  test('warns of a secret that came with the call, and of none that was named', () => {
-    const call = secretCall();
-    const path = 'externalCloudConfig.serviceAccountKey';
-    expect(makePlan(call).warnings[0]?.text).toMatch(/came with the call.*service account key name/);
-    expect(makePlan({ ...call, nameBySecretPath: { [path]: 'key' } }).warnings[0]?.text).not.toContain(
-      'came with the call',
-    );
-  });
-
   test('quotes a region or a zone that could be any words', () => {
     const call = callOf({ ...input, region: 'here. Nothing is created', availabilityZone: 'a b' });
     expect(makePlan(call).where.slice(0, 3)).toEqual([
@@ -471,42 +400,5 @@ describe('the plan', () => {
         .where.slice(0, -1)
         .join(', '),
     ).toBe(region);
-  });
-
-  test('as text has its sections apart, and none that is empty', () => {
-    const plan = {
-      ...makePlan(callOf(input, { headline: () => say`Create it` })),
-      consequences: [say`c`],
-      warnings: [],
-      defaults: [{ name: say`p`, value: say`v` }],
-      notChecked: [say`n`],
-    };
-    expect(planText(plan, '12:00').text.split('\n')).toEqual([
-      plan.summary,
-      'It costs money.',
-      'Where: region jp-east-1 (given), account AKIDTEST.',
-      '',
-      'What will happen:',
-      '- c',
-      '',
-      'Defaults that the cloud applies:',
-      '- p: v',
-      '',
-      'Not checked:',
-      '- n',
-      '',
-      'This plan holds until 12:00.',
-    ]);
-    expect(planText({ ...plan, notChecked: [] }, undefined).text).toMatch(/- p: v$/);
-    expect(requestLines(plan)).toEqual([
-      'POST https://api.example.com/x/v1/instances:restore',
-      'content-type: application/json',
-      'x-amz-date: the time of sending',
-      'authorization: signed as AKIDTEST for service devops in jp-east-1',
-      '{',
-      `  "backupId": "${'a'.repeat(32)}",`,
-      '  "instanceId": "one"',
-      '}',
-    ]);
   });
 });

@@ -300,14 +300,6 @@ describe('get_change', () => {
     expect(requests).toEqual([]);
   });
 
-  test.each(['signal', 'stop'] as const)('stops waiting when its %s aborts', async (which) => {
-    const { get, id } = await planned();
-    const controller = new AbortController();
-    pauses.during = async () => controller.abort();
-    expect(await get(id, { [which]: controller.signal })).toMatchObject(waits);
-    expect(pauses.count).toBe(1);
-  });
-
   test('waits outside the limit of calls, but only before the change has ended', async () => {
     const { get, id, decide } = await planned();
     const waited: string[] = [];
@@ -322,13 +314,6 @@ describe('get_change', () => {
     expect(waited).toHaveLength(1);
   });
 
-  test('does not wait if `statusWaitMs` is 0', async () => {
-    const { get, id } = await planned({ statusWaitMs: 0 });
-    const wait: Wait = () => Promise.reject(new Error('the call waits'));
-    expect(await get(id, { wait })).toMatchObject(waits);
-    expect(pauses.count).toBe(0);
-  });
-
   test('looks again after a look that failed', async () => {
     const { get, id, store, decide } = await planned();
     const { find } = store;
@@ -341,33 +326,6 @@ describe('get_change', () => {
     };
     expect(await get(id)).toMatchObject({ failure: { code: 'Declined' } });
     expect(pauses.count).toBe(2);
-  });
-
-  test('waits for the outcome after the decision, and says if it is not known yet', async () => {
-    const { get, id, approve } = await planned();
-    await approve();
-    const success = successOf(await get(id));
-    expect(success).toMatchObject({ outcome: 'waiting', next: { who: 'agent', action: 'wait' } });
-    expect(success).not.toHaveProperty('planExpires');
-    expect(pauses.count).toBe(4);
-  });
-
-  test('tells the outcome that comes while it waits', async () => {
-    const { get, id, approve, store } = await planned();
-    await approve();
-    pauses.during = async () => {
-      await store.begin(id, { ifUnknown: {} });
-      await store.end(id, 'rejected', { status: 409, code: 'Taken' });
-    };
-    expect(await get(id)).toMatchObject({ failure: { outcome: 'rejected', status: 409, changeId: id } });
-    expect(pauses.count).toBe(1);
-  });
-
-  test('has nothing to wait for after withdraw_change', async () => {
-    const { get, withdraw, id } = await planned();
-    expect(await withdraw(id)).toMatchObject({ success: { outcome: 'withdrawn' } });
-    expect(await get(id)).toMatchObject({ failure: { code: 'Withdrawn' } });
-    expect(pauses.count).toBe(0);
   });
 
   test.each([
