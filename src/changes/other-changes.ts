@@ -23,6 +23,7 @@ import {
 import type { BudgetState, Change, State, Subject } from './change.js';
 import { afterStoreFailure, type ChangeRun } from './change-context.js';
 import { type FollowedCall, stepToVerify } from './follow-change.js';
+import { thingToType } from './typed-name.js';
 
 /** This file tells of other changes and of the budget, where they matter to a plan. */
 
@@ -102,9 +103,13 @@ export function subjectOf({ name: tool, change }: Operation, account: string, in
   const values = (change?.identifies ?? []).map((path) =>
     path.includes('[]') ? textsAt(input, path) : valueAt(input, path),
   );
-  // The last identifying argument is the name of the thing.
-  const name = values.at(-1);
-  return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;
+  // The last identifying argument is the name of the thing, or the list of names.
+  const [name, ...others] = [values.at(-1)].flat();
+  if (change === undefined || typeof name !== 'string') return undefined;
+  return {
+    name: others.length === 0 ? name : thingToType({ change, input }),
+    digest: digestOf([tool, account, values]),
+  };
 }
 
 const deeds: Readonly<Record<State, SafeText>> = {

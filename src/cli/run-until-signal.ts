@@ -1,4 +1,4 @@
-import { nothingConfigured } from '../calls/account.js';
+import { accountsForServices, nothingConfigured } from '../calls/account.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { crashFacts, type Log } from '../util/log.js';
@@ -10,6 +10,9 @@ import { unmatchedPatterns } from './unmatched-patterns.js';
 
 /** Time limit for running changes after a termination signal (milliseconds). */
 const graceMs = 10_000;
+
+/** When the index of the search is built, if it is not cached (milliseconds after the start). */
+const indexAfterMs = 2_000;
 
 /** Starts the runtime, serves until a signal, and shuts down. Resolves with the exit code of `serve`. */
 export async function runUntilSignal(
@@ -28,10 +31,12 @@ export async function runUntilSignal(
   if (ignored.length > 0)
     log('warn', 'sandbox', { message: say`The sandbox is in use, and these are ignored: ${join(ignored, ', ')}.` });
   const { accounts, operations, services } = runtime.server;
-  const missing = nothingConfigured(accounts, [
-    ...operations,
-    ...(services?.services ?? []).map(({ api }) => ({ service: api })),
-  ]);
+  const apis = (services?.services ?? []).map(({ api }) => api);
+  const missing = nothingConfigured(accounts, [...operations, ...apis.map((service) => ({ service }))]);
+  const isSearchOffered =
+    accountsForServices(accounts, apis, { name: 'find_operations', effect: 'read' }, undefined).length > 0;
+  // Clients first get their answers.
+  if (isSearchOffered) setTimeout(() => void services?.prepareSearch(), indexAfterMs).unref();
   if (missing !== undefined) log('warn', 'configuration', { message: missing });
   if (services !== undefined)
     void unmatchedPatterns(accounts, services).then((entries) => {

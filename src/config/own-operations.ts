@@ -37,9 +37,10 @@ function innerCalls({ many, preflight }: Operation, named: (operation: Operation
 /** Adds the services of a folder. Services of files come first, because they have settings. */
 export const withModels = (
   own: OwnOperations,
-  { services, problems }: Required<Pick<OwnOperations, 'services' | 'problems'>>,
+  { services, notes, problems }: Required<Pick<OwnOperations, 'services' | 'notes' | 'problems'>>,
 ): OwnOperations => ({
   ...own,
+  notes: [...(own.notes ?? []), ...notes],
   services: new Map([...services, ...(own.services ?? noServices)]),
   problems: [...own.problems, ...problems],
 });

@@ -251,7 +251,8 @@ async function callOf(tool: string, args: unknown, dependencies: ServiceDependen
   return {
     kind: 'call',
     operation,
-    args: withoutUndefined({ ...inner, ...others, [fieldsArgument]: fields }),
+    // Agents also put what belongs beside the arguments inside.
+    args: withoutUndefined({ ...inner, ...others, ...(fields !== undefined && { [fieldsArgument]: fields }) }),
     argumentName: (argument) => {
       if (argument === fieldsArgument) return 'fields';
       return beside.includes(argument) ? argument : `arguments.${argument}`;

@@ -8,6 +8,7 @@ import { fieldsAtAnyDepth } from './argument-names.js';
 import type { Argument, ValueRules } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
 import type { ModelOperation } from './model.js';
+import { wordsOf } from './short-tool-names.js';
 
 const namesInHeadline = 2;
 
@@ -68,6 +69,7 @@ export function changeTexts(
         ({ isName }) => isName,
       ),
     ),
+    typedVerb: wordsOf(operation.name)[0] ?? 'delete',
     named: pathsOf(identifiers.filter(({ isList }) => !isList)),
     // The advice is "look in the console for" and this text.
     verificationHint: (input) => {

@@ -132,14 +132,22 @@ export interface EffectOfOperation {
   readonly givesSecrets: boolean;
 }
 
-/** Returns the effect of an operation. It is a read only if the model or the name proves it. */
-export function effectOf({ service }: Model, { name, http, traits }: ModelOperation): EffectOfOperation {
-  const { effect } = draftedEffect({
+/**
+ * Returns the effect of an operation. It is a read only if the model or the name proves it.
+ * @param given the effect that a setting gives
+ */
+export function effectOf(
+  { service }: Model,
+  { name, http, traits }: ModelOperation,
+  given?: Effect,
+): EffectOfOperation {
+  const drafted = draftedEffect({
     name,
     method: http.method,
     isReadonly: hasTrait(traits, 'smithy.api#readonly'),
     isMethodFixed: !service.protocol.startsWith('rest'),
   });
+  const effect = given ?? drafted.effect;
   const beginning = sentenceCase(name).replace(wordBeforeVerb, '');
   return { effect, canCost: canCost(beginning, effect), givesSecrets: effect === 'read' && givesSecrets(beginning) };
 }

@@ -7,6 +7,7 @@ import { openModel, operationMaker } from './from-model.js';
 import { effectOf } from './guess-effect.js';
 import { type Model, ModelError, type ModelOperation } from './model.js';
 import { type OperationSettings, operationSettings } from './model-settings.js';
+import { compactName } from './search/words.js';
 import type { ServiceSource } from './service-sources.js';
 import { UnusableFile } from './settings-schema.js';
 
@@ -15,6 +16,8 @@ export interface OpenService {
   readonly model: Model;
   /** Returns an operation that can be made, if there is one. */
   anyOperation(): Operation | undefined;
+  /** Returns the exact name of an operation, of which only case and separators may differ. @throws ModelError if there is none */
+  nameOf(given: string): string;
   /** Makes one operation of the model. @throws ModelError */
   operation(name: string): Operation;
 }
@@ -66,6 +69,8 @@ export async function openService(
   });
   return {
     model,
+    nameOf: (given) =>
+      model.names.find((name) => compactName(name) === compactName(given)) ?? model.operation(given).name,
     operation,
     anyOperation: () => {
       for (const name of model.names) {

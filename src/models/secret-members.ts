@@ -132,7 +132,7 @@ function isNamedLikeSecret(name: string): boolean {
     .split(/[\s.]+/);
   const lastWord = words.at(-1) ?? '';
   // The token of a page is useless without the caller's keys, and the caller needs it to read on.
-  if (tokenOfPage.test(words.join(' '))) return false;
+  if (tokenOfPage.test(words.join(' ')) || idempotencyToken.test(words.join(' '))) return false;
   if (describing.has(lastWord)) return false;
   return (
     words.some((word) => secretWord.test(word)) || privateKey.test(words.join('')) || keyMaterial.test(words.join(' '))
@@ -140,6 +140,7 @@ function isNamedLikeSecret(name: string): boolean {
 }
 
 const tokenOfPage = /^(?:(?:next|starting) )?(?:next|continuation|pagination|page|starting) token$/;
+const idempotencyToken = /^(?:client(?: request)?|idempotency|request|creation) token(?: id)?$/;
 const apiKey = /\bapi key(?: value)?s?$/i;
 const secretWord = /^(?:password|passwd|passphrase|plaintext|secret|token)s?$/;
 const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem|plaintext|base64)?s?$/;

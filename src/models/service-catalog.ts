@@ -2,9 +2,9 @@ import type { Operation, Service } from '../tools/define-operation.js';
 import { unknownName } from '../util/did-you-mean.js';
 import { errorName } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { defined, type SafeText, say, words } from '../util/safe-text.js';
+import { defined, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 import type { OpenService } from './open-service.js';
-import type { createServiceSearch, SearchContext, SearchState } from './search-services.js';
+import type { SearchContext, SearchState, ServiceSearch } from './search-services.js';
 import type { ServiceSources } from './service-sources.js';
 
 /** This file finds operations of whole services by names such as `ec2:DescribeVolumes`. Models are loaded when they are first needed. */
@@ -15,6 +15,8 @@ export interface ServiceCatalog {
   find(name: string): Promise<OperationLookup>;
   /** Waits for the search, whose index may still be built. */
   search(): Promise<SearchState>;
+  /** Builds the index of the search in the background, unless it is cached. Never rejects. */
+  prepareSearch(): Promise<void>;
   /** Loads a model. @throws UnusableFile */
   open(service: string): Promise<OpenService>;
 }
@@ -57,31 +59,50 @@ export function createServiceCatalog(
     return opening;
   };
 
-  let searching: ReturnType<typeof createServiceSearch> | undefined;
-  const search = async () => {
+  const effects = new Map([
+    ...[...sources].flatMap(([service, { settings }]) =>
+      Object.entries(settings.operations ?? {}).flatMap(([name, { effect }]) =>
+        effect === undefined ? [] : [[`${service}:${name}`, effect] as const],
+      ),
+    ),
+    ...named.flatMap(({ serviceName, effect }) => (serviceName === undefined ? [] : [[serviceName, effect] as const])),
+  ]);
+  let searching: ServiceSearch | undefined;
+  const serviceSearch = async () => {
     const { createServiceSearch } = await import('./search-services.js');
-    searching ??= createServiceSearch(sources, options);
-    return searching();
+    searching ??= createServiceSearch(sources, effects, options);
+    return searching;
   };
+  const search = async () => (await serviceSearch()).search();
 
-  const find = async (name: string): Promise<OperationLookup> => {
-    const tool = named.find((operation) => operation.serviceName === name);
-    if (tool !== undefined) return { kind: 'found', operation: tool };
-    const [service = '', ...others] = name.split(':');
-    const operation = others.join(':');
-    if (!sources.has(service)) {
-      const expected = 'the name of a service and an operation, such as ec2:DescribeVolumes';
-      const problem = name.includes(':')
-        ? unknownName(service, 'a service', [...sources.keys()])
-        : unknownName(name, expected, []);
-      return { kind: 'unknown', problem: defined(problem) };
-    }
+  const find = async (given: string): Promise<OperationLookup> => {
+    const { service, operation } = partsOf(given);
+    if (service === undefined) return findAlone(operation);
+    if (!sources.has(service))
+      return { kind: 'unknown', problem: defined(unknownName(service, 'a service', [...sources.keys()])) };
     try {
-      return { kind: 'found', operation: (await open(service)).operation(operation) };
+      const opened = await open(service);
+      const exact = opened.nameOf(operation);
+      const tool = named.find(({ serviceName }) => serviceName === `${service}:${exact}`);
+      return { kind: 'found', operation: tool ?? opened.operation(exact) };
     } catch (error) {
       if (textAt(error, 'code') === 'ERR_MODULE_NOT_FOUND') throw error;
-      return { kind: 'unknown', problem: say`${name.slice(0, 200)}: ${reasonOf(error, service)}` };
+      return { kind: 'unknown', problem: say`${given.slice(0, 200)}: ${reasonOf(error, service)}` };
     }
+  };
+
+  /** Finds an operation whose service is not given. Only the search knows the names of all services. */
+  const findAlone = async (name: string): Promise<OperationLookup> => {
+    const state = await search();
+    const names = state.kind === 'ready' ? state.search.named(name) : [];
+    const [only, ...others] = names;
+    if (only !== undefined && others.length === 0) return find(only);
+    const expected = 'the name of a service and an operation, such as ec2:DescribeVolumes';
+    const problem =
+      only === undefined
+        ? defined(unknownName(name, expected, []))
+        : say`several services have ${own(name)}; did you mean ${listed(names.slice(0, mostNamed).map(own), 'or')}?`;
+    return { kind: 'unknown', problem };
   };
 
   /** Errors of models quote its texts. */
@@ -90,7 +111,26 @@ export function createServiceCatalog(
     options.log('error', 'models', { service, error: errorName(error) });
     return words('its model cannot be used');
   };
-  return { services, find, search, open };
+  return {
+    services,
+    find: async (name) => {
+      const tool = named.find(({ serviceName }) => serviceName === name);
+      return tool === undefined ? find(name) : { kind: 'found', operation: tool };
+    },
+    search,
+    prepareSearch: async () => (await serviceSearch()).prepare(),
+    open,
+  };
+}
+
+const mostNamed = 4;
+
+/** Reads a name in the ways in which agents and command lines write it: `ec2:DescribeVolumes`, `ec2.DescribeVolumes`, `aws ec2 describe-volumes`. */
+function partsOf(given: string): { readonly service?: string; readonly operation: string } {
+  const [, service, operation] = /^(?:aws\s+)?([\w-]+)[\s.:]+(.*)$/is.exec(given.trim()) ?? [];
+  return service === undefined || operation === undefined
+    ? { operation: given.trim() }
+    : { service: service.toLowerCase(), operation };
 }
 
 /** Finds an operation by the tool name of a change: a named tool, or an operation of a service. */

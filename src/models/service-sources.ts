@@ -1,7 +1,7 @@
-import { readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileFault } from '../util/log.js';
-import { type SafeText, say } from '../util/safe-text.js';
+import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { ServiceSettings } from './model-settings.js';
 
 /** This file finds the models of services by their names, without reading them. */
@@ -27,6 +27,8 @@ export const apiOf = (service: string): string => (service === 's3' ? 'storage' 
 /** The services of a folder, as `CLOUDOPS_MODELS` names it. */
 interface ModelFolder {
   readonly services: ServiceSources;
+  /** Each says which file is ignored, and why. */
+  readonly notes: readonly SafeText[];
   readonly problems: readonly SafeText[];
 }
 
@@ -35,49 +37,69 @@ interface ModelFolder {
  * which the newest date counts. Never rejects.
  */
 export async function findModels(folder: string): Promise<ModelFolder> {
+  const services = new Map<string, ServiceSource>();
+  const notes: SafeText[] = [];
+  const ignore = (entry: string, reason: SafeText) =>
+    notes.push(say`CLOUDOPS_MODELS: ${quoted(entry, 100)} is ignored, because ${reason}.`);
   try {
-    const entries = await readdir(folder, { withFileTypes: true });
-    const found = await Promise.all(
-      entries.map(async (entry) => {
-        if (entry.isDirectory()) return newestModel(folder, entry.name);
-        return isModel.test(entry.name) ? [sourceOf(entry.name.replace(isModel, ''), folder, entry.name)] : [];
-      }),
-    );
-    // Of several dates in file names, the newest counts.
-    const services = new Map(found.flat().sort(([, a], [, b]) => (a.model < b.model ? -1 : 1)));
-    if (services.size > 0) return { services, problems: [] };
-    return problem(say`${folder} has no models, such as ec2.json.`);
+    // Of several dates in names, the newest counts.
+    for (const entry of (await readdir(folder)).sort()) {
+      const found = await modelIn(folder, entry).catch((error: unknown) => error);
+      if (typeof found !== 'string') {
+        if (found !== undefined) ignore(entry, reasonFor(found));
+        continue;
+      }
+      const name = nameOf(entry);
+      const other = services.get(name);
+      if (name === '') ignore(entry, words('its name has no letters or digits'));
+      else services.set(name, { folder, model: found, api: apiOf(name), settings: { useHostPrefix: false } });
+      if (other !== undefined && !(dateInName.test(other.model) && dateInName.test(found)))
+        ignore(other.model, say`${quoted(found, 100)} is also the service ${own(name)}`);
+    }
+    if (services.size > 0) return { services, notes, problems: [] };
+    return { services, notes, problems: [say`CLOUDOPS_MODELS: ${folder} has no models, such as ec2.json.`] };
   } catch (error) {
-    return problem(say`${folder} cannot be read (${fileFault(error)}).`);
+    return { services, notes, problems: [say`CLOUDOPS_MODELS: ${folder} cannot be read (${fileFault(error)}).`] };
   }
 }
 
-const problem = (text: SafeText): ModelFolder => ({
-  services: new Map(),
-  problems: [say`CLOUDOPS_MODELS: ${text}`],
-});
+/** Bytes. A model has at least a name, a protocol and an operation. */
+const smallestModel = 100;
+const tooSmall = words('it is too small for a model');
+
+const reasonFor = (found: unknown): SafeText =>
+  found === tooSmall ? tooSmall : say`it cannot be read (${fileFault(found)})`;
+
+/** Finds the model in a file or a folder. Undefined if there is none. */
+async function modelIn(folder: string, entry: string): Promise<string | typeof tooSmall | undefined> {
+  const stats = await stat(join(folder, entry));
+  if (stats.isDirectory()) return newestModel(folder, entry);
+  if (!isModel.test(entry)) return undefined;
+  return stats.size < smallestModel ? tooSmall : entry;
+}
 
 /** Files of operations, and other files of botocore, are no models. */
 const isModel =
   /(?<!\.operations|paginators-1|waiters-2|examples-1|^endpoints|^partitions|^sdk-default-configuration|^_retry)\.json(?:\.gz)?$/;
 
-type NamedSource = readonly [string, ServiceSource];
-
-async function newestModel(folder: string, service: string): Promise<readonly NamedSource[]> {
+async function newestModel(folder: string, service: string): Promise<string | undefined> {
   const dates = (await readdir(join(folder, service))).filter((name) => /^\d{4}-\d\d-\d\d$/.test(name)).sort();
   for (const date of dates.reverse()) {
-    const path = join(folder, service, date);
-    const file = (await readdir(path)).find((name) => /^service-2\.json(?:\.gz)?$/.test(name));
-    if (file !== undefined) return [sourceOf(service, folder, join(service, date, file))];
+    const path = join(service, date);
+    const file = (await readdir(join(folder, path))).find((name) => /^service-2\.json(?:\.gz)?$/.test(name));
+    if (file !== undefined) return join(path, file);
   }
-  return [];
+  return undefined;
 }
 
-function sourceOf(fileName: string, folder: string, model: string): NamedSource {
-  const name = basename(fileName)
-    .replace(/[-.]\d{4}-\d\d-\d\d$/, '')
+const dateInName = /[-.]\d{4}-\d\d-\d\d(?=\.|$)/;
+
+/** Returns the name of the service of a file or a folder. */
+const nameOf = (entry: string): string =>
+  entry
+    .replace(isModel, '')
+    .replace(dateInName, '')
     .toLowerCase()
     .replace(/[^a-z0-9-]+/g, '-')
+    .replace(/^-+$/, '')
     .slice(0, 40);
-  return [name, { folder, model, api: apiOf(name), settings: { useHostPrefix: false } }];
-}

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -8,12 +8,12 @@ import type { OwnOperations } from '../../src/models/load-operations.js';
 import { findModels } from '../../src/models/service-sources.js';
 import { load, problems } from '../support/config.js';
 
-/** Services need a name and the path of a model. Models are not read at the start, so the files here are empty. */
+/** Services need a name and the path of a model. Models are not read at the start, so the files here have nothing in them. */
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-services-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function written(name: string, content: unknown = {}): string {
+function written(name: string, content: unknown = { smithy: '2.0', padding: ' '.repeat(100) }): string {
   const path = join(folder, name);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, JSON.stringify(content));
@@ -70,6 +70,27 @@ describe('CLOUDOPS_MODELS', () => {
       ['dns', 'dns.json.gz', 'dns'],
       ['ec2', 'ec2/2016-11-15/service-2.json', 'ec2'],
       ['s3', 's3-2006-03-01.json', 'storage'],
+    ]);
+  });
+
+  test('says which files are ignored, and follows links', async () => {
+    for (const name of ['S3.json', 's3.json', '.json', 'dns-2012-12-12.json', 'dns-2013-12-16.json'])
+      written(`odd/${name}`);
+    written('odd/empty.json', {});
+    written('elsewhere/2016-11-15/service-2.json');
+    symlinkSync(join(folder, 'elsewhere'), join(folder, 'odd', 'ec2'));
+    symlinkSync(join(folder, 'gone'), join(folder, 'odd', 'gone'));
+    const { services, notes } = await loadModelFolder(join(folder, 'odd'), noOwnOperations);
+    expect([...(services ?? [])].map(([name, { model }]) => [name, model])).toEqual([
+      ['s3', 's3.json'],
+      ['dns', 'dns-2013-12-16.json'],
+      ['ec2', 'ec2/2016-11-15/service-2.json'],
+    ]);
+    expect(notes?.map(({ text }) => text)).toEqual([
+      'CLOUDOPS_MODELS: ".json" is ignored, because its name has no letters or digits.',
+      'CLOUDOPS_MODELS: "empty.json" is ignored, because it is too small for a model.',
+      'CLOUDOPS_MODELS: "gone" is ignored, because it cannot be read (ENOENT: there is no such file).',
+      'CLOUDOPS_MODELS: "S3.json" is ignored, because "s3.json" is also the service s3.',
     ]);
   });
 

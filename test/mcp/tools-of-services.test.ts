@@ -241,7 +241,8 @@ describe('describe_operation', () => {
   test.each([
     ['disks:CreateVolumes', /did you mean "?CreateVolume/],
     ['disk:CreateVolume', /did you mean disks/],
-    ['CreateVolume', /the name of a service and an operation/],
+    ['disks.CreateVolumes', /did you mean "?CreateVolume/],
+    ['MakeVolume', /the name of a service and an operation/],
     ['disks:CreateVolume:x', /the model has no operation CreateVolume:x/],
   ])('refuses %s and says what is near', async (name, problem) => {
     const { call } = await connect();
@@ -249,6 +250,18 @@ describe('describe_operation', () => {
     expect(isError).toBe(true);
     expect(problems.join()).toMatch(problem);
   });
+});
+
+test.each([
+  'disks.CreateVolume',
+  'CreateVolume',
+  'disks create-volume',
+  'aws disks create-volume',
+  'Disks:create_volume',
+])('%s names an operation, too', async (name) => {
+  const { call } = await connect();
+  const { answer } = await call('describe_operation', { name });
+  expect(answer).toMatchObject({ effect: 'create', arguments: { Zone: 'text' } });
 });
 
 describe('read_operation', () => {
@@ -259,6 +272,13 @@ describe('read_operation', () => {
       arguments: { VolumeId: 'vol-1' },
       fields: ['State'],
     });
+    expect(answer).toEqual({ State: 'available' });
+  });
+
+  test('takes fields inside the arguments', async () => {
+    const { call } = await connect();
+    const args = { VolumeId: 'vol-1', fields: ['State'] };
+    const { answer } = await call('read_operation', { name: 'disks:DescribeVolume', arguments: args });
     expect(answer).toEqual({ State: 'available' });
   });
 

@@ -636,9 +636,9 @@ describe('a change of a list or of a URL', () => {
       'TerminateInstances',
       'instance IDs "i-0", "i-1" and 58 more',
       'Terminate instances: 60',
-      'delete 60',
+      'terminate 60',
     ],
-    [{ InstanceIds: [] }, 'TerminateInstances', '', 'Terminate instances', 'delete'],
+    [{ InstanceIds: [] }, 'TerminateInstances', '', 'Terminate instances', 'terminate'],
     [{ Bucket: 'b', Delete: objects(1) }, 'DeleteObjects', 'bucket "b", objects "i-0"', 'Delete objects "i-0"', 'i-0'],
     [
       { Bucket: 'b', Delete: objects(3) },
@@ -656,8 +656,8 @@ describe('a change of a list or of a URL', () => {
       'e',
     ],
     [{ TopicArn }, 'DeleteTopic', `topic "alerts", "${TopicArn}"`, 'Delete topic "alerts"', '3:alerts'],
-    [{ Resources: ids(2) }, 'CreateTags', 'resources "i-0", "i-1"', 'Create tags: 2', 'delete 2'],
-    [{ Users: [{ Name: 'ada', Password: 'MARKER' }] }, 'AddUsers', '', 'Add users', 'delete'],
+    [{ Resources: ids(2) }, 'CreateTags', 'resources "i-0", "i-1"', 'Create tags: 2', 'create 2'],
+    [{ Users: [{ Name: 'ada', Password: 'MARKER' }] }, 'AddUsers', '', 'Add users', 'add'],
     [{ Colors: ['red'] }, 'PutColors', 'colors "red"', 'Put colors "red"', 'red'],
   ])('%j of %s names what it changes', async (given, name, named, accept, typed) => {
     writeFileSync(join(folder, 'lists.json'), JSON.stringify(json));
@@ -721,7 +721,7 @@ describe('a change without a required name', () => {
     ['UpdateBus', { KeyIds: ['k'] }, ': key IDs "k"', 'people_update_bus'],
     ['UpdateBus', { Description: 'd' }, '', 'people_update_bus'],
     ['WriteItems', { RequestItems: { orders: ['a'] } }, ': request items "orders"', 'people_write_items'],
-    ['TransactItems', { Entries: [{ Put: { TableName: 't-1' } }] }, ': table name "t-1"', 'people_transact_items'],
+    ['TransactItems', { Entries: [{ Put: { TableName: 't-1' } }] }, ': table name "t-1"', 't-1'],
     ['Detect', { Text: 'a text', Mode: true }, ': text "a text"', 'people_detect'],
     ['SetMode', { Mode: true, Password: 'MARKER' }, ': mode "true"', 'people_set_mode'],
     ['EnableDomain', { Domain: 'example.com', Policy: '{}' }, ': domain "example.com"', 'example.com'],

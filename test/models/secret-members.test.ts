@@ -24,6 +24,8 @@ const model = smallModel(
         ConfirmationCode: member('String', { sensitive: {} }),
         PrivateKeyBase64: 'String',
         PublicKeyMaterial: 'String',
+        ClientToken: 'String',
+        IdempotencyToken: 'String',
         Emails: 'small#PrivateTexts',
         Variables: 'small#PrivateMap',
         Tokens: 'small#TextMap',
@@ -59,9 +61,12 @@ describe('of an argument', () => {
   test.each(['Email', 'Pin', 'Emails', 'Variables'])('%s is private', (name) => {
     expect(kindOf(name)).toEqual([[false, true]]);
   });
-  test.each(['Name', 'PasswordLength', 'PublicKeyMaterial'])('%s is neither', (name) => {
-    expect(kindOf(name)).toEqual([[false, false]]);
-  });
+  test.each(['Name', 'PasswordLength', 'PublicKeyMaterial', 'ClientToken', 'IdempotencyToken'])(
+    '%s is neither',
+    (name) => {
+      expect(kindOf(name)).toEqual([[false, false]]);
+    },
+  );
 });
 
 test('settings correct the guess', () => {

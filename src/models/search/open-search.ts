@@ -1,9 +1,10 @@
 /** Opens the search over all operations of some services. The index is built once for a set of models, and cached in a file. */
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import type { Effect } from '../../tools/define-operation.js';
 import { digestOf } from '../../util/digest.js';
 import { isObject, parseJson } from '../../util/objects.js';
 import type { Model } from '../model.js';
@@ -16,6 +17,8 @@ export interface SearchedService {
   readonly service: string;
   /** Changes with the content of the model's files. */
   readonly fingerprint: string;
+  /** The effects of some operations, by names such as `ec2:DescribeVolumes`. The others are guessed. */
+  readonly effects?: ReadonlyMap<string, Effect>;
   /** Undefined if the model cannot be used. Its operations are not found then. */
   load(): Promise<Model | undefined>;
 }
@@ -32,9 +35,9 @@ interface SearchOptions {
 
 /** Opens the search. Fails only if a model's `load` fails. */
 export async function openSearch(options: SearchOptions): Promise<OperationSearch> {
-  const { services, version, cacheFolder } = options;
+  const { cacheFolder } = options;
   const vocabulary = readVocabulary();
-  const digest = digestOf([version, services.map(({ service, fingerprint }) => [service, fingerprint])]);
+  const digest = digestFor(options);
   const cached = cacheFolder === undefined ? undefined : await readCache(cacheFolder, digest);
   if (cached !== undefined) return createSearch(cached, vocabulary);
 
@@ -43,16 +46,28 @@ export async function openSearch(options: SearchOptions): Promise<OperationSearc
   return createSearch(index, vocabulary);
 }
 
+const digestFor = ({ services, version }: SearchOptions): string =>
+  digestOf([version, services.map(({ service, fingerprint }) => [service, fingerprint])]);
+
+/** True if a file in the cache has the index. */
+export const isIndexCached = (options: SearchOptions): Promise<boolean> =>
+  access(fileIn(options.cacheFolder ?? '', digestFor(options))).then(
+    () => true,
+    () => false,
+  );
+
+const fileIn = (folder: string, digest: string): string => join(folder, `operations-${digest}.json`);
+
 /** Number of operations between two pauses, in which other work runs. */
 const batch = 20;
 
 async function buildIndex({ services, onProgress }: SearchOptions, vocabulary: Vocabulary): Promise<OperationIndex> {
   const builder = createIndexBuilder();
   let count = 0;
-  for (const [number, { service, load }] of services.entries()) {
+  for (const [number, { service, effects, load }] of services.entries()) {
     const model = await load();
     if (model === undefined) continue;
-    for (const operation of entriesOf(service, model, vocabulary)) {
+    for (const operation of entriesOf({ service, model, effects }, vocabulary)) {
       builder.add(operation);
       count += 1;
       if (count % batch === 0) await setImmediate();
@@ -71,7 +86,7 @@ const largestCache = 200_000_000;
 /** Undefined if there is no file of this user for the digest, or if it cannot be used. */
 async function readCache(folder: string, digest: string): Promise<OperationIndex | undefined> {
   try {
-    const file = await open(join(folder, `operations-${digest}.json`));
+    const file = await open(fileIn(folder, digest));
     try {
       const stats = await file.stat();
       if (!isOwn(stats) || stats.size > largestCache) return undefined;
@@ -93,7 +108,7 @@ const isOwn = ({ mode, uid }: Stats): boolean =>
 async function writeCache(folder: string, digest: string, index: OperationIndex): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const file = join(folder, `operations-${digest}.json`);
+    const file = fileIn(folder, digest);
     // Another process may write the same file.
     const draft = `${file}.${randomUUID()}`;
     await writeFile(draft, JSON.stringify({ digest, index: indexData(index) }), { mode: 0o600, flag: 'wx' });

@@ -1,5 +1,6 @@
 /** The index of the search: which operations have which words, and how much each word says about an operation. */
 import * as z from 'zod';
+import type { Effect } from '../../tools/define-operation.js';
 import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { isSetByServer } from '../check-supported.js';
@@ -37,6 +38,8 @@ export interface OperationIndex {
   readonly weights: Float32Array;
 }
 
+type GivenEffects = ReadonlyMap<string, Effect> | undefined;
+
 /** A word in the name says most. A word that the documentation repeats does not say more. */
 const weightOf = { name: 1, service: 0.4, argument: 0.2, documentation: 0.3, firstSentence: 0.15 };
 const longestIndexed = 300;
@@ -44,7 +47,10 @@ const longestSummary = 76;
 const longestDeprecation = 40;
 
 /** Returns the operations of a service for `buildIndex`. An operation that the model describes wrongly is left out. */
-export function* entriesOf(service: string, model: Model, vocabulary: Vocabulary): Generator<IndexedOperation> {
+export function* entriesOf(
+  { service, model, effects }: { readonly service: string; readonly model: Model; readonly effects?: GivenEffects },
+  vocabulary: Vocabulary,
+): Generator<IndexedOperation> {
   const { words: kind, names } = vocabulary.kinds.get(service) ?? { words: [], names: [] };
   const title = textTrait(model.service.traits, 'smithy.api#title') ?? '';
   const ofService = [service, ...names, ...kind, ...wordsOfText(`${title} ${model.service.name}`)];
@@ -52,21 +58,23 @@ export function* entriesOf(service: string, model: Model, vocabulary: Vocabulary
     const operation = model.operation(name);
     const documentation = documentationText(textTrait(operation.traits, 'smithy.api#documentation') ?? '');
     yield {
-      entry: entryOf(service, model, operation, documentation),
+      entry: {
+        service,
+        ...entryOf(model, operation, documentation),
+        ...effectOf(model, operation, effects?.get(`${service}:${name}`)),
+      },
       words: wordsOf(operation, ofService, shortenText(documentation, longestIndexed), vocabulary),
     };
   }
 }
 
-function entryOf(service: string, model: Model, operation: ModelOperation, documentation: string): OperationEntry {
+function entryOf(model: Model, operation: ModelOperation, documentation: string) {
   const required = operation.input.members
     .filter((member) => hasTrait(model.traitsOf(member), 'smithy.api#required') && !isSetByServer(operation, member))
     .map(({ name }) => name);
   return {
-    service,
     operation: operation.name,
     summary: summaryOf(operation.name, documentation, required),
-    ...effectOf(model, operation),
     required,
     ...(hasTrait(operation.traits, 'smithy.api#deprecated') && { deprecated: deprecationOf(operation) }),
   };
@@ -75,10 +83,16 @@ function entryOf(service: string, model: Model, operation: ModelOperation, docum
 const deprecationOf = ({ traits }: ModelOperation): string =>
   shortenText(String(Object(traits['smithy.api#deprecated']).message ?? ''), longestDeprecation);
 
+/** A sentence about the documentation or about limits of the operation, which does not say what the operation does. */
+const aboutItself =
+  /^\W*(?:this|these|we|note|important|end of|deprecated)\b(?:.*\b(?:no|not|only|deprecated|preview|limited|supports?|supported|documentation|recommend|notice)\b|\W*$)/i;
+
 /** Documentation that is not English is replaced by the name in words. */
 function summaryOf(name: string, documentation: string, required: readonly string[]): string {
   const isEnglish = /^[\p{Script=Latin}\p{N}\p{P}\p{S}\s]+$/u.test(documentation);
-  const sentence = isEnglish ? shortenText(documentation, longestSummary) : '';
+  const sentences = documentation.split(/(?<=[.!?])\s+/);
+  const start = sentences.findIndex((each) => !aboutItself.test(each));
+  const sentence = isEnglish && start >= 0 ? shortenText(sentences.slice(start).join(' '), longestSummary) : '';
   if (sentence !== '') return sentence;
   const by = required.length === 0 ? '' : ` by ${required.map(nameInWords).join(', ')}`;
   return shortenText(`${sentenceCase(nameInWords(withoutVendor(name)))}${by}.`, longestSummary);

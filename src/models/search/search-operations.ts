@@ -29,6 +29,8 @@ export type FoundOperations =
 export interface OperationSearch {
   /** @param isAllowed says which operations the caller may use. Others are not found. */
   search(query: OperationQuery, isAllowed: (entry: OperationEntry) => boolean): FoundOperations;
+  /** Returns the operations of a name in any spelling, such as `ec2:DescribeVolumes` for `describe-volumes`. */
+  named(name: string): readonly string[];
 }
 
 export const maximumFound = 8;
@@ -69,7 +71,14 @@ export function createSearch(index: OperationIndex, vocabulary: Vocabulary): Ope
   );
   const verbs = new Set(nameStems.flatMap(([verb]) => verb ?? []));
   const source = { index, vocabulary, byName, nameStems, verbs, changingVerbs };
-  return { search: (query, isAllowed) => search(source, query, isAllowed) };
+  return {
+    search: (query, isAllowed) => search(source, query, isAllowed),
+    named: (name) =>
+      (byName.get(compactName(name)) ?? []).flatMap((number) => {
+        const entry = index.entries[number];
+        return entry === undefined ? [] : [`${entry.service}:${entry.operation}`];
+      }),
+  };
 }
 
 interface Ranked {

@@ -41,6 +41,23 @@ test.each([
   expect(first?.summary).toBe(summary);
 });
 
+test.each([
+  [
+    'This operation is not supported for directory buckets. Returns the lock of a bucket.',
+    'Returns the lock of a bucket.',
+  ],
+  ['Important: this API is in preview. Note that it is not free. Returns the lock.', 'Returns the lock.'],
+  ['This action is no longer supported.', 'Get bucket lock by bucket.'],
+  ['Deprecated.', 'Get bucket lock by bucket.'],
+  ['This action returns the lock.', 'This action returns the lock.'],
+])('the line of an operation says what it does: %s', (documentation, summary) => {
+  const input = { Bucket: member('String', { required: {} }) };
+  const traits = { 'smithy.api#documentation': documentation };
+  const model = smallModel({ GetBucketLock: { input, traits } }, {}, 'awsJson1_0');
+  const [operation] = [...entriesOf({ service: 's3', model }, readVocabulary())];
+  expect(operation?.entry.summary).toBe(summary);
+});
+
 test('without a fitting operation, the answer has the unknown words and the services, and no list of others', () => {
   const found = search('what is the weather');
   expect(foundData(found)).toEqual({ operations: [], unknownWords: ['weather'], services: ['compute', 'storage'] });
@@ -67,7 +84,7 @@ test('an answer with eight operations of long names and texts has at most 600 to
   const builder = createIndexBuilder();
   const model = smallModel(Object.fromEntries(longNames), {}, 'awsJson1_0');
   for (const service of ['one-service', 'another-service', 'third-service'])
-    for (const operation of entriesOf(service, model, vocabulary)) builder.add(operation);
+    for (const operation of entriesOf({ service, model }, vocabulary)) builder.add(operation);
   const found = createSearch(builder.finish(), vocabulary).search({ words: 'modify instance metadata' }, () => true);
   expect(foundData(found).operations).toHaveLength(8);
   expect(countTokens(JSON.stringify(foundData(found)))).toBeLessThanOrEqual(600);
