@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { Operation } from '../tools/define-operation.js';
@@ -47,15 +47,13 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
 
 const problem = (text: SafeText): SecretFile => ({ kind: 'problem', problem: text });
 
-/** `dev` and `ino` identify the file, even if another file takes its path. */
 interface CheckedFile {
   readonly path: string;
-  readonly dev: number;
-  readonly ino: number;
+  readonly stats: Stats;
 }
 
 /** Follows no link and waits for no pipe, because another file may have taken the path since. */
-async function readChecked({ path, dev, ino }: CheckedFile): Promise<Buffer | 'too large' | undefined> {
+async function readChecked({ path, stats: { dev, ino } }: CheckedFile): Promise<Buffer | 'too large' | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
@@ -63,14 +61,8 @@ async function readChecked({ path, dev, ino }: CheckedFile): Promise<Buffer | 't
     if (!stats.isFile() || stats.dev !== dev || stats.ino !== ino) return undefined;
 
     // One byte more shows that the file is too large, also if it has grown.
-    const buffer = Buffer.alloc(maximumBytes + 1);
-    let length = 0;
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, length, buffer.length - length);
-      length += bytesRead;
-      if (length > maximumBytes) return 'too large';
-      if (bytesRead === 0) return buffer.subarray(0, length);
-    }
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(maximumBytes + 1), 0);
+    return bytesRead > maximumBytes ? 'too large' : buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
   }
@@ -86,7 +78,7 @@ async function filesIn(folder: string): Promise<Map<string, CheckedFile>> {
     const path = await realpath(join(root, name)).catch(() => '');
     if (!path.startsWith(`${root}${sep}`)) continue;
     const stats = await stat(path).catch(() => undefined);
-    if (stats?.isFile()) files.set(name, { path, dev: stats.dev, ino: stats.ino });
+    if (stats?.isFile()) files.set(name, { path, stats });
   }
   return files;
 }

@@ -340,7 +340,6 @@ class ReadSoFar {
   #requestIds: RequestIds = {};
   #pages = 0;
   readonly #pageWarnings = new Map<string, SafeText>();
-  #unlistedWarnings = 0;
   entries = 0;
 
   constructor(warnings: readonly SafeText[]) {
@@ -366,17 +365,17 @@ class ReadSoFar {
 
   /** The page is named, because indexes in the warning count from its start. */
   #addWarning(warning: SafeText): void {
-    if (this.#pageWarnings.has(warning.text)) return;
-    if (this.#pageWarnings.size === maximumPageWarnings) this.#unlistedWarnings += 1;
-    else this.#pageWarnings.set(warning.text, this.#pages > 1 ? say`Page ${this.#pages}: ${warning}` : warning);
+    if (!this.#pageWarnings.has(warning.text))
+      this.#pageWarnings.set(warning.text, this.#pages > 1 ? say`Page ${this.#pages}: ${warning}` : warning);
   }
 
   #allWarnings(): SafeText[] {
-    const unlisted = this.#unlistedWarnings;
-    return [
-      ...distinct([...this.#warnings, ...this.#pageWarnings.values()]),
-      ...(unlisted > 0 ? [say`${unlisted} more warnings about pages were left out.`] : []),
-    ];
+    const ofPages = [...this.#pageWarnings.values()];
+    const unlisted = ofPages.length - maximumPageWarnings;
+    return sentences(
+      ...distinct([...this.#warnings, ...ofPages.slice(0, maximumPageWarnings)]),
+      unlisted > 0 && say`${unlisted} more warnings about pages were left out.`,
+    );
   }
 
   /** Returns a doubt if an earlier page had the same start, because reading would then never end. */

@@ -5,7 +5,7 @@ import type { SafeText } from '../util/safe-text.js';
 
 /** A tool, which may be an operation. */
 type Mentioned = Pick<Operation, 'name' | 'title' | 'effect' | 'service'> &
-  Partial<Pick<Operation, 'instructions' | 'change' | 'follow'>>;
+  Partial<Pick<Operation, 'change' | 'follow'>>;
 
 /** Returns the server's instructions. Models read them, and some clients search them for tools. */
 export function instructionsFor(
@@ -19,12 +19,12 @@ export function instructionsFor(
   const titles = operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1));
   const reading = operations.filter(({ effect }) => effect === 'read');
   const changing = operations.filter(({ effect }) => effect !== 'read');
-  const aboutChanges = changing.length > 0 ? changeTexts(changing, operations, accounts.all) : [whyNoChanges(accounts)];
+  const aboutChanges = changing.length > 0 ? changeTexts(changing, accounts.all) : [whyNoChanges(accounts)];
 
   return sentences(
     `Operate a cloud (${areas.join(', ')}): ${titles.join('; ')}.`,
     accounts.areNamed && accountsText(accounts.all, accounts.byDefault),
-    reading.length > 0 && readText(reading, operations),
+    reading.length > 0 && `${listText(namesOf(reading))} only ${verb(namesOf(reading), 'read')}.`,
     ...aboutChanges,
     "Names, IDs, versions and keys come from the user or an earlier answer. Never guess them, and never correct the user's: ask.",
     'A validation error lists every problem at once, and nothing was sent.',
@@ -35,22 +35,12 @@ export function instructionsFor(
 
 const namesOf = (operations: readonly Mentioned[]) => operations.map(({ name }) => name);
 
-function readText(reading: readonly Mentioned[], offered: readonly Mentioned[]): string {
-  const names = namesOf(reading);
-  return [`${listText(names)} only ${verb(names, 'read')}.`, ...addedSentences(reading, offered)].join(' ');
-}
-
-function changeTexts(
-  changing: readonly Mentioned[],
-  offered: readonly Mentioned[],
-  accounts: readonly Account[],
-): string[] {
+function changeTexts(changing: readonly Mentioned[], accounts: readonly Account[]): string[] {
   const names = namesOf(changing);
   const costly = namesOf(changing.filter(({ change }) => change?.costsMoney));
   const overview = sentences(
     `${listText(names)} ${verb(names, 'change')} things.`,
     costly.length > 0 && `${listText(costly)} ${verb(costly, 'cost')} money.`,
-    ...addedSentences(changing, offered),
     ...consentTexts(accounts),
   );
   const unfollowed = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
@@ -95,13 +85,6 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
       : `To read, you may leave it out: that is ${byDefault.name}. Before a change, ask which one, unless the user has said it.`;
   return `Accounts: ${texts.join(', ')}. Each is a separate cloud. Name the one that the user means. ${otherwise}`;
 }
-
-/** Skips a sentence if the tool in its field `unless` is offered. */
-const addedSentences = (operations: readonly Mentioned[], offered: readonly Mentioned[]): string[] =>
-  operations
-    .flatMap(({ instructions = [] }) => instructions)
-    .filter(({ unless }) => !offered.some(({ name }) => name === unless))
-    .map(({ text }) => text);
 
 const byPlan =
   'show it, and call confirm_change only after a clear yes to that plan, and only if its "next" says so. "show" is the text for the user; you may translate it.';

@@ -95,7 +95,6 @@ export interface Operation<
   readonly title: string;
   /** Some clients show only the first 150 characters. */
   readonly description: string;
-  readonly instructions?: readonly Instruction[];
   readonly effect: Effect;
   /** True if the author insists on `effect`, whatever the name suggests. */
   readonly effectIsSure?: boolean;
@@ -213,13 +212,6 @@ interface AnswerBody {
   /** Paths of the fields that come from the body. */
   readonly fields: readonly string[];
   readonly root?: string | undefined;
-}
-
-/** A sentence in the `instructions` of the MCP server. */
-interface Instruction {
-  readonly text: string;
-  /** The sentence is left out if this tool is offered. */
-  readonly unless?: string;
 }
 
 /** A read by another operation, made before a change. */

@@ -23,13 +23,7 @@ import {
   withPlainEtag,
   xmlRecord,
 } from './upload/read-list.js';
-import {
-  beginningSentences,
-  nextOfUpload,
-  pageSentences,
-  summarySentences,
-  uploadIdsElsewhere,
-} from './upload/sentences.js';
+import { beginningSentences, nextOfUpload, pageSentences, summarySentences } from './upload/sentences.js';
 import { summarise, summariseBeginning, summaryFields } from './upload/summary.js';
 
 /** One page of parts (docs/API.md: Part list). */
@@ -194,7 +188,6 @@ export const listParts = defineOperation({
     };
   },
 
-  instructions: [{ text: uploadIdsElsewhere.text, unless: listMultipartUploads.name }],
   // Some stores answer with an empty list for an upload that is gone.
   followUpRead: {
     operation: listMultipartUploads,

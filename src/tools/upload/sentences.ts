@@ -126,9 +126,6 @@ export function pageSentences({ object = '', parts = [], isTruncated, partNumber
   return say`${counted(parts.length, 'part')} of ${quoted(object, longestKey)} on this page${after}, ${size}. ${more}`;
 }
 
-/** Says how to find upload IDs if no tool lists them. */
-export const uploadIdsElsewhere = words('If no tool lists upload IDs, they are in the log of the uploader.');
-
 /** The advised time until the next call (seconds). */
 const shortestWait = 30;
 const longestWait = 600;
