@@ -227,12 +227,3 @@ describe('when the server stops', () => {
     expect(requests.map(({ method }) => method)).not.toContain('DELETE');
   });
 });
-
-test('a fault before a change is sent names no problem of its arguments', async () => {
-  const { call } = setUp(accepted, {
-    openClient: () => {
-      throw new TypeError('MARKER');
-    },
-  });
-  expect(await call(restoreInstance, restore, { signal: never })).toMatchObject({ failure: { problems: [] } });
-});

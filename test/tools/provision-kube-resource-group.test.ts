@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { nodeInstanceTypes, workstationInstanceTypes } from '../../src/tools/schema/enumerations.js';
-import { serversText } from '../../src/tools/schema/kube-inputs.js';
 import { problems, shown, withValue } from '../support/rules.js';
 
 /** Every rule of ProvisionKubeResourceGroup: what it accepts and what it refuses, boundary values included. */
@@ -191,25 +190,5 @@ describe('private LAN (networkConfig.networkId)', () => {
       `${at}.vip`,
       `${at}.systemIpAddresses`,
     ]);
-  });
-});
-
-describe('the headline counts the servers and names the largest type', () => {
-  test.each([
-    [
-      'of all groups',
-      [
-        [1, 'h2-medium4'],
-        [3, 'h2-large16'],
-        [40, 'h2-double-large96'],
-      ],
-      '44 servers up to h2-double-large96',
-    ],
-    ['of one server', [[1, 'h2-medium4']], '1 server up to h2-medium4'],
-    ['as far as given', [[1, 'h2-large24'], [3], [undefined, 'h2-large']], 'at least 4 servers up to h2-large24'],
-    ['without a type', [[3]], '3 servers'],
-    ['with nothing given', [[undefined]], 'number of servers not given'],
-  ] as const)('%s', (_what, groups, said) => {
-    expect(serversText(groups.map(([nodeCount, instanceType]) => ({ nodeCount, instanceType }))).text).toBe(said);
   });
 });
