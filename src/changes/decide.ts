@@ -10,6 +10,7 @@ import { forAgent, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { own, say, words } from '../util/safe-text.js';
+import { timeLimit } from '../util/time-limit.js';
 import { carryOut } from './carry-out.js';
 import type { Change, Decision } from './change.js';
 import { afterStoreFailure, type ChangeRun, ofCaller } from './change-context.js';
@@ -239,9 +240,10 @@ export async function awaitEnd(first: Change, run: ChangeRun): Promise<Change> {
   const { signal, stop, store, statusWaitMs, log } = run;
   let change = first;
   const poll = async () => {
-    for (let waitedMs = 0; waitedMs < statusWaitMs && isOpen(change); waitedMs += pollMs) {
-      if (signal.aborted || stop?.aborted === true) break;
-      await delay(pollMs);
+    // Not a number of polls, because looking for a large change may take longer than the pause.
+    using limit = timeLimit(statusWaitMs, signal);
+    while (isOpen(change) && !limit.signal.aborted && stop?.aborted !== true) {
+      await delay(Math.min(pollMs, statusWaitMs));
       const found = await store.find(change.id).catch((error: unknown) => {
         log('debug', 'journal', { id: change.id, error: reasonOf(error) });
         return change;
