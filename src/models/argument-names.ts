@@ -1,6 +1,5 @@
 import { unknownName } from '../util/did-you-mean.js';
 import { isDeeperThan, isObject, parseJson } from '../util/objects.js';
-import { quoteName } from '../util/quote.js';
 import type { Argument, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';
 import { ModelError } from './model.js';
@@ -35,7 +34,8 @@ export function withListedNames(fields: readonly Argument[], values: Values): Va
 }
 
 function withListedNamesInside(rules: ValueRules, given: unknown): unknown {
-  const value = ['structure', 'map', 'list', 'document'].includes(rules.kind) ? valueInText(given) : given;
+  const parsed = ['structure', 'map', 'list', 'document'].includes(rules.kind) ? valueInText(given) : given;
+  const value = typeof parsed === 'object' || rules.kind === 'document' ? parsed : given;
   if (rules.kind === 'structure') return isObject(value) ? withListedNames(rules.fields(), value) : value;
   if (rules.kind === 'map')
     return isObject(value) ? mapValues(value, (entry) => withListedNamesInside(rules.element(), entry)) : value;
@@ -64,36 +64,6 @@ export interface Naming {
  */
 export const translatePath = (path: string, fields: readonly Argument[], naming: Naming): string =>
   resolvePath(path, fields, naming).path;
-
-const answerParts = {
-  entries: { accepts: holdsEntries, problem: 'is neither a list nor a map of lists' },
-  text: { accepts: ({ kind }: ValueRules) => kind === 'text' || kind === 'enum', problem: 'is no text' },
-} as const;
-
-interface AnswerPath {
-  readonly path: string;
-  readonly leadsTo: keyof typeof answerParts;
-  readonly setting: string;
-}
-
-/**
- * Translates the path of a part of the answer.
- * @throws ModelError for an unknown name, or if the path does not lead to `leadsTo`
- */
-export function translateAnswerPath({ path, leadsTo, setting }: AnswerPath, fields: readonly Argument[]): string {
-  const resolved = resolvePath(path, fields, { setting, structure: 'the answer' });
-  const { accepts, problem } = answerParts[leadsTo];
-  if (resolved.rules !== undefined && !accepts(resolved.rules))
-    throw new ModelError(`${setting}: ${quoteName(path)} ${problem} in the answer`);
-  return resolved.path;
-}
-
-function holdsEntries(rules: ValueRules): boolean {
-  const mayBeEntries = ({ kind }: ValueRules) => ['list', 'structure', 'document'].includes(kind);
-  if (rules.kind === 'map') return mayBeEntries(rules.element());
-  if (rules.kind === 'structure') return rules.fields().every((field) => mayBeEntries(field.rules));
-  return rules.kind === 'list' || rules.kind === 'document';
-}
 
 interface ResolvedPath {
   readonly path: string;

@@ -1,31 +1,16 @@
 /** Converts botocore's models of APIs (`service-2.json`) to the JSON form (AST) of Smithy. */
 import * as z from 'zod';
-import { withoutUndefined } from '../util/objects.js';
+import { isObject, withoutUndefined } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
 import { check, ModelError, olderSignatureTrait, type Traits, unwrappedTrait } from './model.js';
 
 const text = z.string().max(100_000);
 const flag = z.boolean().optional();
-const namespace = z.union([text, z.looseObject({ uri: text, prefix: text.optional() })]).optional();
-const serialization = {
-  documentation: text.optional(),
-  location: text.optional(),
-  locationName: text.optional(),
-  queryName: text.optional(),
-  timestampFormat: text.optional(),
-  xmlNamespace: namespace,
-  xmlAttribute: flag,
-  flattened: flag,
-  streaming: flag,
-  eventstream: flag,
-  jsonvalue: flag,
-  hostLabel: flag,
-  idempotencyToken: flag,
-  sensitive: flag,
-};
-const reference = z.object({ shape: text, resultWrapper: text.optional(), ...serialization });
-const shapeSchema = z.object({
-  ...serialization,
+/** Only the fields that decide about other fields. `traitsFrom` reads the rest, and the reader of the AST checks their values. */
+const placed = { location: text.optional(), locationName: text.optional(), xmlNamespace: z.unknown().optional() };
+const reference = z.looseObject({ shape: text, resultWrapper: text.optional(), ...placed });
+const shapeSchema = z.looseObject({
+  ...placed,
   type: text,
   members: z.record(z.string(), reference).default({}),
   member: reference.optional(),
@@ -35,78 +20,104 @@ const shapeSchema = z.object({
   enum: z.array(text).optional(),
   min: z.number().optional(),
   max: z.number().optional(),
-  pattern: text.optional(),
   payload: text.optional(),
   union: flag,
   document: flag,
-  error: z.object({ code: text.optional() }).optional(),
 });
-const operationSchema = z.object({
+const operationSchema = z.looseObject({
   http: z.object({ method: text, requestUri: text, responseCode: z.int().optional() }),
   input: reference.optional(),
   output: reference.optional(),
   errors: z.array(reference).default([]),
-  documentation: text.optional(),
-  readonly: flag,
-  deprecated: flag,
   deprecatedMessage: text.optional(),
-  endpoint: z.object({ hostPrefix: text.optional() }).optional(),
-  httpChecksumRequired: flag,
-  httpChecksum: z.record(z.string(), z.unknown()).optional(),
   authtype: text.optional(),
   auth: z.array(text).optional(),
 });
 const serviceSchema = z.object({
-  metadata: z.object({
+  metadata: z.looseObject({
     apiVersion: text.default(''),
     protocol: text,
     protocols: z.array(text).default([]),
     jsonVersion: text.default('1.0'),
     targetPrefix: text.optional(),
     serviceId: text.optional(),
-    serviceFullName: text.optional(),
     signatureVersion: text.optional(),
     auth: z.array(text).default([]),
     signingName: text.optional(),
     endpointPrefix: text.default(''),
-    xmlNamespace: namespace,
-    awsQueryCompatible: z.unknown().optional(),
   }),
   operations: z.record(z.string(), operationSchema),
   shapes: z.record(z.string(), shapeSchema),
 });
-const names = z.union([text, z.array(text)]);
-const paginatorsSchema = z.object({
-  pagination: z.record(
+const paginatorsSchema = z.object({ pagination: z.record(z.string(), z.looseObject({})) });
+const waitersSchema = z.object({
+  waiters: z.record(
     z.string(),
-    z.object({
-      input_token: names.optional(),
-      output_token: names.optional(),
-      more_results: text.optional(),
-      result_key: names.optional(),
+    z.looseObject({
+      operation: z.string(),
+      acceptors: z.array(
+        z.object({ state: text, matcher: text, argument: text.optional(), expected: z.unknown().optional() }),
+      ),
     }),
   ),
 });
 
-const waitersSchema = z.object({
-  waiters: z.record(
-    z.string(),
-    z.object({
-      operation: z.string(),
-      delay: z.number().optional(),
-      maxAttempts: z.number().optional(),
-      acceptors: z.array(z.object({ state: text, matcher: text, argument: text.optional(), expected: z.unknown() })),
+type Fields = Readonly<Record<string, unknown>>;
+/** The trait of a field, and the function that converts its value. Undefined for no trait. */
+type TraitTable = Readonly<Record<string, readonly [trait: string, convert: (value: unknown) => unknown]>>;
+
+const same = (value: unknown) => value;
+const ifTrue = (value: unknown) => (value === true ? {} : undefined);
+const namespaceOf = (value: unknown) => (typeof value === 'string' ? { uri: value } : value);
+const timestampFormats = new Map<unknown, string>([
+  ['iso8601', 'date-time'],
+  ['rfc822', 'http-date'],
+  ['unixTimestamp', 'epoch-seconds'],
+]);
+
+const traitsOfService: TraitTable = {
+  awsQueryCompatible: ['aws.protocols#awsQueryCompatible', same],
+  serviceFullName: ['smithy.api#title', same],
+  xmlNamespace: ['smithy.api#xmlNamespace', namespaceOf],
+};
+const traitsOfOperation: TraitTable = {
+  documentation: ['smithy.api#documentation', same],
+  readonly: ['smithy.api#readonly', ifTrue],
+  endpoint: ['smithy.api#endpoint', (value) => (isObject(value) && 'hostPrefix' in value ? value : undefined)],
+  httpChecksumRequired: ['smithy.api#httpChecksumRequired', ifTrue],
+  httpChecksum: ['aws.protocols#httpChecksum', same],
+};
+/** Of shapes and members. */
+const traitsOfData: TraitTable = {
+  documentation: ['smithy.api#documentation', same],
+  timestampFormat: ['smithy.api#timestampFormat', (value) => timestampFormats.get(value)],
+  xmlNamespace: ['smithy.api#xmlNamespace', namespaceOf],
+  xmlAttribute: ['smithy.api#xmlAttribute', ifTrue],
+  flattened: ['smithy.api#xmlFlattened', ifTrue],
+  streaming: ['smithy.api#streaming', ifTrue],
+  eventstream: ['smithy.api#streaming', ifTrue],
+  jsonvalue: ['smithy.api#mediaType', (value) => (value === true ? 'application/json' : undefined)],
+  hostLabel: ['smithy.api#hostLabel', ifTrue],
+  idempotencyToken: ['smithy.api#idempotencyToken', ifTrue],
+  sensitive: ['smithy.api#sensitive', ifTrue],
+  queryName: ['aws.protocols#ec2QueryName', same],
+  pattern: ['smithy.api#pattern', same],
+  error: ['aws.protocols#awsQueryError', same],
+};
+
+const traitsFrom = (fields: Fields, table: TraitTable): Traits =>
+  Object.fromEntries(
+    Object.entries(table).flatMap(([field, [trait, convert]]) => {
+      const value = convert(fields[field]);
+      return value === undefined ? [] : [[trait, value]];
     }),
-  ),
-});
+  );
 
 type Botocore = z.output<typeof serviceSchema>;
 type BotocoreShape = z.output<typeof shapeSchema>;
 type BotocoreReference = z.output<typeof reference>;
 type BotocoreOperation = z.output<typeof operationSchema>;
-type BotocorePages = z.output<typeof paginatorsSchema>['pagination'][string];
 type BotocoreWaiters = z.output<typeof waitersSchema>['waiters'];
-type Serialization = Pick<BotocoreReference, keyof typeof serialization>;
 
 /** True if a parsed file has the form of botocore's models. */
 export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
@@ -177,7 +188,7 @@ const v4Signatures = ['v4', 's3', 's3v4'];
 
 /** @throws ModelError if the signature of the service is unknown */
 function serviceTraits({ metadata }: Botocore): Traits {
-  const { serviceId, serviceFullName, jsonVersion, xmlNamespace } = metadata;
+  const { serviceId, jsonVersion } = metadata;
   const jsonProtocol = jsonVersion === '1.1' ? 'awsJson1_1' : 'awsJson1_0';
   const protocolNames = [metadata.protocol, ...metadata.protocols].map((name) =>
     name === 'json' ? jsonProtocol : (smithyProtocols[name] ?? name),
@@ -187,9 +198,7 @@ function serviceTraits({ metadata }: Botocore): Traits {
     ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
     [signatureTrait(metadata)]: { name: metadata.signingName ?? metadata.endpointPrefix },
     'aws.api#service': serviceId === undefined ? undefined : { sdkId: serviceId },
-    'aws.protocols#awsQueryCompatible': metadata.awsQueryCompatible,
-    'smithy.api#title': serviceFullName,
-    'smithy.api#xmlNamespace': namespaceTrait(xmlNamespace),
+    ...traitsFrom(metadata, traitsOfService),
   });
 }
 
@@ -201,15 +210,13 @@ function signatureTrait({ signatureVersion = 'none', auth }: Botocore['metadata'
   );
 }
 
-const namespaceTrait = (value: Serialization['xmlNamespace']) => (typeof value === 'string' ? { uri: value } : value);
-
 const comparators: Readonly<Record<string, string>> = {
   path: 'stringEquals',
   pathAll: 'allStringEquals',
   pathAny: 'anyStringEquals',
 };
 
-const pagesTrait = (pages: BotocorePages | undefined) =>
+const pagesTrait = (pages: Fields | undefined) =>
   pages && {
     inputToken: pages.input_token,
     outputToken: pages.output_token,
@@ -223,7 +230,7 @@ function waitersTrait(operationName: string, all: BotocoreWaiters): unknown {
   return Object.fromEntries(
     waiters.map(([name, { acceptors, delay, maxAttempts }]) => [
       name,
-      withoutUndefined({ acceptors: acceptors.map(convertAcceptor), minDelay: delay, maxAttempts }),
+      { acceptors: acceptors.map(convertAcceptor), minDelay: delay, maxAttempts },
     ]),
   );
 }
@@ -242,7 +249,7 @@ function convertOperation(
   companionTraits: Traits,
   { shapes }: Context,
 ): unknown {
-  const { http, input, output, errors, endpoint, auth, authtype } = operation;
+  const { http, input, output, errors, auth, authtype } = operation;
   const inputShape = input === undefined ? undefined : shapes[input.shape];
   // A label has the `locationName` of a member in botocore's files, and the name of the member in Smithy.
   const uri = withMemberNames(http.requestUri, inputShape);
@@ -255,15 +262,11 @@ function convertOperation(
     traits: withoutUndefined({
       ...companionTraits,
       'smithy.api#http': { method: http.method, uri, code: http.responseCode },
-      'smithy.api#documentation': operation.documentation,
-      'smithy.api#readonly': traitIf(operation.readonly),
+      ...traitsFrom(operation, traitsOfOperation),
       'smithy.api#deprecated': operation.deprecated === true ? { message: operation.deprecatedMessage } : undefined,
-      'smithy.api#endpoint': endpoint?.hostPrefix === undefined ? undefined : { hostPrefix: endpoint.hostPrefix },
-      'smithy.api#httpChecksumRequired': traitIf(operation.httpChecksumRequired),
-      'aws.protocols#httpChecksum': operation.httpChecksum,
       // An empty list means that the requests are not signed.
       'smithy.api#auth': authtype === 'none' ? [] : auth,
-      [unwrappedTrait]: traitIf(output !== undefined && output.resultWrapper === undefined),
+      [unwrappedTrait]: ifTrue(output !== undefined && output.resultWrapper === undefined),
     }),
   };
 }
@@ -294,7 +297,7 @@ const nameOfShape = ({ location, locationName }: BotocoreShape) => (location ===
 function convertShape(shape: BotocoreShape, context: Context): unknown {
   // Protocols of JSON ignore `xmlName`.
   const nameTraits = nameTrait(nameOfShape(shape), 'smithy.api#xmlName');
-  const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTraits };
+  const traits = { ...boundsTrait(shape), ...traitsFrom(shape, traitsOfData), ...nameTraits };
   if (shape.document === true) return { type: 'document', traits };
   switch (shape.type) {
     case 'structure': {
@@ -343,14 +346,9 @@ const enumMembers = (values: readonly string[]) =>
 /** Types whose bounds are bounds of a length. */
 const measuredTypes = ['string', 'list', 'map', 'blob', 'character'];
 
-function shapeTraits({ type, min, max, pattern, error }: BotocoreShape): Traits {
-  const boundsTrait = measuredTypes.includes(type) ? 'smithy.api#length' : 'smithy.api#range';
-  const hasBounds = min !== undefined || max !== undefined;
-  return withoutUndefined({
-    [boundsTrait]: hasBounds ? withoutUndefined({ min, max }) : undefined,
-    'smithy.api#pattern': pattern,
-    'aws.protocols#awsQueryError': error,
-  });
+function boundsTrait({ type, min, max }: BotocoreShape): Traits {
+  if (min === undefined && max === undefined) return {};
+  return { [measuredTypes.includes(type) ? 'smithy.api#length' : 'smithy.api#range']: withoutUndefined({ min, max }) };
 }
 
 function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
@@ -362,11 +360,11 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   return {
     ...targetOf(member),
     traits: withoutUndefined({
-      ...serializationTraits(member),
+      ...traitsFrom(member, traitsOfData),
       ...nameTrait(nameInBody, nameTraitId),
       ...locationTraits(member, name, isMap),
-      'smithy.api#required': traitIf(parent.required.includes(name)),
-      'smithy.api#httpPayload': traitIf(isPayload),
+      'smithy.api#required': ifTrue(parent.required.includes(name)),
+      'smithy.api#httpPayload': ifTrue(isPayload),
     }),
   };
 }
@@ -384,7 +382,7 @@ function nameInBodyForTrait(
   return nameInBody === memberName && !isPayload ? undefined : nameInBody;
 }
 
-function locationTraits({ location, locationName }: Serialization, name: string, isMap: boolean): Traits {
+function locationTraits({ location, locationName }: BotocoreReference, name: string, isMap: boolean): Traits {
   switch (location) {
     // The label in the path already has the member's name.
     case 'uri':
@@ -405,29 +403,4 @@ function locationTraits({ location, locationName }: Serialization, name: string,
   }
 }
 
-const timestampFormats: Readonly<Record<string, string>> = {
-  iso8601: 'date-time',
-  rfc822: 'http-date',
-  unixTimestamp: 'epoch-seconds',
-};
-
 const nameTrait = (name: string | undefined, trait: string): Traits => (name === undefined ? {} : { [trait]: name });
-
-function serializationTraits(shapeOrMember: Serialization): Traits {
-  const { timestampFormat } = shapeOrMember;
-  return withoutUndefined({
-    'smithy.api#documentation': shapeOrMember.documentation,
-    'smithy.api#timestampFormat': timestampFormat === undefined ? undefined : timestampFormats[timestampFormat],
-    'smithy.api#xmlNamespace': namespaceTrait(shapeOrMember.xmlNamespace),
-    'smithy.api#xmlAttribute': traitIf(shapeOrMember.xmlAttribute),
-    'smithy.api#xmlFlattened': traitIf(shapeOrMember.flattened),
-    'smithy.api#streaming': traitIf(shapeOrMember.streaming === true || shapeOrMember.eventstream === true),
-    'smithy.api#mediaType': shapeOrMember.jsonvalue === true ? 'application/json' : undefined,
-    'smithy.api#hostLabel': traitIf(shapeOrMember.hostLabel),
-    'smithy.api#idempotencyToken': traitIf(shapeOrMember.idempotencyToken),
-    'smithy.api#sensitive': traitIf(shapeOrMember.sensitive),
-    'aws.protocols#ec2QueryName': shapeOrMember.queryName,
-  });
-}
-
-const traitIf = (isSet: boolean | undefined) => (isSet === true ? {} : undefined);

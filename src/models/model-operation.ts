@@ -16,7 +16,7 @@ import { shownOnce } from '../util/quote.js';
 import { listed, own, say } from '../util/safe-text.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
-import { fieldsAtAnyDepth, isNamed, translateAnswerPath, withListedNames } from './argument-names.js';
+import { fieldsAtAnyDepth, isNamed, translatePath, withListedNames } from './argument-names.js';
 import { outlineOf } from './argument-outline.js';
 import { argumentShape } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
@@ -246,7 +246,7 @@ type Decode = (answer: ProtocolAnswer) => Promise<Readonly<Record<string, unknow
 
 /** Finds the error at `path` in an answer with a successful status. */
 function errorIn(path: string, answerFields: readonly Argument[], decode: Decode): NonNullable<Operation['errorOf']> {
-  const codePath = translateAnswerPath({ path, leadsTo: 'text', setting: 'errorField' }, answerFields);
+  const codePath = translatePath(path, answerFields, { setting: 'errorField', structure: 'the answer' });
   return async ({ body, ...answer }) => {
     const record = await decode({ ...answer, text: String(body ?? '') });
     const code = textAt(record, codePath);
@@ -309,7 +309,7 @@ function changeFields(context: ModelContext, chosen: ChosenOperation): Partial<O
     ...(repeatable !== undefined && { repeatable }),
     ...(failures === undefined && failuresOf(context.model, operation)),
     ...(typeof failures === 'string' && {
-      failures: translateAnswerPath({ path: failures, leadsTo: 'entries', setting: 'failures' }, getAnswerFields()),
+      failures: translatePath(failures, getAnswerFields(), { setting: 'failures', structure: 'the answer' }),
     }),
     ...followOf(context, chosen),
   };

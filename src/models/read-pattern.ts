@@ -1,3 +1,4 @@
+import { fieldsAtAnyDepth } from './argument-names.js';
 import type { Argument, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
 
@@ -8,17 +9,19 @@ type ReadPattern =
   | { readonly kind: 'unchecked'; readonly reason: string };
 
 const longestPattern = 1000;
-/** Number of steps in about a tenth of a second. */
-const maximumSteps = 1e7;
-/** Characters. Patterns that are too slow for this length are left to the cloud. */
-const usualLength = 20;
+/** Characters. Longer texts are left to the cloud. */
+const longestChecked = 250;
+/** Matching a text of `longestChecked` characters in all ways takes up to a fifth of a second. */
+const mostRepetitions = 3;
+/** This number of alternatives and optional characters has as many ways as a repetition. */
+const choicesPerRepetition = 8;
 
 const classOrEscape = /\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)/gsu;
 /** Matching a repeated group can take exponential time. */
 const quantifiedGroup = /\)[*+?{]/;
 const repetition = /[*+]|\{\d+,\d*\}/g;
-const fixedCount = /\{(\d+)\}/g;
-/** An alternative or an optional character. */
+/** JavaScript cannot compile it. */
+const hugeCount = /\{\d{4}/;
 const choice = /\||[^*+}(]\?/g;
 
 /** Reads a pattern. As in Smithy, a pattern without `^` and `$` may match a part of a text. */
@@ -32,23 +35,13 @@ export function readPattern(pattern: string): ReadPattern {
     return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
   if (quantifiedGroup.test(plain)) return { kind: 'unchecked', reason: 'it repeats a group' };
 
-  const longest = longestChecked(plain);
-  if (longest < usualLength) return { kind: 'unchecked', reason: 'matching it can take very long' };
-  return { kind: 'checked', allows: (text) => text.length > longest || expression.test(text) };
-}
-
-/**
- * Returns the length of the longest text that is checked (characters).
- * @param plain the pattern with a letter in place of each class and escape
- */
-function longestChecked(plain: string): number {
-  const repetitions = plain.match(repetition)?.length ?? 0;
-  const choices = plain.match(choice)?.length ?? 0;
+  const count = (part: RegExp) => plain.match(part)?.length ?? 0;
+  // A pattern without a beginning is tried at each character.
   const isAnchored = plain.startsWith('^') && !plain.includes('|');
-  const places = repetitions + (isAnchored ? 0 : 1);
-  const stepsOfOneWay = [...plain.matchAll(fixedCount)].reduce((sum, [, count]) => sum + Number(count), plain.length);
-  const ways = maximumSteps / stepsOfOneWay / 2 ** choices;
-  return Math.floor(ways ** (1 / Math.max(1, places)));
+  const ways = count(repetition) + Math.ceil(count(choice) / choicesPerRepetition) + (isAnchored ? 0 : 1);
+  if (ways > mostRepetitions || hugeCount.test(plain))
+    return { kind: 'unchecked', reason: 'matching it can take very long' };
+  return { kind: 'checked', allows: (text) => text.length > longestChecked || expression.test(text) };
 }
 
 function expressionOf(pattern: string): RegExp | undefined {
@@ -59,24 +52,20 @@ function expressionOf(pattern: string): RegExp | undefined {
   }
 }
 
-/** Returns a sentence for each argument whose pattern only the cloud checks, up to `maximumSentences`. */
+/** Returns a sentence for each argument whose pattern only the cloud checks, at any depth, up to `maximumSentences`. */
 export const uncheckedPatterns = (fields: readonly Argument[]): readonly string[] =>
-  sentencesAbout(fields, '', new Set()).slice(0, maximumSentences);
+  fieldsAtAnyDepth(fields)
+    .flatMap(({ name, rules }) => {
+      const pattern = patternIn(rules);
+      const read = pattern === undefined ? undefined : readPattern(pattern);
+      if (read?.kind !== 'unchecked') return [];
+      return [`The pattern of ${shortenText(name, 200)} is left to the cloud, because ${read.reason}.`];
+    })
+    .slice(0, maximumSentences);
 
 const maximumSentences = 10;
 
-/** Structures in `searched` are not searched again, because structures may contain themselves. */
-const sentencesAbout = (fields: readonly Argument[], pathPrefix: string, searched: Set<string>): readonly string[] =>
-  fields.flatMap(({ name, rules }) => sentencesAboutValue(rules, pathPrefix + name, searched));
-
-function sentencesAboutValue(rules: ValueRules, path: string, searched: Set<string>): readonly string[] {
-  if (rules.kind === 'list' || rules.kind === 'map') return sentencesAboutValue(rules.element(), `${path}[]`, searched);
-  if (rules.kind === 'structure' && !searched.has(rules.id)) {
-    searched.add(rules.id);
-    return sentencesAbout(rules.fields(), `${path}.`, searched);
-  }
-  if (rules.kind !== 'text' || rules.pattern === undefined) return [];
-  const read = readPattern(rules.pattern);
-  if (read.kind === 'checked') return [];
-  return [`The pattern of ${shortenText(path, 200)} is left to the cloud, because ${read.reason}.`];
+function patternIn(rules: ValueRules): string | undefined {
+  if (rules.kind === 'list' || rules.kind === 'map') return patternIn(rules.element());
+  return rules.kind === 'text' ? rules.pattern : undefined;
 }

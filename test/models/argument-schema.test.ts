@@ -196,7 +196,7 @@ test('says which patterns are left to the cloud, at any depth', () => {
   expect(uncheckedPatterns(argumentsOf(nested, nested.operation('Lend').input, () => false))).toEqual([
     'The pattern of Slow is left to the cloud, because it repeats a group.',
     'The pattern of Foreign is left to the cloud, because JavaScript cannot read it.',
-    'The pattern of Loans[].By is left to the cloud, because it repeats a group.',
+    'The pattern of By is left to the cloud, because it repeats a group.',
   ]);
 });
 

@@ -44,17 +44,9 @@ test.each([
   expect(readPattern(pattern)).toEqual({ kind: 'unchecked', reason });
 });
 
-test.each([
-  ['^a*$', 10_000_000],
-  ['^a*b*$', 3000],
-  ['^a*b*c*d*$', 50],
-  // The second alternative may begin at every position.
-  ['^a$|[ab]*b$', 2000],
-  // A reference is compared with a text of any length.
-  ['^(a*)\\1$', 2000],
-])('the more ways %s can match, the shorter the texts that are checked', (pattern, length) => {
+test.each(['^a*b*c*$', '^a*$|c', '[ab]*b+$'])('%s is checked in texts of at most 250 characters', (pattern) => {
   const read = readPattern(pattern);
   const isAllowed = (text: string) => read.kind === 'checked' && read.allows(text);
-  expect(isAllowed('!'.repeat(length / 4))).toBe(false);
-  expect(isAllowed('!'.repeat(length))).toBe(true);
+  expect(isAllowed('!'.repeat(250))).toBe(false);
+  expect(isAllowed('!'.repeat(251))).toBe(true);
 });
