@@ -43,8 +43,10 @@ export async function buildViews(outdir = beside('../dist/ui')) {
   }
   for (const [name, { title, lines }] of Object.entries(pages)) {
     const script = await scriptOf(lines);
-    const style = await styleOf('shared/base.css', 'shared/page-top.css', `${name}/${name}.css`);
-    const html = page({ title, policy: hostPolicy(script, style), icon: await iconLink(), style, script });
+    const icon = await iconUrl();
+    const rules = await styleOf('shared/base.css', 'shared/page-top.css', `${name}/${name}.css`);
+    const style = `${rules}header strong::before{background-image:url("${icon}")}`;
+    const html = page({ title, policy: hostPolicy(script, style), icon, style, script });
     await writeFile(`${outdir}/${name}.html`, html);
   }
 }
@@ -65,18 +67,18 @@ const hostPolicy = (script, style) =>
 
 const sourceHash = (text) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
-const page = ({ title, policy, icon = '', style, script }) =>
+const page = ({ title, policy, icon, style, script }) =>
   [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${title}</title>${icon}<style>${style}</style></head><body><script type="module">${script}</script></body></html>`,
+    `<title>${title}</title>${icon ? `<link rel="icon" href="${icon}">` : ''}<style>${style}</style></head><body><script type="module">${script}</script></body></html>`,
   ].join('');
 
-/** The icon of the page in the browser's tabs. */
-async function iconLink() {
+/** The icon of the browser's tabs and of the page's top. */
+async function iconUrl() {
   const svg = await readFile(beside('../ui/page/icon.svg'), 'utf8');
-  return `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(svg.trim())}">`;
+  return `data:image/svg+xml,${encodeURIComponent(svg.trim())}`;
 }
 
 async function scriptOf(lines) {

@@ -86,7 +86,7 @@ async function serve(
     ? watchStore(store, log)
     : undefined;
   const identity = access.openIdentity?.(log);
-  const decisions = await decisionsOf(config.publicUrl, runtime, identity, log);
+  const decisions = await decisionsOf(config, runtime, identity, log);
   // If `serveHttp` fails, the process ends, so nothing has to be closed here.
   const httpServer = await serveHttp({
     listen: address,
@@ -149,7 +149,7 @@ const noStateKey = words(
 
 /** Undefined without a public URL, or without authentication, which signing in needs. */
 async function decisionsOf(
-  publicUrl: string | undefined,
+  { publicUrl, sandbox: isSandbox }: Config,
   { store }: Runtime,
   identity: Identity | undefined,
   log: Log,
@@ -158,6 +158,7 @@ async function decisionsOf(
   const signIn = await identity.signIn(publicUrl);
   return {
     publicUrl,
+    isSandbox,
     signIn,
     store,
     // An accepted change is made in the name and with the scopes of its caller. A change without a caller is from a server that shares the

@@ -24,7 +24,8 @@ export function localPageFor(config: Config, terminal: Terminal, { printsLink = 
 
   const startServer = async ({ store, server: { changes, accounts, operations } }: Runtime, log: Log) => {
     const { serveLocalPage } = await import('../http/local-decision-page.js');
-    return serveLocalPage({ store, changes, accounts, operations, now: terminal.now, open, log });
+    const { now } = terminal;
+    return serveLocalPage({ store, changes, accounts, operations, isSandbox: config.sandbox, now, open, log });
   };
   const showChange = async (id: string): Promise<void> => {
     if (attached === undefined) return;

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { Risk } from '../calls/outcome.js';
 import type { Change, State } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
-import { countText, humanDuration } from '../util/human.js';
+import { countText, humanDuration, sentenceCase } from '../util/human.js';
 import { groupedBy, textAt } from '../util/objects.js';
 import { counted, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import { relatedChanges } from './change-on-page.js';
@@ -47,6 +47,8 @@ interface ListOptions {
   /** Oldest first. */
   readonly changes: readonly Change[];
   readonly accountsAreNamed: boolean;
+  /** True if all changes go to the sandbox. */
+  readonly isSandbox: boolean;
   readonly filter: ListFilter;
   readonly now: Date;
 }
@@ -64,51 +66,68 @@ export const filterIn = (query: (name: string) => string | undefined): ListFilte
 
 interface ListedChange {
   readonly change: Change;
-  /** Empty if callers are not authenticated. */
-  readonly caller: string;
-  /** Empty if accounts have no names. */
-  readonly account: string;
   /** What the filters compare. */
   readonly values: Readonly<Record<FilterName, readonly string[]>>;
 }
 
+interface RowOptions {
+  readonly shorten: (quotedValue: string) => string;
+  readonly showsPlace: boolean;
+  readonly marksSandbox: boolean;
+  /** All changes, also those that the filter leaves out. */
+  readonly changes: readonly Change[];
+  readonly now: Date;
+}
+
 /** The page of changes: waiting changes by age, and then decided changes, newest first. */
-export function listPage(user: PageUser, { changes, accountsAreNamed, filter, now }: ListOptions): Promise<string> {
+export function listPage(
+  user: PageUser,
+  { changes, accountsAreNamed, isSandbox, filter, now }: ListOptions,
+): Promise<string> {
   const all = changes.map((change): ListedChange => {
     const { caller = '', tool, plan } = change;
     const account = (accountsAreNamed && textAt(change.args, 'account')) || '';
-    return {
-      change,
-      caller,
-      account,
-      values: { caller: [caller], account: [account], tool: [tool], risk: plan.risks },
-    };
+    return { change, values: { caller: [caller], account: [account], tool: [tool], risk: plan.risks } };
   });
   const filtered = all.filter((listed) => matches(listed, filter));
   const waiting = togetherBySubject(filtered.filter(({ change }) => change.state === 'waiting'));
   const decided = filtered.filter(({ change }) => change.state !== 'waiting').reverse();
 
-  // If all changes go to the sandbox, one banner replaces the marks.
-  const isAllSandbox = filtered.length > 0 && filtered.every(({ change }) => change.plan.sandbox === true);
-  const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
-  const itemOf = (listed: ListedChange) => listItem(listed, relatedMarks(listed.change, changes), !isAllSandbox, now);
+  // What is the same in all rows is said once.
+  const isAllSandbox =
+    isSandbox || (filtered.length > 0 && filtered.every(({ change }) => change.plan.sandbox === true));
+  const places = new Set(filtered.map(({ change }) => placeOf(change)));
+  const [place = ''] = filtered.length > 1 && places.size === 1 ? places : [];
+  const row = {
+    shorten: idShortener(filtered.map(({ change }) => summaryOf(change))),
+    showsPlace: place === '',
+    marksSandbox: !isAllSandbox,
+    changes,
+    now,
+  };
 
-  const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
-  const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, itemOf)}${decidedList(decided, itemOf)}`;
+  const title = waiting.length === 0 ? words('Nothing waits for a decision') : waitTitle(waiting.length);
+  const lists = html`${isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`}<h2>${title}</h2>${place !== '' && html`<p class="quiet">${sentenceCase(place)}</p>`}${waitingList(waiting, all.length > filtered.length, row)}${decidedList(decided, row)}`;
   return decisionPage(
     title,
     html`${pageTop(user)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`,
   );
 }
 
-const nothingWaits = html`<p class="quiet">A change that an agent asks for appears here by itself. Nothing is sent before somebody agrees.</p>`;
+const waitTitle = (count: number): SafeText =>
+  say`${counted(count, 'change')} ${words(count === 1 ? 'waits' : 'wait')} for a decision`;
 
-const waitingList = (waiting: readonly ListedChange[], itemOf: (listed: ListedChange) => Html): Html =>
-  html`${waiting.length === 0 ? nothingWaits : html`<ul class="waiting">${waiting.slice(0, longestList).map(itemOf)}</ul>`}${hiddenCount(waiting.length, longestList)}`;
+const nothingWaits = html`<p class="quiet">When an agent asks for a change that a person has to agree to, the change appears here by itself. Open it to read its plan, and agree or decline. Nothing is sent before that.</p>`;
+const nothingFits = html`<p class="quiet">No change that waits fits the filter. <a href="/decisions">Show all changes</a></p>`;
 
-const decidedList = (decided: readonly ListedChange[], itemOf: (listed: ListedChange) => Html): Html | false =>
+const waitingList = (waiting: readonly ListedChange[], isFiltered: boolean, row: RowOptions): Html => {
+  if (waiting.length === 0) return isFiltered ? nothingFits : nothingWaits;
+  return html`<ul class="waiting">${waiting.slice(0, longestList).map((listed) => listItem(listed, row))}</ul>${hiddenCount(waiting.length, longestList)}`;
+};
+
+const decidedList = (decided: readonly ListedChange[], row: RowOptions): Html | false =>
   decided.length > 0 &&
-  html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${hiddenCount(decided.length, longestHistory)}`;
+  html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map((listed) => listItem(listed, row))}</ul>${hiddenCount(decided.length, longestHistory)}`;
 
 /** Changes of the same thing follow the first of them. */
 const togetherBySubject = (changes: readonly ListedChange[]): readonly ListedChange[] =>
@@ -173,33 +192,64 @@ const stateMarks: Readonly<Record<Exclude<State, 'waiting'>, Mark>> = {
   withdrawn: ['', 'Withdrawn'],
 };
 
-function listItem(
-  { change, caller, account }: ListedChange,
-  related: readonly Mark[],
-  marksSandbox: boolean,
-  now: Date,
-): Html {
-  const { id, plan, decision, madeAt, expiresAt, decidedAt, state } = change;
+function listItem({ change }: ListedChange, { shorten, showsPlace, marksSandbox, changes, now }: RowOptions): Html {
+  const { id, caller, plan, decision, madeAt, expiresAt, decidedAt, state } = change;
   const isWaiting = state === 'waiting';
 
-  const marks: Mark[] = [...related];
+  const marks: Mark[] = [...relatedMarks(change, changes)];
   if (isWaiting) marks.push(...plan.risks.map((risk) => riskMarks[risk]));
   else marks.push(stateMarks[state]);
   if (marksSandbox && plan.sandbox === true) marks.push(['in-sandbox', 'Sandbox']);
   const markElements = marks.map(([cssClass, text]) => html`<span class="${cssClass}">${text}</span> `);
 
-  const inAccount = account !== '' && html`<span class="account">account ${nameHtml(account)}</span>`;
-  const asked = html`Asked for${caller !== '' && html` by ${nameHtml(caller)}`} ${ago(madeAt, now)}`;
-  const expiry = isWaiting && html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`;
+  const place = showsPlace && html`${isolated(placeOf(change))} · `;
+  const by = caller !== undefined && html` by ${nameHtml(caller)}`;
+  const asked = html`<span class="asked">Asked for${by}</span> ${ago(madeAt, now)}`;
+  const isSoon = expiresAt - now.getTime() < soonMs;
+  const expiry =
+    isWaiting &&
+    html`<span class="${isSoon ? 'soon' : 'wide'}"> · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}</span>`;
   const byPerson = decision?.person !== undefined && html` by ${nameHtml(decision.person)}`;
   const decided = decidedAt !== undefined && html` · decided${byPerson} ${ago(decidedAt, now)}`;
-  return html`<li class="plan"><a dir="auto" href="/decisions/${id}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${markElements}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
+  return html`<li class="plan"><a dir="auto" href="/decisions/${id}/">${isolated(summaryOf(change), shorten)}</a><p class="facts">${markElements}<small>${place}${asked}${expiry}${decided}</small></p></li>`;
+}
+
+const summaryOf = ({ plan }: Change): string => shortNames(plan.summary).text;
+
+/** Account and region, without their reasons. */
+const placeOf = ({ plan }: Change): string =>
+  plan.where
+    .map(({ text }) => text.replace(/ \([^()]*\)$/, ''))
+    .filter((text) => !text.startsWith('zone'))
+    .join(' · ');
+
+/** Every second part is a quoted value. */
+const quotedParts = (text: string): readonly string[] => text.split(/("(?:[^"\\]|\\.)*")/);
+
+/** Quoted IDs. Names have separators, or are shorter. */
+const longId = /^"(?:[\da-z]{20,}|[\da-f-]{36})"$/i;
+const shownStart = 8;
+
+/** Returns the function that shortens long IDs to their start, unless another ID in the list has the same start. */
+function idShortener(summaries: readonly string[]): RowOptions['shorten'] {
+  const ids = new Set(summaries.flatMap(quotedParts).filter((part) => longId.test(part)));
+  return (value) => {
+    const start = value.slice(0, 1 + shownStart);
+    const isShared = [...ids].some((other) => other !== value && other.startsWith(start));
+    return ids.has(value) && !isShared ? `${start}…"` : value;
+  };
 }
 
 /** `<bdi>` keeps right-to-left values from reordering our words. */
-const isolated = (text: SafeText): Html =>
-  // Every second part is a quoted value.
-  html`${text.text.split(/("(?:[^"\\]|\\.)*")/).map((part, index) => (index % 2 === 1 ? html`<bdi>${part}</bdi>` : part))}`;
+const isolated = (text: string, shorten: RowOptions['shorten'] = (value) => value): Html =>
+  html`${quotedParts(text).map((part, index) => {
+    if (index % 2 === 0) return part;
+    const shown = shorten(part);
+    return shown === part ? html`<bdi>${part}</bdi>` : html`<bdi title="${part.slice(1, -1)}">${shown}</bdi>`;
+  })}`;
+
+/** A plan that expires within this time says so in narrow lists too. */
+const soonMs = 2 * 3_600_000;
 
 const ago = (time: number, now: Date): Html => {
   const seconds = Math.max(0, now.getTime() - time) / 1000;

@@ -41,6 +41,8 @@ export interface DecisionsOptions extends PageDependencies {
   /** Undefined at a secret address, which only the person at this machine has. */
   readonly signIn: { readonly way: SignIn; readonly stateKeys: SealingKeys } | undefined;
   readonly noteRefusal?: NoteRefusal;
+  /** True if all changes go to the sandbox. */
+  readonly isSandbox?: boolean;
 }
 
 /** In bytes, for one click and for all that are being received. */
@@ -79,7 +81,9 @@ export function createDecisions(options: DecisionsOptions) {
     const { user } = context.var;
     const changes = await visibleChanges(user, options);
     const filter = filterIn((name) => context.req.query(name));
-    return context.html(listPage(user, { changes, accountsAreNamed: accounts.areNamed, filter, now: now() }));
+    const { isSandbox = false } = options;
+    const list = { changes, accountsAreNamed: accounts.areNamed, isSandbox, filter, now: now() };
+    return context.html(listPage(user, list));
   });
   // `/*` also matches the path without a slash at its end.
   pages.use(`${changePath}/*`, requireChange(options));

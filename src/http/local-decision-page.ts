@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Change } from '../changes/change.js';
 import type { PageDependencies } from './change-on-page.js';
-import { createDecisions } from './decisions.js';
+import { createDecisions, type DecisionsOptions } from './decisions.js';
 import { checkHostAndOrigin, close, HttpError, listen, sendJson } from './http-helpers.js';
 import { notFound } from './pages.js';
 
-interface LocalPageOptions extends Omit<PageDependencies, 'callerOf'> {
+interface LocalPageOptions extends Omit<PageDependencies, 'callerOf'>, Pick<DecisionsOptions, 'isSandbox'> {
   /** Resolves with the file that redirects to the URL, if there is one. */
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
 }

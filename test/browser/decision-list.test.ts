@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { say } from '../../src/util/safe-text.js';
 import { newChange } from '../support/changes.js';
-import { type Decisions, serveDecisions } from '../support/decisions.js';
+import { type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
 import { readAsAPerson } from '../support/person.js';
 import { freePort } from '../support/postgres.js';
 import { type Browser, findings, startBrowser } from './browser.js';
@@ -20,9 +20,9 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
-async function start(): Promise<Decisions> {
+async function start(setup: DecisionsSetup = {}): Promise<Decisions> {
   const port = await freePort();
-  const served = await serveDecisions({ port, publicUrl: `http://localhost:${port}` });
+  const served = await serveDecisions({ port, publicUrl: `http://localhost:${port}`, ...setup });
   opened.push(served.close);
   return served;
 }
@@ -110,6 +110,30 @@ test('the list is filtered, without scripts too', async () => {
   expect(await page.getByRole('link', { name: /^Abort/ }).count()).toBe(2);
 });
 
+test('rows say what, where, who and how risky; long IDs are shortened, and what all rows share is said once', async () => {
+  const served = await start();
+  await addPlans(served, 3);
+  const page = await openList(served);
+  const rows = await page.getByRole('listitem').allInnerTexts();
+  expect(rows[1]).toMatch(
+    /^Abort the upload of "backups\/1\/database.dump" to bucket "archive" \(23 parts, 1.1 GiB\)\.\s+No way back\s+Asked for by "mallory"/,
+  );
+  expect(rows[2]).toMatch(/from backup "7f3a90c2…"\.\s+Costs money\s+No way back\s+Asked for by "deploy-agent/);
+  expect(await page.getByTitle('7f3a90c2'.repeat(4)).count()).toBe(1);
+  await page.getByText('Region jp-east-1 · account AKIDTEST', { exact: true }).waitFor();
+  expect(rows.join()).not.toContain('account');
+});
+
+test('an empty list says what will appear there, and that the server uses the sandbox', async () => {
+  const served = await start({ isSandbox: true });
+  const page = await openList(served);
+  await page.getByRole('heading', { name: 'Nothing waits for a decision' }).waitFor();
+  await page.getByText(/^When an agent asks for a change/).waitFor();
+  await page.getByText('Sandbox: nothing real happens').waitFor();
+  expect(await findings(page.mainFrame())).toEqual([]);
+  await keepPicture('decisions-empty', await page.screenshot());
+});
+
 test('with scripts, a choice applies at once, and finds each change with the risk', async () => {
   const served = await start();
   await addPlans(served, 9);
@@ -136,7 +160,7 @@ test('somebody works through the plans: each leads to the next, and the last to 
     await page.getByRole('link', { name: 'Next change' }).click();
   }
   expect(new Set(seen).size).toBe(3);
-  await page.getByRole('heading', { name: '0 changes wait for a decision' }).waitFor();
+  await page.getByRole('heading', { name: 'Nothing waits for a decision' }).waitFor();
   expect(await page.getByText('Declined').count()).toBe(3);
 });
 
@@ -155,15 +179,16 @@ const looks = [
   ['forced', { colorScheme: 'dark', forcedColors: 'active' }],
 ] as const;
 
-describe.each(looks)('50 plans, %s', (look, options) => {
+describe.each(looks)('52 plans, %s', (look, options) => {
   test.each([360, 1280])('can be used by everybody, %i px wide', async (width) => {
     const served = await start();
-    await addPlans(served, 50);
+    await addPlans(served, 52);
     const [oldest] = await served.store.waiting({});
     await served.store.decide(String(oldest?.id), { kind: 'approved', way: 'page', person: 'carol' });
     served.pass(300_000);
     const page = await openList(served, { ...options, width });
-    expect(await page.getByRole('link').count()).toBe(50);
+    expect(await page.getByRole('link').count()).toBe(52);
+    expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(4500);
     expect(await findings(page.mainFrame())).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
     // A finger needs 24 pixels.

@@ -49,6 +49,7 @@ export interface DecisionsSetup {
   readonly onRequest?: () => Promise<void>;
   /** False if the server has no page for decisions. */
   readonly hasPage?: boolean;
+  readonly isSandbox?: boolean;
 }
 
 /**
@@ -65,6 +66,7 @@ export async function serveDecisions({
   wrapStore = (store) => store,
   onRequest = async () => undefined,
   hasPage = true,
+  isSandbox = false,
 }: DecisionsSetup = {}) {
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
@@ -105,6 +107,7 @@ export async function serveDecisions({
     },
     decisions: ({ logged }) => ({
       publicUrl,
+      isSandbox,
       store,
       signIn: signIn ?? signInByToken(authenticate, now),
       callerOf: async ({ caller }) => (caller === undefined ? undefined : authenticate.callerNamed(caller)),
