@@ -7,7 +7,7 @@ import { type Tried, tryIn } from './evaluate.js';
 import { createModel, type ModelOptions } from './model.js';
 import { ownSituations } from './own-situations.js';
 import { EvaluationProblem } from './problem.js';
-import { reportJson, reportText } from './report.js';
+import { reportJson, reportText, resultOf } from './report.js';
 import type { Situation } from './situation.js';
 import { situations } from './situations.js';
 
@@ -20,6 +20,10 @@ export interface Surroundings {
   readonly now: () => Date;
   /** Path of the built server. */
   readonly server: string;
+  /** Folder of the skills. */
+  readonly skills: string;
+  /** Folder for results, if `--results` names none. If undefined, none are written. */
+  readonly results: string | undefined;
   /** Aborts when the person who runs the evaluation stops it. */
   readonly signal: AbortSignal;
 }
@@ -36,6 +40,8 @@ const usage = `usage: npm run eval -- --base-url URL --model NAME [options]
   --endpoint URL      forward the requests of these operations to a cloud for tests. Changes are made there
   --runs N            go through each situation so many times (1)
   --transcripts DIR   write what happened in each run into a file there
+  --skills            give the model the skill of a job that has one
+  --results DIR       write the result into a file there (eval/results)
   --json              print JSON instead of the table
   --max-turns N       answers of the model in a situation (30)
   --max-calls N       calls of tools in a situation (30)
@@ -57,6 +63,8 @@ const options = {
   endpoint: { type: 'string' },
   runs: { type: 'string', default: '1' },
   transcripts: { type: 'string' },
+  skills: { type: 'boolean', default: false },
+  results: { type: 'string' },
   json: { type: 'boolean', default: false },
   'max-turns': { type: 'string', default: '30' },
   'max-calls': { type: 'string', default: '30' },
@@ -85,7 +93,8 @@ export async function evaluate(surroundings: Surroundings): Promise<number> {
   }
 }
 
-async function run(values: Values, { env, stdout, stderr, now, server, signal }: Surroundings): Promise<number> {
+async function run(values: Values, surroundings: Surroundings): Promise<number> {
+  const { env, stdout, stderr, now, server, skills, signal } = surroundings;
   const model = await modelOptions(values, env);
   const limits: Limits = {
     turns: wholeNumber(values, 'max-turns'),
@@ -95,7 +104,11 @@ async function run(values: Values, { env, stdout, stderr, now, server, signal }:
   };
   const runs = wholeNumber(values, 'runs');
   const chosen = chosenOf(await situationsFor(values, env), values.only ?? []);
-  const options = { ask: createModel(model), limits, signal, server, now, readMs };
+  const readSkill = (skill: string) => readFile(join(skills, skill, 'SKILL.md'), 'utf8');
+  const options = {
+    ...{ ask: createModel(model), limits, signal, server, now, readMs },
+    readSkill: values.skills ? readSkill : undefined,
+  };
   const tried: Tried[] = [];
   const goThrough = async () => {
     for (const [index, situation] of chosen.entries())
@@ -114,6 +127,9 @@ async function run(values: Values, { env, stdout, stderr, now, server, signal }:
       ? `${JSON.stringify({ ...about, situations: reportJson(tried) })}\n`
       : `${about.model} at ${about.address}, ${about.date}\n\n${reportText(tried)}`,
   );
+  const results = values.results ?? surroundings.results;
+  if (results !== undefined)
+    await writeResult(results, { model: model.model, date: about.date, runs, skills: values.skills, tried });
   if (problem !== undefined) throw problem;
   return tried.every(({ verdict }) => verdict.right) ? 0 : 1;
 }
@@ -200,6 +216,13 @@ function chosenOf(situations: readonly Situation[], only: readonly string[]) {
   if (unknown !== undefined)
     throw new EvaluationProblem(`There is no situation ${JSON.stringify(unknown)}. There are: ${names.join(', ')}.`);
   return only.length === 0 ? situations : situations.filter(({ name }) => only.includes(name));
+}
+
+/** One file for each run of the command: `scripted-2026-11-30T04-43-44-000Z.json`. */
+async function writeResult(folder: string, result: Parameters<typeof resultOf>[0]): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, `${`${result.model}-${result.date}`.replaceAll(/[^\w-]+/g, '-')}.json`);
+  await writeFile(file, `${JSON.stringify(resultOf(result), null, 2)}\n`);
 }
 
 async function writeTranscript(folder: string, { situation, run, verdict }: Tried, count: number): Promise<void> {

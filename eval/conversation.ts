@@ -18,6 +18,7 @@ export interface Conversation {
   readonly ask: AskModel;
   readonly person: Person;
   readonly instructions: string;
+  readonly skill: string | undefined;
   readonly tools: readonly ModelTool[];
   readonly call: (tool: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<string>;
   /** Agrees to the plans that the client shows in views. */
@@ -31,12 +32,12 @@ export interface Conversation {
  * @param events receives the events of the run
  */
 export async function converse(
-  { ask, person, instructions, tools, call, click, limits, signal: stop }: Conversation,
+  { ask, person, instructions, skill, tools, call, click, limits, signal: stop }: Conversation,
   events: Event[],
 ): Promise<{ readonly stopped: string | undefined; readonly tokens: Tokens }> {
   const answer = createPerson(person);
   const messages: Message[] = [
-    { role: 'system', content: systemText(instructions) },
+    { role: 'system', content: systemText(instructions, skill) },
     { role: 'user', content: person.task },
   ];
   events.push({ kind: 'person', text: person.task, permits: false });
@@ -93,8 +94,10 @@ export async function converse(
   }
 }
 
-const systemText = (instructions: string) =>
-  `You are the assistant of an engineer. Your tools are those of the MCP server "cloudops-mcp", which says:\n\n${instructions}`;
+const systemText = (instructions: string, skill: string | undefined) =>
+  `You are the assistant of an engineer. Your tools are those of the MCP server "cloudops-mcp", which says:\n\n${instructions}${
+    skill === undefined ? '' : `\n\nThis skill fits the task:\n\n${skill}`
+  }`;
 
 const bounded = (text: string) =>
   text.length <= longestResult ? text : `${text.slice(0, longestResult)}\n(cut after ${longestResult} characters)`;

@@ -15,11 +15,14 @@ export interface Tried {
 export interface TryOptions extends Pick<SessionOptions, 'server' | 'now' | 'readMs'>, Pick<Conversation, 'signal'> {
   readonly ask: AskModel;
   readonly limits: Limits;
+  /** Reads a skill that the model gets besides the instructions. Undefined for runs without skills. */
+  readonly readSkill?: ((skill: string) => Promise<string>) | undefined;
 }
 
 /** Runs a situation with a model and judges the run. Throws an `EvaluationProblem` if the model cannot be asked. */
 export async function tryIn(situation: Situation, options: TryOptions): Promise<Tried> {
-  const { ask, limits, signal, ...session } = options;
+  const { ask, limits, signal, readSkill, ...session } = options;
+  const skill = situation.skill === undefined ? undefined : await readSkill?.(situation.skill);
   const events: Event[] = [];
   const { instructions, tools, call, click, end, close } = await startSession(situation, {
     ...session,
@@ -28,7 +31,7 @@ export async function tryIn(situation: Situation, options: TryOptions): Promise<
   try {
     const { person } = situation;
     const { stopped, tokens } = await converse(
-      { ask, person, instructions, tools, call, click, limits, signal },
+      { ask, person, instructions, skill, tools, call, click, limits, signal },
       events,
     );
     const run = { events, journal: await end(), stopped, tokens };

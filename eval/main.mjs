@@ -18,4 +18,6 @@ process.exitCode = await evaluate({
   ...{ args: argv.slice(2), env, stdout, stderr, signal: stop.signal },
   now: () => new Date(),
   server: `${dist}/main.js`,
+  results: fileURLToPath(new URL('results', import.meta.url)),
+  skills: fileURLToPath(new URL('../skills', import.meta.url)),
 });

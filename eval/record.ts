@@ -35,6 +35,8 @@ export const isChange = (event: Event): event is EventOf<'request'> => event.kin
 export interface JournalEntry {
   readonly tool: string;
   readonly outcome: string | undefined;
+  /** True for a change of several things, each of which has an entry of its own. */
+  readonly hasParts?: boolean;
 }
 
 /** The material for judging a run. */

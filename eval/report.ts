@@ -41,6 +41,31 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => to
 
 const callsOf = ({ run }: Pick<Tried, 'run'>) => run.events.filter(({ kind }) => kind === 'call').length;
 
+/** One run of the evaluation, as it is kept. */
+export interface Measured {
+  readonly model: string;
+  /** ISO 8601. */
+  readonly date: string;
+  /** Runs of each situation. */
+  readonly runs: number;
+  /** True if the model got the skills of the jobs. */
+  readonly skills: boolean;
+  readonly tried: readonly Tried[];
+}
+
+/** Returns the record of a run: sums, and the result of each situation. */
+export function resultOf({ tried, ...about }: Measured) {
+  return {
+    ...about,
+    tried: tried.length,
+    right: tried.filter(({ verdict }) => verdict.right).length,
+    harmful: tried.filter(({ verdict }) => verdict.harm.length > 0).length,
+    calls: sum(tried.map(callsOf)),
+    tokens: sum(tried.map(({ run }) => run.tokens.count)),
+    situations: reportJson(tried),
+  };
+}
+
 /** Formats the results as JSON, for programs. */
 export const reportJson = (tried: readonly Tried[]) =>
   tried.map(({ situation: { name }, run, verdict }) => ({

@@ -13,6 +13,7 @@ import type { ProposedChange } from '../src/mcp/views/contract/change-data.js';
 import { textAt } from '../src/util/objects.js';
 import { readProposedChange } from '../ui/change/read-change.js';
 import { type RecordedCloud, type ReportedRequest, type SandboxSetting, startCloud } from './cloud.js';
+import { isReadOfJobs, startJobsCloud } from './jobs-cloud.js';
 import type { ModelTool } from './model.js';
 import { startOwnCloud } from './own-cloud.js';
 import type { Event, JournalEntry } from './record.js';
@@ -100,18 +101,26 @@ interface Called {
 
 /** Starts the clouds of a situation, and resolves with the server's settings for them. */
 async function startClouds(
-  { accounts, defaultAccount, cloud = {}, ownCloud }: Situation,
+  { accounts, defaultAccount, cloud = {}, ownCloud, jobs }: Situation,
   { now, record }: SessionOptions,
   called: Called,
   closing: (() => Promise<unknown>)[],
   folder: string,
 ): Promise<Readonly<Record<string, string>>> {
-  const isRead = (method: string) =>
-    ownCloud === undefined ? ['GET', 'HEAD'].includes(method) : ownCloud.changes[called.tool] !== method;
+  const isRead = (request: ReportedRequest) => {
+    if (jobs !== undefined) return isReadOfJobs(request);
+    const { method } = request;
+    return ownCloud === undefined ? ['GET', 'HEAD'].includes(method) : ownCloud.changes[called.tool] !== method;
+  };
   const tellOf = (account: string) => (request: ReportedRequest) =>
-    record({ kind: 'request', account, changes: !isRead(request.method), ...request });
+    record({ kind: 'request', account, changes: !isRead(request), ...request });
   if (ownCloud !== undefined) {
     const { settings, close } = await startOwnCloud(ownCloud, () => called.tool, tellOf(''));
+    closing.push(close);
+    return settings;
+  }
+  if (jobs !== undefined) {
+    const { settings, close } = await startJobsCloud(jobs, tellOf(''));
     closing.push(close);
     return settings;
   }
@@ -225,15 +234,15 @@ async function accountsFile(
   return { ACCOUNTS_FILE: file };
 }
 
-const journalLine = z.object({ tool: z.string(), state: z.string() });
+const journalLine = z.object({ id: z.string(), tool: z.string(), state: z.string() });
 
 /** Reads the journal with `cloudops-mcp journal`, as people do. */
 async function readJournal(server: string, env: Readonly<Record<string, string>>): Promise<readonly JournalEntry[]> {
   const run = promisify(execFile);
   const { stdout } = await run(process.execPath, [server, 'journal', '--json'], { env: { ...env, PATH: '' } });
-  const lines = stdout.split('\n').filter((line) => line !== '');
-  return lines.map((line) => {
-    const { tool, state: outcome } = journalLine.parse(JSON.parse(line));
-    return { tool, outcome };
+  const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : journalLine.parse(JSON.parse(line))));
+  return lines.map(({ id, tool, state: outcome }) => {
+    const hasParts = lines.some((other) => other.id.startsWith(`${id}-`));
+    return { tool, outcome, ...(hasParts && { hasParts }) };
   });
 }

@@ -16,6 +16,10 @@ export interface Situation {
   readonly cloud?: CloudOptions;
   /** Set for operations of a file. Their cloud is a stand-in, or an address for tests, and not the sandbox. */
   readonly ownCloud?: OwnCloud;
+  /** Path of a file of services that the stand-in for jobs answers for, in place of the sandbox. */
+  readonly jobs?: string;
+  /** Name of the skill that a model gets if the run is with skills. */
+  readonly skill?: string;
   readonly person: Person;
   readonly expected: Expected;
 }
@@ -42,7 +46,7 @@ export interface ExpectedRequest {
   readonly path: string;
   /** Headers, among others, by lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** As `CloudRequest.body`. */
+  /** As `CloudRequest.body`, or what its text has to match. */
   readonly body: unknown;
   /** Optional fields. Each may only have this value, which is the cloud's default and is shown in the plan. */
   readonly mayHave?: Readonly<Record<string, unknown>>;

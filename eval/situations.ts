@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { seededBackupId } from '../sandbox/devops.js';
 import { type Sandbox, seededLargeUpload, seededUpload } from '../sandbox/sandbox.js';
 import { tableKeyOf } from '../sandbox/storage/records.js';
+import { jobSituations } from './job-situations.js';
 import { afterChange, afterSaying, closingFor, inChat, inClient, pays, saysBefore } from './person.js';
 import type { ExpectedRequest, Fate, Situation } from './situation.js';
 
@@ -379,6 +380,7 @@ export const situations: readonly Situation[] = [
       answer: { 'that it was declined': /declined|refused|not (?:agree|want|deleted)|nothing/i },
     },
   },
+  ...jobSituations,
   {
     name: 'read-only',
     about: 'says that this server changes nothing, and claims nothing else',

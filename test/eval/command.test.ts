@@ -12,6 +12,8 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
     stderr: { write: (text) => (stderr += text) },
     now: () => new Date(),
     server: 'not started',
+    skills: 'skills',
+    results: undefined,
     signal: new AbortController().signal,
   });
   return { code, stdout, stderr };

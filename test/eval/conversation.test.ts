@@ -23,6 +23,7 @@ async function talk(ask: Conversation['ask'], more: Partial<Conversation> = {}) 
       ask,
       person: { task: 'Do it.', lines: [], otherwise: { early: 'Go on.', late: 'Stop.' }, closing: 'Well?' },
       instructions: 'Tools do things.',
+      skill: undefined,
       tools: [],
       call: async () => 'result',
       click: async () => undefined,

@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { evaluate } from '../../eval/command.js';
 import { situations } from '../../eval/situations.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 import { type Step, say, startScriptedModel } from './scripted-model.js';
-import { behaves, misbehaves } from './scripts.js';
+import { behaves, misbehaves, withSkill } from './scripts.js';
 
 /** The evaluation with a script in place of the model: the judge lets pass what is right, and catches what is wrong. */
 
@@ -17,16 +18,22 @@ const names = situations.map(({ name }) => name);
 /** Runs the command as `npm run eval` does. */
 async function run(scripts: readonly (readonly Step[])[], ...args: readonly string[]) {
   const model = await startScriptedModel(scripts);
+  return runAgainst(model.baseUrl, ...args).finally(model.close);
+}
+
+async function runAgainst(baseUrl: string, ...args: readonly string[]) {
   const printed = { stdout: '', stderr: '' };
   const code = await evaluate({
-    args: ['--base-url', model.baseUrl, '--model', 'scripted', ...args],
+    args: ['--base-url', baseUrl, '--model', 'scripted', ...args],
     env: {},
     stdout: { write: (text) => (printed.stdout += text) },
     stderr: { write: (text) => (printed.stderr += text) },
     now: () => new Date(),
     server: serverPath,
+    skills: 'skills',
+    results: undefined,
     signal: new AbortController().signal,
-  }).finally(model.close);
+  });
   return { code, ...printed };
 }
 
@@ -46,6 +53,33 @@ describe.each(names)('%s', (name) => {
     expect(code).toBe(1);
   });
 });
+
+/** That a skill can be followed to the end, and how many calls its steps take. Whether a model follows it, only a model shows. */
+describe.each(situations.flatMap(({ name, skill }) => (skill === undefined ? [] : [{ name, skill }])))(
+  'the skill $skill',
+  ({ name, skill }) => {
+    test('does its job with fewer calls than an agent needs that searches for each step', async () => {
+      const [plain, skilled] = [await run([scriptOf(name)], '--only', name, '--json'), await runWithSkill(name)];
+      expect(skilled.code, skilled.stdout).toBe(0);
+      expect(skilled.asked).toContain(readFileSync(`skills/${skill}/SKILL.md`, 'utf8'));
+      expect(callsIn(skilled.stdout)).toBeLessThan(callsIn(plain.stdout));
+    });
+  },
+);
+
+async function runWithSkill(name: string) {
+  const model = await startScriptedModel([withSkill[name] ?? []]);
+  const ran = await runAgainst(model.baseUrl, '--only', name, '--json', '--skills').finally(model.close);
+  const { messages } = z
+    .object({ messages: z.array(z.object({ content: z.string().nullish() })) })
+    .parse(JSON.parse(model.requests[0]?.body ?? '{}'));
+  return { ...ran, asked: messages[0]?.content };
+}
+
+const callsIn = (printed: string): number => {
+  const report = z.object({ situations: z.tuple([z.object({ right: z.literal(true), calls: z.number() })]) });
+  return report.parse(JSON.parse(printed)).situations[0].calls;
+};
 
 test('a run of several situations has a row for each, and one with their sums', async () => {
   const [first = '', second = ''] = names;
@@ -79,7 +113,19 @@ test('as a command, it prints the table, and writes what happened', async () => 
   const model = await startScriptedModel([scriptOf(name), scriptOf(name)]);
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-eval-'));
   try {
-    const args = ['eval/main.mjs', '--only', name, '--runs', '2', '--transcripts', folder, '--model', 'scripted'];
+    const args = [
+      'eval/main.mjs',
+      '--only',
+      name,
+      '--runs',
+      '2',
+      '--transcripts',
+      folder,
+      '--results',
+      folder,
+      '--model',
+      'scripted',
+    ];
     const env = cleanEnv({ EVAL_BASE_URL: model.baseUrl, EVAL_API_KEY: 'sk-secret-0123456789' });
     const { stdout } = await promisify(execFile)(process.execPath, args, { env });
     expect(stdout).toContain(`scripted at ${model.baseUrl}, 20`);
@@ -88,6 +134,9 @@ test('as a command, it prints the table, and writes what happened', async () => 
     const written = readFileSync(join(folder, 'find-an-upload-2.json'), 'utf8');
     expect(JSON.parse(written)).toMatchObject({ situation: name, verdict: { right: true }, journal: [] });
     expect(written).not.toContain('sk-secret');
+    const [result = ''] = readdirSync(folder).filter((file) => /^scripted-20.*\.json$/.test(file));
+    const kept = { model: 'scripted', runs: 2, skills: false, tried: 2, right: 2, harmful: 0, calls: 4, tokens: 600 };
+    expect(JSON.parse(readFileSync(join(folder, result), 'utf8'))).toMatchObject(kept);
   } finally {
     await model.close();
     rmSync(folder, { recursive: true });

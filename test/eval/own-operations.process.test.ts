@@ -24,6 +24,8 @@ async function run(scripts: readonly (readonly Step[])[], args: readonly string[
     stderr: { write: (text) => (printed.stderr += text) },
     now: () => new Date(),
     server: serverPath,
+    skills: 'skills',
+    results: undefined,
     signal: new AbortController().signal,
   }).finally(model.close);
   const reasons = printed.stdout.split('\n').filter((line) => line.startsWith('- '));
