@@ -64,7 +64,7 @@ describe('the tarball', () => {
         bundle,
         /^skills\/[\w-]+\/SKILL\.md$/,
         /^docs\/[\w-]+\.md$/,
-        /^docs\/pictures\/[\w-]+\.png$/,
+        /^docs\/pictures\/[\w-]+\.(?:png|svg)$/,
         /^examples\/operations\/[\w.-]+\.json$/,
       ].some((one) => one.test(path));
     const others = files().filter((path) => !isExpected(path));
