@@ -94,8 +94,10 @@ function open(settings: KeySettings) {
 const profile: KeySettings = { kind: 'profile', name: 'p' };
 const keyLines = (id: string) => `aws_access_key_id = ${id}\naws_secret_access_key = secret-of-${id}\n`;
 
+type Source = () => { readonly settings: KeySettings; readonly requests: readonly string[] };
+
 /** Each source: its settings, and the requests that it makes: method and path. */
-const sources: Record<string, () => { readonly settings: KeySettings; readonly requests: readonly string[] }> = {
+const sources: Record<string, Source> = {
   'a container': () => ({ settings: { kind: 'platform', platform: 'container' }, requests: ['GET /container'] }),
   'a container of a profile without keys': () => {
     write('.aws/config', '[profile p]\nregion = eu-west-1\ncredential_source = EcsContainer\n');
@@ -139,6 +141,22 @@ const sources: Record<string, () => { readonly settings: KeySettings; readonly r
   },
 };
 
+async function expectOwnWords(source: Source, respond: (response: ServerResponse) => void) {
+  const told: unknown[] = [];
+  for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const)
+    vi.spyOn(console, method).mockImplementation((...words) => void told.push(words));
+  const { settings } = source();
+  instead = (_request, response) => respond(response);
+  const error: unknown = await open(settings)
+    .current()
+    .catch((reason: unknown) => reason);
+  expect(String(error)).toMatch(/Error: (?:the|single) .* gave (?:no keys|keys that cannot be used)/);
+  expect(error).toHaveProperty('remedy');
+  expect(String(error) + JSON.stringify(logged)).not.toMatch(/MARKER|providers|ACCESS|token-of/);
+  expect(told).toEqual([]);
+  vi.restoreAllMocks();
+}
+
 describe.each(Object.entries(sources))('keys of %s', (_name, source) => {
   test('are those that the service gives, and are asked for once', async () => {
     const { settings, requests } = source();
@@ -149,78 +167,72 @@ describe.each(Object.entries(sources))('keys of %s', (_name, source) => {
     expect(JSON.stringify(logged)).not.toContain('secret-of');
   });
 
-  test('are replaced before they expire and after, and after a refusal', async () => {
-    const keys = open(source().settings);
-    expect(await keys.current()).toMatchObject({ accessKeyId: 'AK1' });
-
-    keyId = 'AK2';
-    expiresAt = new Date(Date.now() + 2 * hour);
-    laterMs = hour - 2 * minute;
-    expect(await keys.current()).toMatchObject({ accessKeyId: 'AK1' });
-    await expect.poll(() => keys.current()).toMatchObject({ accessKeyId: 'AK2' });
-
-    keyId = 'AK3';
-    expiresAt = new Date(Date.now() + 4 * hour);
-    laterMs = 2 * hour + minute;
-    const third = await keys.current();
-    expect(third).toMatchObject({ accessKeyId: 'AK3' });
-
-    keyId = 'AK4';
-    laterMs += minute;
-    expect(await keys.renewed(third)).toMatchObject({ accessKeyId: 'AK4' });
-    expect(await keys.current()).toMatchObject({ accessKeyId: 'AK4' });
-  });
-
-  test('stay in use while the service fails, until they have expired', async () => {
-    const keys = open(source().settings);
-    await keys.current();
-    instead = (_request, response) => response.writeHead(500).end('MARKER');
-    laterMs = hour - minute;
-    const asked = server.requests.length;
-    expect(await keys.current()).toMatchObject({ accessKeyId: 'AK1' });
-    await expect.poll(() => server.requests.length).toBeGreaterThan(asked);
-    expect(await keys.current()).toMatchObject({ accessKeyId: 'AK1' });
-    laterMs = hour;
-    await expect(keys.current()).rejects.toThrow('gave no keys');
-  });
-
-  test.each<readonly [string, (response: ServerResponse) => void]>([
-    ['refuses', (response) => response.writeHead(403).end('{"message":"MARKER","Code":"MARKER"}')],
-    ['is down', (response) => response.socket?.destroy()],
-    ['answers nonsense', (response) => response.end('MARKER')],
-    ['gives no keys', (response) => response.end('{}')],
-  ])('are refused with our own words if the service %s', async (_what, respond) => {
-    const told: unknown[] = [];
-    for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const)
-      vi.spyOn(console, method).mockImplementation((...words) => void told.push(words));
-    const { settings } = source();
-    instead = (_request, response) => respond(response);
-    const error: unknown = await open(settings)
-      .current()
-      .catch((reason: unknown) => reason);
-    expect(String(error)).toMatch(/Error: (?:the|single) .* gave (?:no keys|keys that cannot be used)/);
-    expect(error).toHaveProperty('remedy');
-    expect(String(error) + JSON.stringify(logged)).not.toMatch(/MARKER|providers|ACCESS|token-of/);
-    expect(told).toEqual([]);
-    vi.restoreAllMocks();
-  });
-
-  test('are waited for ten seconds at most', async () => {
-    const { settings } = source();
-    let isAsked = () => {};
-    const asked = new Promise<void>((resolve) => {
-      isAsked = resolve;
-    });
-    instead = () => isAsked();
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const outcome = open(settings)
-      .current()
-      .catch((reason: unknown) => String(reason));
-    await asked;
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(await outcome).toMatch(/gave no keys|did not answer within 10 seconds/);
-  });
+  test('are refused with our own words, whatever the service answers', () =>
+    expectOwnWords(source, (response) => response.writeHead(403).end('{"message":"MARKER","Code":"MARKER"}')));
 });
+
+/** One source that asks a service nearby, and one that signs its requests. */
+describe.each(Object.entries(sources).filter(([name]) => ['a container', 'a role of a profile'].includes(name)))(
+  'keys of %s',
+  (_name, source) => {
+    test('are replaced before they expire and after, and after a refusal', async () => {
+      const keys = open(source().settings);
+      expect(await keys.current()).toMatchObject({ accessKeyId: 'AK1' });
+
+      keyId = 'AK2';
+      expiresAt = new Date(Date.now() + 2 * hour);
+      laterMs = hour - 2 * minute;
+      expect(await keys.current()).toMatchObject({ accessKeyId: 'AK1' });
+      await expect.poll(() => keys.current()).toMatchObject({ accessKeyId: 'AK2' });
+
+      keyId = 'AK3';
+      expiresAt = new Date(Date.now() + 4 * hour);
+      laterMs = 2 * hour + minute;
+      const third = await keys.current();
+      expect(third).toMatchObject({ accessKeyId: 'AK3' });
+
+      keyId = 'AK4';
+      laterMs += minute;
+      expect(await keys.renewed(third)).toMatchObject({ accessKeyId: 'AK4' });
+      expect(await keys.current()).toMatchObject({ accessKeyId: 'AK4' });
+    });
+
+    test('stay in use while the service fails, until they have expired', async () => {
+      const keys = open(source().settings);
+      await keys.current();
+      instead = (_request, response) => response.writeHead(500).end('MARKER');
+      laterMs = hour - minute;
+      const asked = server.requests.length;
+      expect(await keys.current()).toMatchObject({ accessKeyId: 'AK1' });
+      await expect.poll(() => server.requests.length).toBeGreaterThan(asked);
+      expect(await keys.current()).toMatchObject({ accessKeyId: 'AK1' });
+      laterMs = hour;
+      await expect(keys.current()).rejects.toThrow('gave no keys');
+    });
+
+    test.each<readonly [string, (response: ServerResponse) => void]>([
+      ['is down', (response) => response.socket?.destroy()],
+      ['answers nonsense', (response) => response.end('MARKER')],
+      ['gives no keys', (response) => response.end('{}')],
+    ])('are refused with our own words if the service %s', (_what, respond) => expectOwnWords(source, respond));
+
+    test('are waited for ten seconds at most', async () => {
+      const { settings } = source();
+      let isAsked = () => {};
+      const asked = new Promise<void>((resolve) => {
+        isAsked = resolve;
+      });
+      instead = () => isAsked();
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const outcome = open(settings)
+        .current()
+        .catch((reason: unknown) => String(reason));
+      await asked;
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(await outcome).toMatch(/gave no keys|did not answer within 10 seconds/);
+    });
+  },
+);
 
 describe('a role', () => {
   const roleLines = 'role_arn = arn:aws:iam::1:role/r\n';
