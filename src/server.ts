@@ -20,7 +20,7 @@ import { type Client, clientOf, tasksExtension } from './mcp/client.js';
 import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { broughtBy, consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
 import type { Read, ReadTasks } from './mcp/read-tasks.js';
-import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
+import { type ResourceTexts, serveResources } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
 import { type CacheLife, serveSkills, skillsExtension, skillsFor } from './mcp/skills.js';
 import { serveTasks, taskAfterCall } from './mcp/tasks.js';
@@ -88,7 +88,6 @@ export function createServer(
       capabilities: {
         tools: unchanging,
         resources: unchanging,
-        completions: {},
         extensions: { [skillsExtension]: {}, [tasksExtension]: {} },
       },
       // `resources/read` gets no hint, because a resource such as the journal may change at any time.
@@ -117,23 +116,9 @@ export function createServer(
   });
   const skills = skillsFor([...offer.operations, ...offer.serviceTools].map(({ name }) => name));
   serveResources(server, offer.operations, skills, { ...dependencies, accounts: offer.accounts }, clientFor);
-  serveCompletions(server, offer.operations);
   // The SDK adds `cacheHints` only to the protocol's own methods.
   serveSkills(server, skills, listLife);
   return server;
-}
-
-/** The limit of the protocol. */
-const maximumCompletions = 100;
-
-function serveCompletions(server: Server, operations: readonly Operation[]): void {
-  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
-    if (ref.type === 'ref/prompt') throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There are no prompts');
-    const values = templateValues(operations, ref.uri, argument.name);
-    const matches = values.filter((value) => value.startsWith(argument.value));
-    const hasMore = matches.length > maximumCompletions;
-    return { completion: { values: matches.slice(0, maximumCompletions), total: matches.length, hasMore } };
-  });
 }
 
 /** Shared by all tool calls of a connection. */

@@ -61,6 +61,13 @@ export function parseWithTexts<Schema extends z.ZodObject>(schema: Schema, args:
   return parsed;
 }
 
+/** Parses the arguments of a tool that is no operation. @throws Refusal with all problems at once */
+export function parsedBy<Schema extends z.ZodObject>(schema: Schema, args: unknown): z.output<Schema> {
+  const { data, error } = parseWithTexts(schema, args);
+  if (data !== undefined) return data;
+  throw new Refusal('InvalidArguments', problemsOf(error?.issues ?? [], { input: () => schema }));
+}
+
 /** The value that a text of the wrong type stands for, if its type is the wanted one. */
 function wantedIn(issue: Issue): readonly { readonly path: readonly PropertyKey[]; readonly value: unknown }[] {
   const { code, input, path } = issue;

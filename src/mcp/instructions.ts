@@ -24,7 +24,7 @@ export function instructionsFor(
   return sentences(
     `Operate a cloud (${areas.join(', ')}): ${titles.join('; ')}.`,
     accounts.areNamed && accountsText(accounts.all, accounts.byDefault),
-    reading.length > 0 && `${listText(namesOf(reading))} only ${verb(namesOf(reading), 'read')}.`,
+    reading.length > 0 && `Only reading: ${namesOf(reading)}.`,
     ...aboutChanges,
     "Names, IDs, versions and keys come from the user or an earlier answer. Never guess them, and never correct the user's: ask.",
     'A validation error lists every problem at once, and nothing was sent.',
@@ -33,23 +33,23 @@ export function instructionsFor(
   ).join('\n');
 }
 
-const namesOf = (operations: readonly Mentioned[]) => operations.map(({ name }) => name);
+const namesOf = (operations: readonly Mentioned[]) => operations.map(({ name }) => name).join(', ');
 
 function changeTexts(changing: readonly Mentioned[], accounts: readonly Account[]): string[] {
-  const names = namesOf(changing);
-  const costly = namesOf(changing.filter(({ change }) => change?.costsMoney));
+  const costly = changing.filter(({ change }) => change?.costsMoney);
   const overview = sentences(
-    `${listText(names)} ${verb(names, 'change')} things.`,
-    costly.length > 0 && `${listText(costly)} ${verb(costly, 'cost')} money.`,
+    `Changing things: ${namesOf(changing)}.`,
+    costly.length > 0 && `Costing money: ${namesOf(costly)}.`,
     ...consentTexts(accounts),
   );
-  const unfollowed = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
+  const unfollowed = changing.filter(({ change, follow }) => change?.continues && !follow);
 
   return sentences(
     overview.join(' '),
     'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
     'With the changeId of an answer, get_change reads what became of the change, and withdraw_change takes back a plan that waits. If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
-    unfollowed.length > 0 && unfollowedText(unfollowed, { areAll: unfollowed.length === changing.length }),
+    unfollowed.length > 0 &&
+      `Not finished when the cloud accepts it, and without a read of its progress: ${namesOf(unfollowed)}. Do not call the same tool again to check.`,
   );
 }
 
@@ -58,14 +58,6 @@ function whyNoChanges({ all, areNamed }: Accounts): string {
     return `This server changes nothing: ${areNamed ? 'its accounts only read' : 'CLOUDOPS_READ_ONLY is set'}.`;
   return 'The tools that change something are not available here: their APIs are not configured, or CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 }
-
-function unfollowedText(names: readonly string[], { areAll }: { readonly areAll: boolean }): string {
-  const subject = areAll ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
-  return `${subject} is not finished when it is accepted. No read of its progress is declared: do not call the same tool again to check.`;
-}
-
-/** Returns the singular or plural of a verb: `list_parts reads`, but `list_parts and list_backups read`. */
-const verb = (names: readonly string[], plural: string) => (names.length === 1 ? `${plural}s` : plural);
 
 /** In full, because the descriptions of tools have little room for accounts. */
 function accountsText(accounts: readonly Account[], byDefault: Account | undefined): string {

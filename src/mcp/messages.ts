@@ -110,7 +110,6 @@ const requestTypes: ReadonlyMap<unknown, SpecTypeName> = new Map([
   ['resources/list', 'ListResourcesRequest'],
   ['resources/templates/list', 'ListResourceTemplatesRequest'],
   ['resources/read', 'ReadResourceRequest'],
-  ['completion/complete', 'CompleteRequest'],
 ]);
 
 function unreadable(message: Fields, code: number, problem: string): ReadMessage {

@@ -1,10 +1,4 @@
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  ResourceNotFoundError,
-  type Server,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
+import { ResourceNotFoundError, type Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { Accounts } from '../calls/account.js';
 import { type Principal, visibleCaller } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -89,13 +83,6 @@ export function serveResources(
       contents: [{ uri, mimeType: listing.mimeType, text: await text(), ...(_meta !== undefined && { _meta }) }],
     };
   });
-}
-
-/** Returns values to suggest for an argument of a resource template. */
-export function templateValues(operations: readonly Operation[], uriTemplate: string, argument: string) {
-  if (uriTemplate !== referenceTemplate.uriTemplate)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource template ${quote(uriTemplate, 200)} not found`);
-  return argument === 'operation' ? operations.map(({ name }) => name) : [];
 }
 
 const referenceOf = (operation: Operation): Resource => ({

@@ -163,9 +163,8 @@ function inputFor(
   };
 }
 
-/** Small, because every tool repeats the descriptions. */
-const maximumWeight = 80;
-const weightOfName = 12;
+/** Characters of descriptions, which every tool repeats. */
+const longestDescriptions = 64;
 
 /** `prod: live customers; staging: trials`, unless this is too long. */
 function describeAccounts(accounts: readonly Account[]): string {
@@ -173,10 +172,5 @@ function describeAccounts(accounts: readonly Account[]): string {
     .filter(({ description }) => description !== undefined)
     .map(({ name, description }) => `${name}: ${description}`)
     .join('; ');
-  const weightLimit = maximumWeight - weightOfName * (accounts.length - 2);
-  return text === '' || weightOf(text) > weightLimit ? 'Account to act in' : text;
+  return text === '' || Buffer.byteLength(text) > longestDescriptions ? 'Account to act in' : text;
 }
-
-/** About four per token. Latin letters share tokens, and other scripts take more. */
-const weightOf = (text: string) =>
-  Buffer.byteLength(text.replace(/[^a-z\s]/giu, (character) => (character < '\u0080' ? '####' : `${character}#`)));

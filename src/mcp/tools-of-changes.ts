@@ -4,13 +4,12 @@ import type { Accounts } from '../calls/account.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { pickFields } from '../calls/pick-fields.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
-import { parseWithTexts, problemsOf } from '../calls/validate.js';
+import { parsedBy } from '../calls/validate.js';
 import type { ChangeContext } from '../changes/change-context.js';
 import { mayConfirm } from '../changes/required-consent.js';
 import type { Operation } from '../tools/define-operation.js';
 import { fieldsDescription, pathInAnswer, pathsSchema } from '../tools/schema/answer-paths.js';
 import { lazy } from '../util/objects.js';
-import type { SafeText } from '../util/safe-text.js';
 
 /** This file has the tools that take the ID of a change. */
 
@@ -89,39 +88,31 @@ export async function callChangeTool(
   context: ChangeContext,
 ): Promise<EndedOutcome> {
   const schemas = argumentSchemas();
-  if (name === confirmChange.name) {
-    const { data, error } = parseWithTexts(schemas.confirm_change, args);
-    return data === undefined
-      ? invalid(name, schemas.confirm_change, error)
-      : changes.confirm({ id: data.changeId, thing: data.thing }, context);
+  try {
+    if (name === confirmChange.name) {
+      const { changeId: id, thing } = parsedBy(schemas.confirm_change, args);
+      return await changes.confirm({ id, thing }, context);
+    }
+    if (name === withdrawChange.name)
+      return await changes.withdraw(parsedBy(schemas.withdraw_change, args).changeId, context);
+    const { changeId, fields } = parsedBy(schemas.get_change, args);
+    const outcome = await changes.get(changeId, context);
+    return fields === undefined ? outcome : withPickedFields(outcome, fields);
+  } catch (error) {
+    if (error instanceof Refusal) return refusedChange(name, error);
+    throw error;
   }
-  if (name === withdrawChange.name) {
-    const { data, error } = parseWithTexts(schemas.withdraw_change, args);
-    return data === undefined
-      ? invalid(name, schemas.withdraw_change, error)
-      : changes.withdraw(data.changeId, context);
-  }
-  const { data, error } = parseWithTexts(schemas.get_change, args);
-  if (data === undefined) return invalid(name, schemas.get_change, error);
-  const outcome = await changes.get(data.changeId, context);
-  return data.fields === undefined ? outcome : withPickedFields(outcome, data.fields);
 }
 
 function withPickedFields(outcome: EndedOutcome, fields: unknown): EndedOutcome {
-  const { answer } = outcome.kind === 'succeeded' ? outcome.success : {};
-  if (outcome.kind === 'failed' || answer === undefined) return outcome;
+  if (outcome.kind === 'failed' || outcome.success.answer === undefined) return outcome;
+  const { answer, ...success } = outcome.success;
   const schema = z.strictObject({ fields: pathsSchema((path) => pathInAnswer(path, answer)) });
-  const { data, error } = parseWithTexts(schema, { fields });
-  if (data === undefined) {
+  try {
+    return { ...outcome, success: { ...success, answer: pickFields(answer, parsedBy(schema, { fields }).fields) } };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
     // The outcome stays: the change was made, whatever fields were asked for.
-    const { answer: _, ...success } = outcome.success;
-    return { ...outcome, success: { ...success, warnings: [...success.warnings, ...problems(schema, error)] } };
+    return { ...outcome, success: { ...success, warnings: [...success.warnings, ...error.problems] } };
   }
-  return { ...outcome, success: { ...outcome.success, answer: pickFields(answer, data.fields) } };
 }
-
-const problems = (schema: z.ZodObject, error: z.ZodError | undefined): readonly SafeText[] =>
-  problemsOf(error?.issues ?? [], { input: () => schema });
-
-const invalid = (name: string, schema: z.ZodObject, error: z.ZodError | undefined): EndedOutcome =>
-  refusedChange(name, new Refusal('InvalidArguments', problems(schema, error)));

@@ -4,7 +4,7 @@ import { refusalAfter } from '../calls/endpoint.js';
 import type { EndedOutcome, Success } from '../calls/outcome.js';
 import { checkPolicy, isAllowed, type Principal } from '../calls/policy.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
-import { type ArgumentName, parseWithTexts, problemsOf } from '../calls/validate.js';
+import { type ArgumentName, parsedBy } from '../calls/validate.js';
 import { findOperation, type ServiceCatalog } from '../models/service-catalog.js';
 import {
   type Effect,
@@ -155,9 +155,9 @@ export async function serviceCall(
   dependencies: ServiceDependencies,
 ): Promise<ServiceCall> {
   try {
-    if (tool === findTool.name) return await find(parsed(schemas().find_operations, args), dependencies);
+    if (tool === findTool.name) return await find(parsedBy(schemas().find_operations, args), dependencies);
     if (tool === describeTool.name)
-      return ended(await describe(parsed(schemas().describe_operation, args), dependencies));
+      return ended(await describe(parsedBy(schemas().describe_operation, args), dependencies));
     return await callOf(tool, args, dependencies);
   } catch (error) {
     const refusal = refusalAfter(error);
@@ -171,13 +171,6 @@ const ended = (success: Omit<Success, 'warnings' | 'requestIds'>): ServiceCall =
   kind: 'ended',
   outcome: { kind: 'succeeded', success: { warnings: [], requestIds: {}, ...success } },
 });
-
-/** @throws Refusal */
-function parsed<Schema extends z.ZodObject>(schema: Schema, args: unknown): z.output<Schema> {
-  const { data, error } = parseWithTexts(schema, args);
-  if (data !== undefined) return data;
-  throw new Refusal('InvalidArguments', problemsOf(error?.issues ?? [], { input: () => schema }));
-}
 
 /** @throws Refusal */
 async function operationNamed(given: string, dependencies: ServiceDependencies): Promise<Operation> {
@@ -238,7 +231,7 @@ async function find(
 async function callOf(tool: string, args: unknown, dependencies: ServiceDependencies): Promise<ServiceCall> {
   const isRead = tool === readTool.name;
   const schema = isRead ? schemas().read_operation : schemas().change_operation;
-  const { name: given, arguments: inner, fields, ...others } = { fields: undefined, ...parsed(schema, args) };
+  const { name: given, arguments: inner, fields, ...others } = { fields: undefined, ...parsedBy(schema, args) };
   const operation = await operationNamed(given, dependencies);
   const otherTool = isRead ? changeTool.name : readTool.name;
   if ((operation.effect === 'read') !== isRead)

@@ -4,7 +4,7 @@ import { connectInProcess, eras } from '../support/in-process.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
 import { addUpload } from '../support/sandbox.js';
 
-/** Resources, completions, instructions and progress, in both protocol eras. */
+/** Resources, instructions and progress, in both protocol eras. */
 
 describe.each(eras)('%s', (_name, era) => {
   let session: Awaited<ReturnType<typeof connectInProcess>>;
@@ -52,20 +52,9 @@ describe.each(eras)('%s', (_name, era) => {
     expect(await read('CLOUDOPS://configuration')).toBe(await read('cloudops://configuration'));
   });
 
-  test('there are no prompts', async () => {
-    expect(session.client.getServerCapabilities()).not.toHaveProperty('prompts');
-  });
-
-  test('the operation of a reference is completed', async () => {
-    const complete = async (ref: Parameters<typeof session.client.complete>[0]['ref'], name: string, value: string) =>
-      (await session.client.complete({ ref, argument: { name, value } })).completion.values;
-    expect(await complete({ type: 'ref/resource', uri: 'cloudops://reference/{operation}' }, 'operation', 'u')).toEqual(
-      ['upgrade_kube_version'],
-    );
-    expect(await complete({ type: 'ref/resource', uri: 'cloudops://reference/{operation}' }, 'region', '')).toEqual([]);
-    const unknown = { type: 'ref/resource', uri: 'cloudops://{other}' } as const;
-    await expect(complete(unknown, 'operation', '')).rejects.toMatchObject({ code: -32602 });
-    await expect(complete({ type: 'ref/prompt', name: 'toString' }, 'a', '')).rejects.toMatchObject({ code: -32602 });
+  test('there are no prompts and no completions', async () => {
+    for (const name of ['prompts', 'completions'])
+      expect(session.client.getServerCapabilities()).not.toHaveProperty(name);
   });
 
   test('the instructions are ten lines', () => {
