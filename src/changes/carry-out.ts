@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { longestKept } from '../calls/answer-budget.js';
 import type { FailedEntries } from '../calls/failed-entries.js';
@@ -5,7 +6,7 @@ import { allFailed, type FailedCall, faultFacts, serverFault } from '../calls/fa
 import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
 import { Refusal } from '../calls/refusal.js';
-import { clientOptions, secretsIn } from '../calls/resolve-call.js';
+import { clientOptions } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Next } from '../tools/next.js';
 import { firstThatFit } from '../tools/upload/read-list.js';
@@ -18,10 +19,11 @@ import { stateOf } from './change-state.js';
 import { partId } from './change-table.js';
 import { type Conclusion, concludeChange, concludeFailed, withChangeId, withNotes } from './conclude-change.js';
 import { stepIfUnknown } from './follow-change.js';
-import { budgetSpent, repeated, subjectOf } from './other-changes.js';
-import { journalFacts } from './plan-change.js';
+import { budgetSpent, repeated } from './other-changes.js';
+import { makePlan } from './plan.js';
+import { rowOf } from './plan-change.js';
 import { isTooLate, notSent, sendBegun, writeEnding } from './send-change.js';
-import { requestDigest, requestKey, resolveAgain } from './stored-call.js';
+import { resolveAgain } from './stored-call.js';
 
 /** This file carries out approved changes. Each thing of a change of several is a change of its own, with a row, a place in the budget and an ending. */
 
@@ -134,6 +136,8 @@ async function endParts(
     const failure = notSent(change.tool, new Refusal('JournalUnavailable', [say`${shownReason(error)}`]));
     return writeEnding(change, concludeFailed({ ...failure, mayHaveHappened: isAgain }), run);
   }
+  // Each part listens several times.
+  setMaxListeners(0, run.signal);
   const ends: PartEnd[] = [];
   const waiting = [...parts.entries()];
   const work = async () => {
@@ -149,34 +153,13 @@ async function endParts(
   return writeEnding(change, conclude(change, call, ends, run), run);
 }
 
-function rowsOfParts(change: Change, calls: readonly ResolvedChange[], run: ChangeRun): readonly NewChange[] {
-  const { caller, personId, scopes, agent, client, account, mode, accept, plan } = change;
-  const { where, headers, consequences, risks, sandbox } = plan;
+const rowsOfParts = (change: Change, calls: readonly ResolvedChange[], run: ChangeRun): readonly NewChange[] => {
+  const { caller, personId, scopes, agent, client, isPrivate: namesPrivate = false } = change;
   return calls.map((call, index) => {
-    const { operation, endpoint, input, shownRequest } = call;
-    const id = partId(change.id, index);
-    const shown = { method: shownRequest.method, url: endpoint.origin + shownRequest.target };
-    const planOfPart = {
-      ...{ ...shown, where, headers, consequences, risks, defaults: [], warnings: [], notChecked: [] },
-      summary: say`${call.change.headline(input, endpoint.region)}.`,
-      ...(sandbox !== undefined && { sandbox }),
-    };
-    return {
-      ...{ id, caller, personId, scopes, agent, client, account, mode, accept, plan: planOfPart },
-      ...journalFacts(call, planOfPart, { namesPrivate: change.isPrivate === true }),
-      keyId: call.keyId,
-      tool: operation.name,
-      args: call.args,
-      requestKey: requestKey(call),
-      requestDigest: requestDigest(call, secretsIn(call), run.keys()[0]),
-      repeats: true,
-      tokenSource: id,
-      budget: call.budget.key,
-      subject: subjectOf(operation, endpoint.account, input),
-      options: noOptions,
-    };
+    const given = { id: partId(change.id, index), caller, personId, scopes, agent, client, repeats: true };
+    return { ...rowOf(call, makePlan(call), given, { namesPrivate, run }), options: noOptions };
   });
-}
+};
 
 /** The ending of a part. `unverified`: accepted, but the thing was not seen to be gone, because the read failed. */
 type PartEnd =

@@ -99,16 +99,22 @@ function stepAfterRepetition(outcome: EarlierCall['outcome'], call: FollowedCall
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the thing that a change is about; undefined if the operation does not say which arguments identify it. */
-export function subjectOf({ name: tool, change }: Operation, account: string, input: Fields): Subject | undefined {
-  const values = (change?.identifies ?? []).map((path) =>
+export function subjectOf(call: ResolvedChange): Subject | undefined {
+  const { operation, change, endpoint, input, parts } = call;
+  if (parts !== undefined)
+    return {
+      name: thingToType(call),
+      digest: digestOf([operation.name, parts.map((part) => subjectOf(part)?.digest)]),
+    };
+  const values = (change.identifies ?? []).map((path) =>
     path.includes('[]') ? textsAt(input, path) : valueAt(input, path),
   );
   // The last identifying argument is the name of the thing, or the list of names.
   const [name, ...others] = [values.at(-1)].flat();
-  if (change === undefined || typeof name !== 'string') return undefined;
+  if (typeof name !== 'string') return undefined;
   return {
-    name: others.length === 0 ? name : thingToType({ change, input }),
-    digest: digestOf([tool, account, values]),
+    name: others.length === 0 ? name : thingToType(call),
+    digest: digestOf([operation.name, endpoint.account, values]),
   };
 }
 

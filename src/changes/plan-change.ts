@@ -14,7 +14,7 @@ import { type ChangeRun, ofCaller } from './change-context.js';
 import { checkBudget, isOfAnother, otherChangeText, repeated, repeatWarning, subjectOf } from './other-changes.js';
 import { acceptOf, canBeShown, makePlan, questionText, shortQuestion } from './plan.js';
 import { requestDigest, requestKey } from './stored-call.js';
-import { nameToType, thingToType } from './typed-name.js';
+import { nameToType } from './typed-name.js';
 
 /** A change with its plan, checked against the store. */
 export interface PlannedChange {
@@ -34,8 +34,8 @@ export async function planChange(
   replaced: Change | undefined,
   run: ChangeRun,
 ): Promise<PlannedChange | Refusal> {
-  const { operation, endpoint, control, account } = call;
-  const { principal, client } = run;
+  const { operation, control, account } = call;
+  const { principal } = run;
   const key = requestKey(call);
   const duplicate = await findDuplicate(call, key, run);
   const viewer = visibleCaller(principal);
@@ -50,7 +50,7 @@ export async function planChange(
   if (account.confirm !== 'off' && !canBeShown(madePlan)) return tooLargeToShow(call);
 
   const settled = settledBy(call, duplicate, principal?.name);
-  const { subject, ...digests } = digestsOf(call, run);
+  const subject = subjectOf(call);
   const open = account.confirm === 'off' ? [] : await openChanges(call, subject, [replaced?.id, duplicate?.id], run);
   const others = open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now()));
   const plan: Plan = {
@@ -67,32 +67,13 @@ export async function planChange(
   };
   const id = run.newId();
   const holdsSecret = givesSecret(call);
+  const repeats = allowedRepetition(call, duplicate);
+  // The plan shows how other changes differ.
+  const namesPrivate = open.some((other) => other.isPrivate === true);
+  const row = rowOf(call, plan, { id, repeats, ...callerOf(run) }, { namesPrivate, run });
   return {
     call,
-    row: {
-      id,
-      caller: principal?.name,
-      personId: principal?.personId,
-      scopes: principal?.scopes,
-      agent: principal?.agent,
-      client,
-      account: endpoint.account,
-      keyId: call.keyId,
-      tool: operation.name,
-      args: holdsSecret ? {} : call.args,
-      requestKey: key,
-      ...digests,
-      repeats: allowedRepetition(call, duplicate),
-      tokenSource: settled?.tokenSource ?? id,
-      subject,
-      list: call.list,
-      mode: account.confirm,
-      // The plan shows how other changes differ.
-      ...journalFacts(call, plan, { namesPrivate: open.some((other) => other.isPrivate === true) }),
-      plan,
-      accept: acceptOf(call),
-      typedName,
-    },
+    row: { ...row, tokenSource: settled?.tokenSource ?? id, typedName, ...(holdsSecret && { args: {} }) },
     holdsSecret,
     question: questionFor(plan, call, run),
     replaced,
@@ -100,10 +81,42 @@ export async function planChange(
   };
 }
 
-export function journalFacts(
+const callerOf = ({ principal, client }: ChangeRun) => ({
+  caller: principal?.name,
+  personId: principal?.personId,
+  scopes: principal?.scopes,
+  agent: principal?.agent,
+  client,
+});
+
+type Given = Pick<NewChange, 'id' | 'caller' | 'personId' | 'scopes' | 'agent' | 'client' | 'repeats'>;
+
+/** Makes the row of a change, or of a part of one. */
+export function rowOf(
+  call: ResolvedChange,
+  plan: Plan,
+  given: Given,
+  { namesPrivate, run: { keys } }: { readonly namesPrivate: boolean; readonly run: Pick<ChangeRun, 'keys'> },
+): PlannedChange['row'] {
+  const { operation, endpoint, account, keyId, args, budget, list } = call;
+  return {
+    ...given,
+    tokenSource: given.id,
+    ...{ account: endpoint.account, keyId, tool: operation.name, args, list, mode: account.confirm, plan },
+    requestKey: requestKey(call),
+    requestDigest: requestDigest(call, secretsIn(call), keys()[0]),
+    subject: subjectOf(call),
+    // The parts count in the budget, and not the whole.
+    budget: call.parts === undefined ? budget.key : digestOf([budget.key]),
+    ...journalFacts(call, plan, namesPrivate),
+    accept: acceptOf(call),
+  };
+}
+
+function journalFacts(
   { operation, change, input, endpoint }: ResolvedChange,
   { method, url }: Pick<Plan, 'method' | 'url'>,
-  { namesPrivate }: { readonly namesPrivate: boolean },
+  namesPrivate: boolean,
 ): Pick<NewChange, 'isPrivate' | 'what' | 'target'> {
   const what = `${operation.title} (its values are private).`;
   if (namesPrivate || operation.isPrivate?.(input) === true)
@@ -151,15 +164,6 @@ async function openChanges(
   const of = { ...ofCaller(run), subject: subject?.digest, tool: operation.name };
   const found = await run.store.open(of).catch(() => []);
   return found.filter(({ id }) => !except.includes(id)).slice(0, mostOpen);
-}
-
-function digestsOf(call: ResolvedChange, { keys }: ChangeRun): Pick<NewChange, 'subject' | 'requestDigest' | 'budget'> {
-  const { operation, endpoint, input, budget, parts } = call;
-  const digest = requestDigest(call, secretsIn(call), keys()[0]);
-  if (parts === undefined)
-    return { requestDigest: digest, budget: budget.key, subject: subjectOf(operation, endpoint.account, input) };
-  // The parts count in the budget, and not the whole.
-  return { requestDigest: digest, budget: digestOf([budget.key]), subject: { name: thingToType(call), digest } };
 }
 
 /** A terminal shows the whole plan. */

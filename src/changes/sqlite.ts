@@ -293,40 +293,25 @@ function withoutWarnings<Result>(work: () => Result): Result {
   }
 }
 
-interface SqliteFault {
-  /** Also by its message, because the package leaves out some codes. */
-  readonly code: number;
-  readonly message: string;
-  readonly kind: FaultKind;
-  readonly reason: SafeText;
-}
-
-const busyCode = 5;
-const faults: readonly SqliteFault[] = [
-  { code: busyCode, message: 'database is locked', kind: 'locked', reason: words('another process has locked it') },
-  { code: 8, message: 'attempt to write a readonly database', kind: 'readOnly', reason: words('it is read-only') },
-  { code: 10, message: 'disk I/O error', kind: 'damaged', reason: words('the disk reports an error') },
-  { code: 11, message: 'database disk image is malformed', kind: 'damaged', reason: words('it is damaged') },
-  { code: 13, message: 'database or disk is full', kind: 'full', reason: words('the disk is full') },
-  { code: 14, message: 'unable to open database file', kind: 'readOnly', reason: words('it cannot be opened') },
-  { code: 26, message: 'file is not a database', kind: 'not a journal', reason: words('it is not a journal') },
-];
+const busy = 'database is locked';
+/** By message, because the package for Node.js 20 leaves out some codes. */
+const faults: Readonly<Record<string, readonly [FaultKind, SafeText]>> = {
+  [busy]: ['locked', words('another process has locked it')],
+  'attempt to write a readonly database': ['readOnly', words('it is read-only')],
+  'disk I/O error': ['damaged', words('the disk reports an error')],
+  'database disk image is malformed': ['damaged', words('it is damaged')],
+  'database or disk is full': ['full', words('the disk is full')],
+  'unable to open database file': ['readOnly', words('it cannot be opened')],
+  'file is not a database': ['not a journal', words('it is not a journal')],
+};
 
 const isOfSqlite = (error: unknown): boolean => textAt(error, 'code') === 'ERR_SQLITE_ERROR';
 
-function sqliteFaultOf(error: unknown): SqliteFault | undefined {
-  if (!isOfSqlite(error)) return undefined;
-  const code = valueAt(error, 'errcode');
-  // Extended codes have details in the higher bits.
-  if (typeof code === 'number') return faults.find((fault) => fault.code === (code & 0xff));
-  return faults.find(({ message }) => textAt(error, 'message') === message);
-}
-
-export const isBusy = (error: unknown): boolean => sqliteFaultOf(error)?.code === busyCode;
+export const isBusy = (error: unknown): boolean => isOfSqlite(error) && textAt(error, 'message') === busy;
 
 /** Returns a fault in place of an error of SQLite. */
 export function faultOf(error: unknown): unknown {
   if (!isOfSqlite(error)) return error;
-  const { kind, reason } = sqliteFaultOf(error) ?? { kind: 'damaged', reason: words('SQLite reports an error') };
+  const [kind, reason] = faults[textAt(error, 'message') ?? ''] ?? ['damaged', words('SQLite reports an error')];
   return new JournalFault(kind, reason);
 }
