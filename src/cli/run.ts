@@ -2,14 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { JournalFault } from '../changes/sql.js';
 import type { Environment } from '../config/environment.js';
 import { type ConfigResult, loadConfig } from '../config/load-config.js';
-import {
-  allOperations,
-  hasSecretsFolder,
-  modelsPath,
-  noOwnOperations,
-  operationsPath,
-  withModels,
-} from '../config/own-operations.js';
+import { allOperations, noOwnOperations, pathInVariable, withModels } from '../config/own-operations.js';
 import { variableName } from '../config/settings.js';
 import type { OwnOperations } from '../models/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
@@ -126,17 +119,16 @@ function readSettingsFile(path: string): string {
 
 /** Without the settings, not even the code for loading operations is imported. */
 async function loadOwnOperations(env: Environment): Promise<OwnOperations> {
-  const path = operationsPath(env);
-  const folder = modelsPath(env);
-  const fromFile = path === undefined ? noOwnOperations : await loadFromFile(path, env);
+  const path = pathInVariable('OPERATIONS', env);
+  const folder = pathInVariable('MODELS', env);
+  const hasSecrets = pathInVariable('SECRETS_DIR', env) !== undefined;
+  const fromFile =
+    path === undefined
+      ? noOwnOperations
+      : await (await import('./load-operation-files.js')).loadOperationFiles(path, hasSecrets);
   if (folder === undefined) return fromFile;
   const { findModels } = await import('../models/service-sources.js');
   return withModels(fromFile, await findModels(folder));
-}
-
-async function loadFromFile(path: string, env: Environment): Promise<OwnOperations> {
-  const { loadOperationFiles } = await import('./load-operation-files.js');
-  return loadOperationFiles(path, hasSecretsFolder(env));
 }
 
 function noSuchCommand(name: string): SafeText {

@@ -11,7 +11,7 @@ import { defined, namesOf, own, quoted, type SafeText, say, words } from '../uti
 import { isLoopback, regionInHost } from '../util/uri.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
 import { withHome } from './environment.js';
-import { haveSeveralSources, isKeySetting, isWholeSource, keysOf } from './key-settings.js';
+import { haveSeveralSources, isHalfKey, isKeySetting, keysOf } from './key-settings.js';
 import { addedServices } from './own-operations.js';
 import { endpoint } from './setting-schemas.js';
 import { type ExplicitValues, type NameOf, parseSettings, type SettingValues, withDefaults } from './setting-values.js';
@@ -83,7 +83,11 @@ function accountOfFile(
 
   const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
   // Problems of inherited keys are reported for the environment.
-  if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
+  if (givesKeys) reportKeySources(isGiven, own(`accounts.${name}`), report);
+  if (isHalfKey(isGiven))
+    report(
+      say`accounts.${own(name)} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`,
+    );
   // An account that gives any key setting inherits none, because parts of two keys do not match.
   const keys = givesKeys ? keysOf(ownValues, keyFiles.paths) : keysOf(environment.values, environment.files);
   reportWidening(values, environment, nameOf, report);
@@ -181,16 +185,9 @@ export function problemOfEndpoint(url: string, allowHttp: boolean): SafeText | u
   return !allowHttp && isPlainHttp(url) ? plainHttp : undefined;
 }
 
-/** Reports keys that are set in several ways, because the ID of one key would not match the secret of another. */
 export function reportKeySources(isGiven: (setting: Setting) => boolean, subject: SafeText, report: Report): void {
   if (haveSeveralSources(isGiven))
     report(say`${subject}: set one of keys, a program that prints them, a profile, and a platform that gives them.`);
-}
-
-function reportKeys(isGiven: (setting: Setting) => boolean, account: SafeText, report: Report): void {
-  reportKeySources(isGiven, account, report);
-  if (!isWholeSource(isGiven))
-    report(say`${account} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
 }
 
 /** Reports settings by which an account may do more than the environment allows, or needs less consent. */

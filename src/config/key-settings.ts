@@ -59,13 +59,10 @@ const sources: readonly (readonly KeySetting[])[] = [
   ['CREDENTIAL_SOURCE'],
 ];
 
-/** True if keys are set in several ways. */
+/** True if keys are set in several ways. The ID of one key would not match the secret of another. */
 export const haveSeveralSources = (isGiven: IsGiven): boolean =>
   sources.filter((settings) => settings.some(isGiven)).length > 1;
 
-/** True if the settings give a whole key: the ID and the secret, or a source that has both. */
-export const isWholeSource = (isGiven: IsGiven): boolean =>
-  (isGiven('ACCESS_KEY_ID') && isGiven('SECRET_ACCESS_KEY')) ||
-  isGiven('CREDENTIAL_PROCESS') ||
-  isGiven('PROFILE') ||
-  isGiven('CREDENTIAL_SOURCE');
+/** True if only a part of an access key is set. */
+export const isHalfKey = (isGiven: IsGiven): boolean =>
+  isGiven('ACCESS_KEY_ID') !== isGiven('SECRET_ACCESS_KEY') || (isGiven('SESSION_TOKEN') && !isGiven('ACCESS_KEY_ID'));

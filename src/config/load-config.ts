@@ -18,7 +18,7 @@ import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { isKeySetting } from './key-settings.js';
 import { addedServices, allOperations, noOwnOperations } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
-import { endpointSettings, isSetting, prefix, safeVariableName, settingNames, valueOfText } from './settings.js';
+import { endpointSettings, isSetting, prefix, safeVariableName } from './settings.js';
 import { type ConfigSources, type GatheredSettings, gatherSettings, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
@@ -52,8 +52,7 @@ function parseEnvironment(
   for (const problem of ownOperations.problems) report(problem);
   const operations = allOperations(builtIn, ownOperations);
 
-  const unchecked = Object.fromEntries(settingNames.map((setting) => [setting, valueOfText(setting, texts[setting])]));
-  const explicit = parseSettings(unchecked, safeVariableName, report);
+  const explicit = parseSettings(texts, safeVariableName, report);
   const values = withDefaults(explicit);
 
   const urlsByService = Object.fromEntries(

@@ -50,13 +50,9 @@ const noServices: ServiceSources = new Map();
 /** `own` means the user's and not this server's. */
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 
-export const operationsPath = (env: Environment): string | undefined =>
-  withHome(textOfVariable(env[`${prefix}OPERATIONS`] ?? ''), env) || undefined;
-
-export const modelsPath = (env: Environment): string | undefined =>
-  withHome(textOfVariable(env[`${prefix}MODELS`] ?? ''), env) || undefined;
-
-export const hasSecretsFolder = (env: Environment): boolean => textOfVariable(env[`${prefix}SECRETS_DIR`] ?? '') !== '';
+/** The path in a variable that is read before all others are checked. Undefined if it is not set. */
+export const pathInVariable = (name: 'OPERATIONS' | 'MODELS' | 'SECRETS_DIR', env: Environment): string | undefined =>
+  withHome(textOfVariable(env[prefix + name] ?? ''), env) || undefined;
 
 /** The APIs that are not built in, of operations in files and of whole services. */
 export const addedServices = ({ operations, services = noServices }: Omit<OwnOperations, 'problems'>): Service[] => {

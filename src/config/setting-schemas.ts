@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Budget } from '../calls/account.js';
 import { storePlace } from '../changes/store-place.js';
+import { parseJson } from '../util/objects.js';
 import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import { signableRegion } from '../util/uri.js';
 
@@ -17,16 +18,22 @@ const mustBe = (rule: SafeText) => ({
 const matching = <const Rule extends string>(pattern: RegExp, rule: Wording<Rule>) =>
   anyText().regex(pattern, mustBe(words(rule)));
 
-export const onOff = () => z.boolean(mustBe(words('true or false')));
+const switchWords: ReadonlyMap<unknown, boolean> = new Map([
+  ...['1', 'true', 'yes', 'on'].map((word) => [word, true] as const),
+  ...['0', 'false', 'no', 'off'].map((word) => [word, false] as const),
+]);
+
+const inLowerCase = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
+
+/** Every schema takes text, because variables are text. */
+export const onOff = () =>
+  z.preprocess((value) => switchWords.get(inLowerCase(value)) ?? value, z.boolean(mustBe(words('true or false'))));
 
 /** One of some words, in any case. */
 export const choice =
   <const Values extends readonly string[]>(values: Values) =>
   () =>
-    z.preprocess(
-      (text) => (typeof text === 'string' ? text.toLowerCase() : text),
-      z.enum(values, mustBe(say`${namesOf(values, ' or ')}`)),
-    );
+    z.preprocess(inLowerCase, z.enum(values, mustBe(say`${namesOf(values, ' or ')}`)));
 
 export const count = (minimum: number, maximum: number) => () =>
   anyText()
@@ -63,7 +70,8 @@ export const longSecrets = (minimum: number) => () => {
 export const command = () => {
   const rule = 'must be a JSON array of a program and its arguments, such as ["/usr/local/bin/keys", "--json"]';
   const argument = z.string(rule).regex(/^[^\0]*$/, rule);
-  return z.tuple([argument.min(1, rule)], argument, rule);
+  const list = z.tuple([argument.min(1, rule)], argument, rule);
+  return z.preprocess((value) => (typeof value === 'string' ? (parseJson(value) ?? value) : value), list);
 };
 
 const minuteMs = 60_000;
@@ -86,7 +94,14 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
   const error = ({ input }: { readonly input?: unknown }) =>
     say`names ${quoted(String(input), 60)}, which is not ${words(kind)}`.text;
   const name = z.string('must be a list of texts').trim().regex(pattern, { error });
-  return z.array(name, 'must be a list of texts').min(1, 'must not be empty');
+  const split = (value: unknown) =>
+    typeof value === 'string'
+      ? value
+          .split(',')
+          .map((entry) => entry.trim())
+          .filter((entry) => entry !== '')
+      : value;
+  return z.preprocess(split, z.array(name, 'must be a list of texts').min(1, 'must not be empty'));
 };
 
 /** Names of tools, and patterns for operations of services. `reportContradictions` checks that the tools exist. */
@@ -161,8 +176,8 @@ export interface Row extends Flags {
 }
 
 interface Flags {
-  /** The command `client-config` makes a `path` absolute. Commas separate a `list`. A `command` is a JSON array. */
-  readonly kind?: 'switch' | 'path' | 'list' | 'command';
+  /** The command `client-config` makes a `path` absolute. Only the program of a `command` is shown. */
+  readonly kind?: 'switch' | 'path' | 'command';
   readonly default?: string | number;
   /** True for a value that is never shown. */
   readonly secret?: true;

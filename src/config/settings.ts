@@ -1,7 +1,6 @@
 import './configure-zod.js';
 import { consentModes, deleteConfirmations } from '../calls/account.js';
 import { logLevels } from '../util/log.js';
-import { parseJson } from '../util/objects.js';
 import { own, type SafeText } from '../util/safe-text.js';
 import { keySettings } from './key-settings.js';
 import * as schemas from './setting-schemas.js';
@@ -14,10 +13,7 @@ export const sections = {
   Account: {
     ...keySettings,
     REGION: row('region of calls that name none', schemas.regionName, { default: 'jp-east-1', account: true }),
-    REGIONS: row('comma-separated regions that calls may use; any if not set', schemas.regions, {
-      kind: 'list',
-      account: true,
-    }),
+    REGIONS: row('comma-separated regions that calls may use; any if not set', schemas.regions, { account: true }),
     ACCOUNTS_FILE: path('JSON file of several accounts, each with settings of its own'),
   },
   Endpoints: {
@@ -46,7 +42,7 @@ export const sections = {
     TOOLS: row(
       'comma-separated tools to offer, and operations of services, such as ec2:Describe*; all if not set',
       schemas.tools,
-      { kind: 'list', account: true },
+      { account: true },
     ),
     OPERATIONS: path(
       'file, or folder of files, of further operations; the endpoint of an API that they name is CLOUDOPS_ENDPOINT_<NAME>_URL',
@@ -137,7 +133,6 @@ export const sections = {
     HTTP_ALLOWED_HOSTS: row(
       "host names that clients use besides the public URL's, comma-separated; the audience's if not set",
       schemas.hostNames,
-      { kind: 'list' },
     ),
     HTTP_RATE: row('calls per second for each caller; twice as many at once', schemas.count(1, 1_000_000), {
       default: 50,
@@ -169,22 +164,6 @@ export type Setting = keyof Table;
 export const settings: Readonly<Record<Setting, Row>> = table;
 export const isSetting = (name: string): name is Setting => Object.hasOwn(table, name);
 export const settingNames = Object.keys(table).filter(isSetting);
-
-/** Converts the text of a list or command to an array, and of a switch to a boolean. */
-export function valueOfText(setting: Setting, text: string | undefined): unknown {
-  const { kind } = settings[setting];
-  if (text === undefined) return undefined;
-  if (kind === 'list')
-    return text
-      .split(',')
-      .map((entry) => entry.trim())
-      .filter((entry) => entry !== '');
-  if (kind === 'command') return parseJson(text) ?? text;
-  if (kind !== 'switch') return text;
-  const word = text.toLowerCase();
-  if (['1', 'true', 'yes', 'on'].includes(word)) return true;
-  return ['0', 'false', 'no', 'off'].includes(word) ? false : text;
-}
 
 export const prefix = 'CLOUDOPS_';
 

@@ -73,9 +73,9 @@ export function gatherSettings(
   const origins: GivenSetting[] = [];
   for (const input of allInputs) {
     const { name, setting, isFile } = input;
-    const text = withWholePath(input, given[name], env, report);
-    if (text === undefined) continue;
-    origins.push(originOf(input, text));
+    if (given[name] === undefined) continue;
+    const { text, origin } = originOf(input, given[name], env, report);
+    origins.push(origin);
     if (setting === undefined) {
       endpoints[name] = text;
       continue;
@@ -89,34 +89,19 @@ export function gatherSettings(
   return { texts, files, endpoints, origins };
 }
 
-const isAddressOfDatabase = (name: string, text: string): boolean =>
-  name === 'JOURNAL' && storePlace(text).path === undefined;
-
-const isPath = ({ name, setting, isFile }: Input, text: string): boolean =>
-  isFile || (setting !== undefined && settings[setting].kind === 'path' && !isAddressOfDatabase(name, text));
-
-/** Replaces `~` in a path, and reports a placeholder. */
-function withWholePath(input: Input, given: string | undefined, env: Environment, report: Report): string | undefined {
-  if (given === undefined || !isPath(input, given)) return given;
-  const path = withHome(given, env);
-  const problem = pathProblem(path);
-  if (problem !== undefined) report(say`${safeVariableName(input.name)} is not usable: ${problem}.`);
-  return path;
-}
-
-function originOf(input: Input, text: string): GivenSetting {
-  const { name, setting, isSecret } = input;
-  const isAddress = isAddressOfDatabase(name, text);
-  const shownText = isSecret ? hiddenValue : text;
-  const value = isAddress ? storePlace(text).name : shownText;
+/** Replaces `~` in a path and reports a placeholder, and says how the setting is shown. */
+function originOf({ name, setting, isFile, isSecret }: Input, text: string, env: Environment, report: Report) {
   const kind = setting && settings[setting].kind;
-  return {
-    name: variableName(name),
-    value,
-    shown: kind === 'command' ? programIn(text) : value,
-    secret: isAddress || isSecret,
-    isPath: isPath(input, text),
-  };
+  const place = storePlace(text);
+  const isDatabase = name === 'JOURNAL' && place.path === undefined;
+  const isPath = isFile || (kind === 'path' && !isDatabase);
+  const given = isPath ? withHome(text, env) : text;
+  const problem = isPath ? pathProblem(given) : undefined;
+  if (problem !== undefined) report(say`${safeVariableName(name)} is not usable: ${problem}.`);
+  const openValue = isDatabase ? place.name : given;
+  const value = isSecret ? hiddenValue : openValue;
+  const shown = kind === 'command' ? programIn(text) : value;
+  return { text: given, origin: { name: variableName(name), value, shown, secret: isDatabase || isSecret, isPath } };
 }
 
 const hiddenValue = 'set, not shown';
@@ -188,15 +173,13 @@ export function readSettingFile(
 const addedEndpoint = /^CLOUDOPS_ENDPOINT_.*_URL$/;
 
 function hint(variable: string, known: readonly string[]): SafeText {
-  const isEndpoint = addedEndpoint.test(variable);
   // The endpoints of built-in APIs have shorter names, such as CLOUDOPS_STORAGE_URL.
   const builtInName = variable.replace('ENDPOINT_S3_', 'STORAGE_').replace('ENDPOINT_', '');
-  const likely = isEndpoint ? known.filter((name) => addedEndpoint.test(name)) : known;
-  const similarName = known.includes(builtInName) ? builtInName : didYouMean(variable, likely);
+  const isEndpoint = addedEndpoint.test(variable);
+  const others = isEndpoint ? known.filter((name) => addedEndpoint.test(name)) : known;
+  const similarName = known.includes(builtInName) ? builtInName : didYouMean(variable, others);
   if (similarName !== undefined) return say`; did you mean ${own(similarName)}?`;
-  return words(
-    isEndpoint
-      ? ': no file of CLOUDOPS_OPERATIONS and no model of CLOUDOPS_MODELS has its API'
-      : '; cloudops-mcp help settings lists them all',
-  );
+  return isEndpoint
+    ? words(': no file of CLOUDOPS_OPERATIONS and no model of CLOUDOPS_MODELS has its API')
+    : words('; cloudops-mcp help settings lists them all');
 }
