@@ -18,7 +18,7 @@ import type { ArgumentName } from './calls/validate.js';
 import type { ChangeContext } from './changes/change-context.js';
 import { type Client, clientOf, tasksExtension } from './mcp/client.js';
 import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
-import { broughtBy, consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
+import { broughtBy, consentForm, waysToAsk } from './mcp/elicitation.js';
 import type { Read, ReadTasks } from './mcp/read-tasks.js';
 import { type ResourceTexts, serveResources } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
@@ -220,8 +220,7 @@ async function callOperation(
   const onWaiting = () => sendProgress('waiting for the answer of the user');
   const outcome = await dependencies.call(operation, args, {
     ...context,
-    elicitor: elicitorFor(client, requestContext, onWaiting),
-    guide: guideFor(client, requestContext, onWaiting),
+    ...waysToAsk(client, requestContext, onWaiting),
     brought: broughtBy(requestContext),
   });
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client);

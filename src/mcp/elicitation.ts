@@ -31,29 +31,36 @@ const answerMs = 10 * 60 * 1000;
 /** Many clients reset their time limit with each notification. */
 const progressMs = 10_000;
 
-/** Over HTTP, an old client's answer could reach another replica. */
-function timeToAsk({ mcpReq: { envelope }, http }: ServerContext): 'duringCall' | 'afterCall' | 'never' {
-  if (envelope !== undefined) return 'afterCall';
-  return http === undefined ? 'duringCall' : 'never';
-}
-
 /**
- * Returns the way to ask the client's user in a form. Since 2026-07-28, `ask` returns `later`.
+ * Returns the ways to ask the client's user: in a form, or on a page, which must ask people to sign in, because the model may read its URL.
+ * Since 2026-07-28, they return `later`. Over HTTP, an old client's answer could reach another replica.
  * @param onWaiting called every ten seconds while a question is open
  */
-export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
-  const time = timeToAsk(context);
-  if (!client.form || time === 'never') return undefined;
-  if (time === 'afterCall') return { ask: async () => 'later' };
+export function waysToAsk(
+  client: Client,
+  context: ServerContext,
+  onWaiting: () => void,
+): { readonly elicitor?: Elicitor; readonly guide?: Guide } {
+  const isLater = context.mcpReq.envelope !== undefined;
+  if (!isLater && context.http !== undefined) return {};
+  const later = async () => 'later' as const;
+
+  const ask: Elicitor['ask'] = async (message, accept, cancelSignal, nameToType) => {
+    const acceptLabel = accept.text;
+    const requestedSchema = consentForm(client, acceptLabel, nameToType);
+    const params = { mode: 'form', message: message.text, requestedSchema };
+    // The SDK's `elicitInput` would drop answers that do not fit the form exactly.
+    const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
+    return answer.kind === 'answered' ? responseOf(answer.result, acceptLabel, nameToType) : { kind: answer.kind };
+  };
+  const send: Guide['send'] = async (message, url, cancelSignal) => {
+    const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
+    const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
+    return answer.kind === 'answered' ? visitOf(answer.result) : 'cancelled';
+  };
   return {
-    ask: async (message, accept, cancelSignal, nameToType) => {
-      const acceptLabel = accept.text;
-      const requestedSchema = consentForm(client, acceptLabel, nameToType);
-      const params = { mode: 'form', message: message.text, requestedSchema };
-      // The SDK's `elicitInput` would drop answers that do not fit the form exactly.
-      const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
-      return answer.kind === 'answered' ? responseOf(answer.result, acceptLabel, nameToType) : { kind: answer.kind };
-    },
+    ...(client.form && { elicitor: { ask: isLater ? later : ask } }),
+    ...(client.url && { guide: { send: isLater ? later : send } }),
   };
 }
 
@@ -96,20 +103,6 @@ async function sendQuestion(
   } finally {
     clearInterval(timer);
   }
-}
-
-/** Returns the way to send the user to a URL. The page must ask people to sign in, because the model may read the URL. */
-export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
-  const time = timeToAsk(context);
-  if (!client.url || time === 'never') return undefined;
-  if (time === 'afterCall') return { send: async () => 'later' };
-  return {
-    send: async (message, url, cancelSignal) => {
-      const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
-      const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
-      return answer.kind === 'answered' ? visitOf(answer.result) : 'cancelled';
-    },
-  };
 }
 
 function visitOf(answer: unknown): Visit {

@@ -2,6 +2,7 @@ import { ResourceNotFoundError, type Server, type ServerContext } from '@modelco
 import type { Accounts } from '../calls/account.js';
 import { type Principal, visibleCaller } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
+import { sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import type { Client } from './client.js';
 import { skillResource } from './skills.js';
@@ -33,16 +34,15 @@ const referenceTemplate = {
 };
 
 interface Resource {
-  readonly listing: {
-    readonly uri: string;
-    readonly name: string;
-    readonly title: string;
-    readonly description?: string;
-    readonly mimeType: string;
-  };
+  readonly listing: Readonly<Record<'uri' | 'name' | 'title' | 'mimeType', string>> & { readonly description?: string };
   readonly text: () => string | Promise<string>;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
+
+const documentOf = (path: string, title: string, description: string, text: Resource['text']): Resource => {
+  const [name = path] = path.split('/').slice(-1);
+  return { listing: { uri: `cloudops://${path}`, name, title, description, mimeType }, text };
+};
 
 /** Only the accounts that the caller may use appear in the texts. */
 interface CallerTexts extends ResourceTexts {
@@ -85,16 +85,13 @@ export function serveResources(
   });
 }
 
-const referenceOf = (operation: Operation): Resource => ({
-  listing: {
-    uri: `cloudops://reference/${operation.name}`,
-    name: operation.name,
-    title: operation.name,
-    description: `${operation.title}: arguments, rules, defaults and what is not documented`,
-    mimeType,
-  },
-  text: async () => (await loadReference()).operationReference(operation),
-});
+const referenceOf = (operation: Operation): Resource => {
+  const { name, title } = operation;
+  const description = `${title}: arguments, rules, defaults and what is not documented`;
+  return documentOf(`reference/${name}`, name, description, async () =>
+    (await loadReference()).operationReference(operation),
+  );
+};
 
 function documentsOf({ principal, accounts, configuration, journal, sandbox }: CallerTexts): readonly Resource[] {
   const accountNames = accounts.all.map(({ name }) => name);
@@ -102,27 +99,25 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
   const journalAccounts = accounts.areNamed && principal !== undefined ? accountNames : undefined;
   /** Undefined for all callers. */
   const onlyCaller = visibleCaller(principal);
-
-  const texts: Readonly<Record<string, Resource['text'] | undefined>> = {
-    'reference/instance-types': async () => (await loadReference()).instanceTypesReference(),
-    'reference/states': async () => (await loadReference()).statesReference(),
-    configuration: () => configuration(accountNames),
-    journal: () => journal(onlyCaller, journalAccounts),
+  return sentences(
+    documentOf('reference/instance-types', 'Instance types', 'Instance types that each operation accepts', async () =>
+      (await loadReference()).instanceTypesReference(),
+    ),
+    documentOf('reference/states', 'States', 'States of groups, clusters and servers, with their meanings', async () =>
+      (await loadReference()).statesReference(),
+    ),
+    documentOf(
+      'configuration',
+      'Configuration',
+      'Effective configuration and where each value comes from; no secrets',
+      () => configuration(accountNames),
+    ),
+    documentOf('journal', 'Journal', 'The last changes that were asked for, and their outcomes', () =>
+      journal(onlyCaller, journalAccounts),
+    ),
     // The sandbox holds the work of all callers.
-    sandbox: onlyCaller === undefined ? sandbox : undefined,
-  };
-  return Object.entries(documentTitles).flatMap(([path, [title, description]]) => {
-    const text = texts[path];
-    const [name = path] = path.split('/').slice(-1);
-    const listing = { uri: `cloudops://${path}`, name, title, description, mimeType };
-    return text === undefined ? [] : [{ listing, text }];
-  });
+    onlyCaller === undefined &&
+      sandbox !== undefined &&
+      documentOf('sandbox', 'Sandbox', 'What the built-in sandbox holds, and what it was asked', sandbox),
+  );
 }
-
-const documentTitles: Readonly<Record<string, readonly [title: string, description: string]>> = {
-  'reference/instance-types': ['Instance types', 'Instance types that each operation accepts'],
-  'reference/states': ['States', 'States of groups, clusters and servers, with their meanings'],
-  configuration: ['Configuration', 'Effective configuration and where each value comes from; no secrets'],
-  journal: ['Journal', 'The last changes that were asked for, and their outcomes'],
-  sandbox: ['Sandbox', 'What the built-in sandbox holds, and what it was asked'],
-};

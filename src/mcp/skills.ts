@@ -7,19 +7,40 @@ import { quote } from '../util/quote.js';
 /** The Skills extension (SEP-2640). */
 export const skillsExtension = 'io.modelcontextprotocol/skills';
 
-/** The folders in `skills/`, each with the tool without which the skill is of no use. */
-const toolOfSkill: Readonly<Record<string, string | undefined>> = {
-  cloudops: undefined,
-  'clean-up-uploads': 'abort_multipart_uploads',
-  'drain-dead-letters': 'find_operations',
-  'rotate-a-key': 'find_operations',
-  'snapshot-and-wait': 'find_operations',
-  'unattached-volumes': 'find_operations',
+interface Skill {
+  /** The tool without which the skill is of no use. */
+  readonly tool?: string;
+  readonly description: string;
+}
+
+/** The folders in `skills/`. */
+const skillTable: Readonly<Record<string, Skill>> = {
+  cloudops: { description: 'How to report uploads and carry out changes with the tools of this server' },
+  'clean-up-uploads': {
+    tool: 'abort_multipart_uploads',
+    description: 'How to find and abort the multipart uploads that nobody finished, and keep them from coming back',
+  },
+  'drain-dead-letters': {
+    tool: 'find_operations',
+    description: 'How to look at the messages of a dead-letter queue, and move or delete them without losing one',
+  },
+  'rotate-a-key': {
+    tool: 'find_operations',
+    description: 'How to replace an access key by a new one without an outage',
+  },
+  'snapshot-and-wait': {
+    tool: 'find_operations',
+    description: 'How to make a snapshot of a volume, and wait until it is complete',
+  },
+  'unattached-volumes': {
+    tool: 'find_operations',
+    description: 'How to find the volumes that nothing uses, and delete those that the user names',
+  },
 };
 
 /** Names of the skills that are of use with these tools. */
 export const skillsFor = (tools: readonly string[]): readonly string[] =>
-  Object.entries(toolOfSkill).flatMap(([skill, tool]) => (tool === undefined || tools.includes(tool) ? skill : []));
+  Object.entries(skillTable).flatMap(([skill, { tool }]) => (tool === undefined || tools.includes(tool) ? skill : []));
 
 const addressOf = (skill: string) => `skill://${skill}/SKILL.md`;
 
@@ -29,6 +50,7 @@ export const skillResource = (skill: string) => ({
     uri: addressOf(skill),
     name: skill,
     title: `Skill: ${skill.replaceAll('-', ' ')}`,
+    description: skillTable[skill]?.description ?? '',
     mimeType: 'text/markdown',
   },
   text: () => readSkill(skill),
