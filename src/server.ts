@@ -26,7 +26,13 @@ import { type CacheLife, serveSkills, skillsExtension, skillsFor } from './mcp/s
 import { serveTasks, taskAfterCall } from './mcp/tasks.js';
 import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { callChangeTool, changeToolNames, changeToolsFor } from './mcp/tools-of-changes.js';
-import { type ServiceTool, serviceCall, serviceToolNames, serviceTools } from './mcp/tools-of-services.js';
+import {
+  type ServiceCall,
+  type ServiceTool,
+  serviceCall,
+  serviceToolNames,
+  serviceTools,
+} from './mcp/tools-of-services.js';
 import { decideInView } from './mcp/views/decide-in-view.js';
 import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
@@ -105,13 +111,16 @@ export function createServer(
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
 
-  const connection = { server, dependencies, clientFor };
-  serveTools(connection, catalog.tools, offer);
+  const requestOf = (requestContext: ServerContext): ToolRequest => {
+    const client = clientFor(requestContext);
+    const report = progressSender(requestContext);
+    return { client, requestContext, report, context: changeContextOf(dependencies, client, requestContext, report) };
+  };
+  serveTools(server, dependencies, catalog.tools, offer, requestOf);
   serveTasks(server, {
     changes: dependencies.changes,
     reads: dependencies.reads,
-    clientFor,
-    changeContextOf: (requestContext) => changeContextOf(connection, clientFor(requestContext), requestContext),
+    requestOf,
     resultOf: (outcome, client) => toolResult(outcome, client.views ? viewMeta(outcome) : undefined),
   });
   const skills = skillsFor([...offer.operations, ...offer.serviceTools].map(({ name }) => name));
@@ -121,17 +130,28 @@ export function createServer(
   return server;
 }
 
-/** Shared by all tool calls of a connection. */
-interface Connection {
-  readonly server: Server;
-  readonly dependencies: ServerDependencies;
-  readonly clientFor: (requestContext: ServerContext) => Client;
+/** A request about a tool or a task. */
+interface ToolRequest {
+  readonly client: Client;
+  readonly requestContext: ServerContext;
+  /** Sends progress if the client asked for it. */
+  readonly report: (progress: string) => void;
+  /** Without the ways to ask the user. */
+  readonly context: ChangeContext;
 }
 
+type ToolResult = CallToolResult | InputRequiredResult;
+type Arguments = Readonly<Record<string, unknown>>;
+
 /** Lists the offered tools, but calls any tool, because `dependencies.call` says why it refuses a tool. */
-function serveTools(connection: Connection, allTools: readonly Tool[], offer: Offer): void {
-  const { server, clientFor, dependencies } = connection;
-  const { services } = dependencies;
+function serveTools(
+  server: Server,
+  dependencies: ServerDependencies,
+  allTools: readonly Tool[],
+  offer: Offer,
+  requestOf: (requestContext: ServerContext) => ToolRequest,
+): void {
+  const { services, changes } = dependencies;
   const ofServices = services === undefined ? [] : serviceTools;
   const offered = [...offer.operations, ...offer.serviceTools];
   const changeTools = changeToolsFor(offered, [...dependencies.operations, ...ofServices], offer.accounts);
@@ -140,22 +160,30 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offer: Of
   const hasDecideTool = (client: Client) => client.views && hasChanges;
 
   server.setRequestHandler('tools/list', (_request, requestContext) => {
-    const client = clientFor(requestContext);
+    const { client } = requestOf(requestContext);
     const listed = offer.serviceTools.map((tool) => serviceToolListing(tool, client));
     const tools = [...offer.tools.map((tool) => toolListing(tool, client)), ...listed, ...changeTools];
     return { tools: hasDecideTool(client) ? [...tools, decideToolListing] : tools };
   });
 
-  server.setRequestHandler('tools/call', async ({ params }, requestContext) => {
+  server.setRequestHandler('tools/call', async ({ params }, requestContext): Promise<ToolResult> => {
     const { name } = params;
+    const request = requestOf(requestContext);
+    const { client, context } = request;
     const tool = allTools.find(({ operation }) => operation.name === name);
-    const args = withoutAddedArguments(params.arguments ?? {}, clientFor(requestContext), tool?.input);
-    if (tool !== undefined) return callOperation(connection, tool, args, requestContext);
-    if (services !== undefined && serviceToolNames.includes(name))
-      return callServiceTool(connection, { name, args, services }, requestContext);
-    if (changeToolNames.includes(name)) return callToolOfChanges(connection, name, args, requestContext);
-    if (name === decideToolListing.name && hasDecideTool(clientFor(requestContext)))
-      return callDecideTool(connection, offer.operations, args, requestContext);
+    const args = withoutAddedArguments(params.arguments ?? {}, client, tool?.input);
+    if (tool !== undefined) return callOperation(dependencies, tool, args, request);
+    if (services !== undefined && serviceToolNames.includes(name)) {
+      const found = await serviceCall(name, args, { ...dependencies, services });
+      return found.kind === 'call'
+        ? callOperation(dependencies, { ...found, input: {} }, found.args, request)
+        : resultOfService(found);
+    }
+    if (changeToolNames.includes(name)) return callToolOfChanges(changes, name, args, request);
+    if (name === decideToolListing.name && hasDecideTool(client)) {
+      const answer = await decideInView(args, { ...dependencies, operations: offer.operations }, context);
+      return toolResult(answer.outcome, viewMeta(answer.outcome, answer));
+    }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
 }
@@ -184,82 +212,57 @@ const listing = ({ name, title, description, effect }: ServiceTool | Operation, 
 
 /** Since protocol 2026-07-28, the result may be a question to the user. */
 async function callOperation(
-  connection: Connection,
+  { call, changes, reads, principal, noteUnknownClient }: ServerDependencies,
   { operation, input, argumentName }: Pick<Tool, 'operation' | 'input'> & { readonly argumentName?: ArgumentName },
-  clientArgs: Readonly<Record<string, unknown>>,
-  requestContext: ServerContext,
-): Promise<CallToolResult | InputRequiredResult> {
-  const { dependencies, clientFor } = connection;
-  const client = clientFor(requestContext);
+  clientArgs: Arguments,
+  { client, requestContext, report, context }: ToolRequest,
+): Promise<ToolResult> {
   // Some clients get another name for an argument.
   const swapName = argumentNameSwapFor(client, input);
   const args = swapArguments(clientArgs, swapName);
-
-  const sendProgress = progressSender(requestContext);
-  const contextWith = (report: (progress: string) => void) => ({
-    ...changeContextOf(connection, client, requestContext, report),
-    argumentName: argumentName ?? swapName,
-  });
+  const callContext = { ...context, argumentName: argumentName ?? swapName };
   const resultOf = (outcome: EndedOutcome) =>
     toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
 
   if (operation.effect === 'read') {
-    const read: Read = async (signal, report) => {
-      const outcome = await dependencies.call(operation, args, { ...contextWith(report), signal });
+    const read: Read = async (signal, reportTo) => {
+      const outcome = await call(operation, args, { ...callContext, signal, onPage: pageReporter(reportTo) });
       if (outcome.kind === 'inputRequired') throw new Error('A read asks nobody.');
       return resultOf(outcome);
     };
-    const { signal } = requestContext.mcpReq;
-    const { reads, principal } = dependencies;
     const origin = { tool: operation.name, caller: principal?.name };
-    return client.tasks === true ? reads.run(read, origin, signal, sendProgress) : read(signal, sendProgress);
+    return client.tasks === true ? reads.run(read, origin, context.signal, report) : read(context.signal, report);
   }
 
-  const context = contextWith(sendProgress);
-  if (context.isUnknownClient) dependencies.noteUnknownClient();
-  const onWaiting = () => sendProgress('waiting for the answer of the user');
-  const outcome = await dependencies.call(operation, args, {
-    ...context,
+  if (context.isUnknownClient) noteUnknownClient();
+  const onWaiting = () => report('waiting for the answer of the user');
+  const outcome = await call(operation, args, {
+    ...callContext,
     ...waysToAsk(client, requestContext, onWaiting),
     brought: broughtBy(requestContext),
   });
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client);
-  const task = client.tasks === true ? await taskAfterCall(outcome, dependencies.changes, context) : undefined;
+  const task = client.tasks === true ? await taskAfterCall(outcome, changes, context) : undefined;
   return task ?? resultOf(outcome);
 }
 
 async function callToolOfChanges(
-  connection: Connection,
+  changes: ChangeTools,
   name: string,
-  args: unknown,
-  requestContext: ServerContext,
+  args: Arguments,
+  { client, context }: ToolRequest,
 ): Promise<CallToolResult> {
-  const { changes } = connection.dependencies;
-  const client = connection.clientFor(requestContext);
-  const context = changeContextOf(connection, client, requestContext);
   const outcome = await callChangeTool(name, args, changes, context);
-  const isTask = client.tasks === true && name === 'confirm_change';
-  const task = isTask ? await taskAfterCall(outcome, changes, context) : undefined;
+  const mayBeTask = client.tasks === true && name === 'confirm_change';
+  const task = mayBeTask ? await taskAfterCall(outcome, changes, context) : undefined;
   return task ?? toolResult(outcome, undefined, { args });
 }
 
-/** Searches or describes operations of services, or calls one of them. */
-async function callServiceTool(
-  connection: Connection,
-  { name, args, services }: ServiceToolCall,
-  requestContext: ServerContext,
-): Promise<CallToolResult | InputRequiredResult> {
-  const call = await serviceCall(name, args, { ...connection.dependencies, services });
-  if (call.kind === 'call') return callOperation(connection, { ...call, input: {} }, call.args, requestContext);
-  if (call.kind === 'ended') return toolResult(call.outcome, undefined);
-  return { content: [{ type: 'text', text: call.text.text }], structuredContent: { ...call.data } };
-}
-
-interface ServiceToolCall {
-  readonly name: string;
-  readonly args: unknown;
-  readonly services: ServiceCatalog;
-}
+/** The result of a search or a description. */
+const resultOfService = (found: Exclude<ServiceCall, { kind: 'call' }>): CallToolResult =>
+  found.kind === 'ended'
+    ? toolResult(found.outcome, undefined)
+    : { content: [{ type: 'text', text: found.text.text }], structuredContent: { ...found.data } };
 
 /** The client's next call brings the answer, and the proof as `requestState`. */
 function questionResult({ message, answer, state }: Question, client: Client): InputRequiredResult {
@@ -273,26 +276,12 @@ function questionResult({ message, answer, state }: Question, client: Client): I
   return inputRequired({ inputRequests: { consent }, requestState: state });
 }
 
-async function callDecideTool(
-  connection: Connection,
-  operations: readonly Operation[],
-  args: Readonly<Record<string, unknown>>,
-  requestContext: ServerContext,
-): Promise<CallToolResult> {
-  const { dependencies, clientFor } = connection;
-  const context = changeContextOf(connection, clientFor(requestContext), requestContext);
-  const answer = await decideInView(args, { ...dependencies, operations }, context);
-  return toolResult(answer.outcome, viewMeta(answer.outcome, answer));
-}
-
-/** Without the ways to ask the user. */
 function changeContextOf(
-  { dependencies }: Connection,
+  { principal, sessionClient, stop, wait }: ServerDependencies,
   client: Client,
   requestContext: ServerContext,
-  sendProgress: (message: string) => void = progressSender(requestContext),
+  report: (progress: string) => void,
 ): ChangeContext {
-  const { principal, sessionClient, stop, wait } = dependencies;
   const { signal, envelope } = requestContext.mcpReq;
   // Since protocol 2026-07-28, each request declares its client. Before, over HTTP, only its session does.
   const isUnknownClient = requestContext.http !== undefined && envelope === undefined && sessionClient === undefined;
@@ -300,9 +289,7 @@ function changeContextOf(
     signal,
     stop,
     wait,
-    // Not called for the last page, because some clients cannot handle progress and answer together.
-    onPage: (pages: number, entries: number) =>
-      sendProgress(`${countText(pages, 'page')} read, ${countText(entries, 'entry')}`),
+    onPage: pageReporter(report),
     hasView: client.views,
     isUnknownClient,
     client: client.name,
@@ -310,6 +297,10 @@ function changeContextOf(
     tracedRequest: requestContext,
   };
 }
+
+/** Not called for the last page, because some clients cannot handle progress and answer together. */
+const pageReporter = (report: (progress: string) => void) => (pages: number, entries: number) =>
+  report(`${countText(pages, 'page')} read, ${countText(entries, 'entry')}`);
 
 /**
  * Returns a result as text and as structured content, because hosts pass either or both to models.

@@ -30,8 +30,7 @@ const pollIntervalMs = 5_000;
 export interface TaskContext {
   readonly changes: ChangeTools;
   readonly reads: ReadTasks;
-  readonly clientFor: (requestContext: ServerContext) => Client;
-  readonly changeContextOf: (requestContext: ServerContext) => ChangeContext;
+  readonly requestOf: (requestContext: ServerContext) => { readonly client: Client; readonly context: ChangeContext };
   /** The result that a call with this outcome has. */
   readonly resultOf: (outcome: EndedOutcome, client: Client) => CallToolResult;
 }
@@ -46,19 +45,15 @@ interface FoundTask {
 }
 
 /** Serves the requests about tasks. */
-export function serveTasks(
-  server: Server,
-  { changes, reads, clientFor, changeContextOf, resultOf }: TaskContext,
-): void {
+export function serveTasks(server: Server, { changes, reads, requestOf, resultOf }: TaskContext): void {
   const params = paramsSchema();
 
   const findTask = async (taskId: string, requestContext: ServerContext): Promise<FoundTask> => {
-    const client = clientFor(requestContext);
+    const { client, context } = requestOf(requestContext);
     if (client.tasks !== true)
       throw new MissingRequiredClientCapabilityError({
         requiredCapabilities: { extensions: { [tasksExtension]: {} } },
       });
-    const context = changeContextOf(requestContext);
     const read = reads.find(taskId, context.principal?.name);
     if (read !== undefined) return read;
     const seen = await changes.look(taskId, context);
