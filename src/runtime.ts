@@ -2,17 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallingDependencies, CallStack, CallStackOptions, CallTool } from './call-stack.js';
 import { Refusal, refusalFailure } from './calls/refusal.js';
-import {
-  type ChangeDependencies,
-  createInFlightCalls,
-  createQuestionQueue,
-  type InFlightCalls,
-  type QuestionQueue,
-} from './changes/change-context.js';
+import { type ChangeDependencies, createInFlightCalls, createQuestionQueue } from './changes/change-context.js';
 import { journalText } from './changes/journal-text.js';
-import { openStore, type Store } from './changes/open-store.js';
+import { openStore } from './changes/open-store.js';
 import type { DecisionPage } from './changes/required-consent.js';
-import type { Changes } from './changes/store.js';
 import { createNotices } from './changes/watch-store.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
@@ -27,20 +20,7 @@ import { words } from './util/safe-text.js';
 import type { KeyRing, SealingKeys } from './util/seal.js';
 
 /** Everything needed to run calls, built from the configuration. */
-export interface Runtime {
-  readonly inFlight: InFlightCalls;
-  readonly questions: QuestionQueue;
-  /** Keys for tokens that clients send back. */
-  readonly stateKeys: SealingKeys;
-  readonly place: Store;
-  readonly store: Changes;
-  /** Number of changes of gone processes, by tool, that this process has ended as `unknown`. */
-  interruptedChanges(): ReadonlyMap<string, number>;
-  /** The operations, the accounts, and what carries out calls. */
-  readonly server: ServerDependencies;
-  /** Waits at most `graceMs` for the changes under way. */
-  close(graceMs: number): Promise<void>;
-}
+export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
 /** How often expired plans are erased, and changes of processes that are gone are ended (milliseconds). */
 const upkeepMs = 60_000;
@@ -63,7 +43,7 @@ export async function startRuntime(
   log: Log,
   now: () => Date,
   localPage?: DecisionPage,
-): Promise<Runtime> {
+) {
   const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
 
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
@@ -115,8 +95,10 @@ export async function startRuntime(
     server: { ...wired.server, viewsForAll: config.viewsForAll },
     place,
     store,
+    /** Number of changes of gone processes, by tool, that this process has ended as `unknown`. */
     interruptedChanges: () => notices.endedByTool,
-    close: async (graceMs) => {
+    /** Waits at most `graceMs` for the changes under way. */
+    close: async (graceMs: number): Promise<void> => {
       // Changes under way need everything else.
       await wired.inFlight.finish(graceMs);
 
@@ -226,18 +208,14 @@ const unknownClient = words(
 
 /** Loads at the first call, because many clients start a server only for the list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
-  const { start, close } = startLazily(async () => (await import('./call-stack.js')).createCallStack(options));
-  /** Usually, an update has removed files of this running server. */
-  const logUnavailable = (tool: string, error: unknown) => {
-    options.log('error', 'unavailable', { tool, error: reasonOf(error) });
-    return partUnavailable();
-  };
-  const withStack = async <Result>(tool: string, use: (stack: CallStack) => Promise<Result>) => {
-    const stack = await start().catch((error: unknown) => logUnavailable(tool, error));
+  const load = async () => (await import('./call-stack.js')).createCallStack(options);
+  const { start, close } = startLazily(load, options.log);
+  const withStack = async <Result>(use: (stack: CallStack) => Promise<Result>) => {
+    const stack = await start();
     return stack instanceof Refusal ? stack : use(stack);
   };
   const outcomeOf = async <Outcome>(tool: string, use: (stack: CallStack) => Promise<Outcome>, isChange = true) => {
-    const outcome = await withStack(tool, use);
+    const outcome = await withStack(use);
     if (!(outcome instanceof Refusal)) return outcome;
     return { kind: 'failed', failure: refusalFailure(tool, outcome, { isChange }) } as const;
   };
@@ -248,52 +226,47 @@ function openLazily(options: CallStackOptions): CallStack {
       get: (...given) => outcomeOf('get_change', ({ changes }) => changes.get(...given)),
       withdraw: (...given) => outcomeOf('withdraw_change', ({ changes }) => changes.withdraw(...given)),
       confirm: (...given) => outcomeOf('confirm_change', ({ changes }) => changes.confirm(...given)),
-      click: (change, ...given) => withStack(change.tool, ({ changes }) => changes.click(change, ...given)),
+      click: (...given) => withStack(({ changes }) => changes.click(...given)),
       resume: (change) => outcomeOf(change.tool, ({ changes }) => changes.resume(change)),
-      findByProof: (...given) => withStack('decide_change', ({ changes }) => changes.findByProof(...given)),
-      look: (...given) => withStack('get_change', ({ changes }) => changes.look(...given)),
+      findByProof: (...given) => withStack(({ changes }) => changes.findByProof(...given)),
+      look: (...given) => withStack(({ changes }) => changes.look(...given)),
       state: (change, ...given) => outcomeOf(change.tool, ({ changes }) => changes.state(change, ...given)),
     },
     close,
   };
 }
 
-/** All callers share one start. After a failure, the next caller tries again. */
-function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promise<Started>) {
-  let starting: Promise<Started> | undefined;
+/** All callers share one start. If it fails, usually because an update has removed files of this server, the next caller tries again. */
+function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promise<Started>, log: Log) {
+  let starting: Promise<Started | Refusal> | undefined;
   return {
-    start: (): Promise<Started> => {
-      starting ??= make().catch((error) => {
+    start: (): Promise<Started | Refusal> => {
+      starting ??= make().catch((error: unknown) => {
         starting = undefined;
-        throw error;
+        log('error', 'unavailable', { error: reasonOf(error) });
+        return new Refusal('SenderUnavailable');
       });
       return starting;
     },
-    close: async () => (await starting?.catch(() => undefined))?.close(),
+    close: async () => {
+      const started = await starting;
+      if (started !== undefined && !(started instanceof Refusal)) await started.close();
+    },
   };
 }
 
-const partUnavailable = () => new Refusal('SenderUnavailable');
-
 /** Starts the sandbox when it is first needed, or at once if an option is set, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
-  const { start, close } = startLazily(async () => {
-    const { startSandbox } = await import('../sandbox/sandbox.js');
-    return startSandbox({ now, ...sandboxOptions });
-  });
-  if (Object.values(sandboxOptions).some((option) => option !== undefined)) await start();
-  return {
+  const make = async () => (await import('../sandbox/sandbox.js')).startSandbox({ now, ...sandboxOptions });
+  const hasOptions = Object.values(sandboxOptions).some((option) => option !== undefined);
+  const made = hasOptions ? await make() : undefined;
+  const { start, close } = startLazily(async () => made ?? make(), log);
+  if (made !== undefined) await start();
+  const started = async () => {
+    const sandbox = await start();
     // Calls convert the refusal to a result.
-    cloud: async () => {
-      try {
-        return (await start()).cloud;
-      } catch (error) {
-        log('error', 'unavailable', { error: reasonOf(error) });
-        throw partUnavailable();
-      }
-    },
-    // The reader of a resource gets the error itself, because only calls convert refusals.
-    describe: async () => (await start()).describe(),
-    close,
+    if (sandbox instanceof Refusal) throw sandbox;
+    return sandbox;
   };
+  return { cloud: async () => (await started()).cloud, describe: async () => (await started()).describe(), close };
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { styleText } from 'node:util';
-import type { EndedOutcome, Failure, Plan, Success } from '../calls/outcome.js';
+import type { EndedOutcome, Plan } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { attemptsText, resultText } from '../calls/result-text.js';
 import type { Elicitor, FormResponse } from '../changes/change-context.js';
@@ -46,51 +46,48 @@ export const callCommand: Command = {
       const call = await readCall(invocation);
       const agreed = options.yes !== undefined;
       const outcome = await execute(call, agreed, terminal);
-      if (outcome.kind === 'failed') return printFailure(tool, outcome.failure, invocation);
-      return printSuccess(tool, outcome.success, Object(call.args).planOnly === true, invocation);
+      return print(tool, outcome, Object(call.args).planOnly === true, invocation);
     } catch (error) {
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
       const failure = refusalFailure(subject, new Refusal('Usage', error.problems), { isChange: false });
-      return printFailure(tool, failure, invocation);
+      return print(tool, { kind: 'failed', failure }, false, invocation);
     }
   },
 };
 
-/** Returns the exit code. */
-function printFailure(tool: string, failure: Failure, { options, terminal }: Invocation): number {
+/** Prints the text of an outcome, or its data. Returns the exit code. */
+function print(tool: string, outcome: EndedOutcome, isPlanOnly: boolean, { options, terminal }: Invocation): number {
   const { stdout, stderr } = terminal;
-  // With an HTTP status, the code "Declined" would be the cloud's.
-  const isOwnDecline = failure.code === 'Declined' && failure.status === undefined;
-  const text = isOwnDecline ? 'Nothing was sent: you did not agree to it.' : resultText(failure);
-  if (options.json === undefined) stderr.write(`${text}\n`);
-  else stdout.write(`${escapeJson(JSON.stringify({ ok: false, tool, failure }))}\n`);
-  return failureCode(failure);
-}
-
-/** Returns the exit code. */
-function printSuccess(tool: string, success: Success, isPlanOnly: boolean, { options, terminal }: Invocation): number {
-  const { stdout, stderr } = terminal;
-  const { outcome } = success;
-  // With `planned`, nobody was asked. With `waiting`, a person can still decide.
-  const lacksConsent = (outcome === 'planned' || outcome === 'waiting') && !isPlanOnly;
-  const doneCode = outcome === 'partly' ? 6 : 0;
-  const code = lacksConsent ? noConsentCode : doneCode;
+  const code = exitCodeOf(outcome, isPlanOnly);
   if (options.json !== undefined) {
     // `ok` is false if the exit code is not 0. Programs rely on the name `answer` for the whole success.
-    stdout.write(`${escapeJson(JSON.stringify({ ok: code === 0, tool, answer: success }))}\n`);
-    return code;
+    const data = outcome.kind === 'failed' ? { failure: outcome.failure } : { answer: outcome.success };
+    stdout.write(`${escapeJson(JSON.stringify({ ok: code === 0, tool, ...data }))}\n`);
+  } else if (outcome.kind === 'failed') {
+    const { failure } = outcome;
+    // With an HTTP status, the code "Declined" would be the cloud's.
+    const isOwnDecline = failure.code === 'Declined' && failure.status === undefined;
+    stderr.write(`${isOwnDecline ? 'Nothing was sent: you did not agree to it.' : resultText(failure)}\n`);
+  } else {
+    stdout.write(`${resultText(outcome.success)}\n`);
+    // The text of a `waiting` plan already says where to decide.
+    if (code === noConsentCode && outcome.success.outcome === 'planned')
+      printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
   }
-  stdout.write(`${resultText(success)}\n`);
-  // The text of a `waiting` plan already says where to decide.
-  if (lacksConsent && outcome === 'planned')
-    printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
   return code;
 }
 
 const noConsentCode = 3;
 
-function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
+function exitCodeOf(outcome: EndedOutcome, isPlanOnly: boolean): number {
+  if (outcome.kind === 'succeeded') {
+    const { outcome: state } = outcome.success;
+    // With `planned`, nobody was asked. With `waiting`, a person can still decide.
+    if ((state === 'planned' || state === 'waiting') && !isPlanOnly) return noConsentCode;
+    return state === 'partly' ? 6 : 0;
+  }
+  const { code, status, mayHaveHappened } = outcome.failure;
   if (mayHaveHappened) return 4;
   // With an HTTP status, the code is the service's, and may only look like a code of this server.
   return status === undefined ? (exitCodes.get(code) ?? 1) : 1;

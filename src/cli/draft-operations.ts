@@ -1,16 +1,14 @@
 import { relative } from 'node:path';
 import { draftFile } from '../models/draft.js';
 import { openModel } from '../models/from-model.js';
-import type { Model } from '../models/model.js';
-import { UnusableFile } from '../models/settings-schema.js';
 import { defined, own, say } from '../util/safe-text.js';
 import { notOneOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
 import { hostRules } from './load-operation-files.js';
 
-/** Prints a file of operations for a model, and on stderr what a person has to decide. `chosen` has names separated by commas. @throws UsageError */
+/** Prints a file of operations for a model, and on stderr what a person has to decide. `chosen` has names separated by commas. @throws UsageError or UnusableFile */
 export async function draftOperations(path: string, chosen: string | undefined, { stdout, stderr }: Terminal) {
-  const model = await openReadableModel(path);
+  const model = await openModel('.', path);
   const isAll = chosen === undefined || chosen === 'all';
   const operations = isAll ? model.names : chosen.split(',').map((name) => name.trim());
   for (const name of operations)
@@ -27,15 +25,4 @@ export async function draftOperations(path: string, chosen: string | undefined, 
 function pathFromFolder(path: string): string {
   const fromFolder = relative('.', path).replaceAll('\\', '/');
   return fromFolder.startsWith('../') ? fromFolder : `./${fromFolder}`;
-}
-
-/** @throws UsageError */
-async function openReadableModel(path: string): Promise<Model> {
-  try {
-    return await openModel('.', path);
-  } catch (error) {
-    if (!(error instanceof UnusableFile)) throw error;
-    // The problems can be shown, because text of the model is quoted in them.
-    throw new UsageError(...error.problems.map((problem) => say`${defined(problem)}.`));
-  }
 }

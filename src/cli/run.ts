@@ -58,8 +58,9 @@ function problemsOf(error: unknown): readonly SafeText[] | undefined {
   if (error instanceof UsageError) return error.problems;
   if (error instanceof JournalFault)
     return [say`CLOUDOPS_JOURNAL cannot be used: ${error.shown}. ${journalRemedy(error, false)}`];
-  // The class is in a module that is loaded only for the sandbox. Its message is safe text.
-  if (error instanceof Error && error.name === 'SandboxProblem') return [say`${defined(error.message)}`];
+  // The classes are in modules that are loaded only for the sandbox and for models. Their messages are safe text.
+  if (error instanceof Error && ['SandboxProblem', 'UnusableFile'].includes(error.name))
+    return [say`${defined(error.message)}`];
   return undefined;
 }
 
