@@ -135,6 +135,25 @@ test.each([
   expect(await run(args)).toEqual({ code: 2, stdout: '', stderr });
 });
 
+test.each([
+  [['--region', 'MARKER'], '--region is not an option: set CLOUDOPS_REGION.'],
+  [
+    ['--secret-access-key-file=MARKER'],
+    '--secret-access-key-file is not an option: set CLOUDOPS_SECRET_ACCESS_KEY_FILE.',
+  ],
+  [['-secret-access-key', 'MARKER'], '-secret-access-key is not an option: set CLOUDOPS_SECRET_ACCESS_KEY.'],
+  [['--sandbox=MARKER'], '--sandbox takes no value.'],
+  [['journal', '--since'], '--since needs a value.'],
+  [['journal', '--since', '--json'], '--since needs a value.'],
+  [
+    ['journal', 'migrate', 'MARKER'],
+    'There is one argument too many: the command comes first, and options begin with --.',
+  ],
+])('%j neither swallows an option nor shows a value', async (args, said) => {
+  const { code, stderr } = await run(args);
+  expect({ code, stderr: stderr.replace(/^cloudops-mcp( journal)?: /, '') }).toEqual({ code: 2, stderr: `${said}\n` });
+});
+
 test('a server that a setting keeps from starting says so', async () => {
   const env = { CLOUDOPS_TIMEOUT_MS: 'soon' };
   const { stderr } = await run([], env);
