@@ -77,7 +77,7 @@ describe('cloudops', () => {
     expect(named.length).toBeGreaterThan(0);
     expect(Object.keys(listParts.input().shape)).toEqual(expect.arrayContaining(named));
     expect(section('Carry out a change')).toMatch(/^2\. .*planOnly: true[\s\S]*^3\. .*clear yes/m);
-    expect(section('Carry out a change')).toMatch(/change things\. .* cost money\. Before it sends a change/);
+    expect(section('Carry out a change')).toMatch(/^Changing things: .* Costing money: .* Before it sends a change/m);
     for (const { name } of operations) expect(body).toContain(name);
   });
 });

@@ -50,10 +50,10 @@ export function describe(change: JournalEntry) {
         shownTool(change),
         // A refusal is no consent.
         way !== undefined && say`${words(kind === 'approved' ? 'consent' : 'decision')}: ${own(way)}${answered}`,
-        say`client: ${own(client)}`,
-        caller !== undefined && say`caller: ${own(caller)}`,
+        say`client: ${quoted(client, 100)}`,
+        caller !== undefined && say`caller: ${quoted(caller, 100)}`,
         agent !== undefined && shownAgent(agent),
-        person !== undefined && say`decided by: ${own(person)}`,
+        person !== undefined && say`decided by: ${quoted(person, 100)}`,
         reason !== undefined && say`reason: ${quoted(reason, 200)}`,
       ),
       ', ',

@@ -49,7 +49,7 @@ function changeTexts(changing: readonly Mentioned[], accounts: readonly Account[
     'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
     'With the changeId of an answer, get_change reads what became of the change, and withdraw_change takes back a plan that waits. If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
     unfollowed.length > 0 &&
-      `Not finished when the cloud accepts it, and without a read of its progress: ${namesOf(unfollowed)}. Do not call the same tool again to check.`,
+      `The cloud goes on after it has accepted these, and no read shows their progress: ${namesOf(unfollowed)}. Do not call the same tool again to check.`,
   );
 }
 

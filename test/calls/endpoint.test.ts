@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import {
   type Cloud,
   endpointSetting,
-  refusalAfter,
   missingSettings,
+  refusalAfter,
   regionSourceOf,
   resolveEndpoint,
   wireRequest,

@@ -26,12 +26,12 @@ test.each([
   ['a change without a read that follows it', {}, true],
   ['a change that has ended', { continues: false }, false],
 ])('%s: no read of its progress is declared', (_what, change, isSaid) => {
-  expect(instructionsFor([changeWith(change)], accounts).includes('without a read of its progress')).toBe(isSaid);
+  expect(instructionsFor([changeWith(change)], accounts).includes('no read shows their progress')).toBe(isSaid);
 });
 
 test('a change whose file names a read is not said to have none', () => {
   const follow = { read: 'GetInstance', arguments: {} };
-  expect(instructionsFor([changeWith({}, { follow })], accounts)).not.toContain('without a read of its progress');
+  expect(instructionsFor([changeWith({}, { follow })], accounts)).not.toContain('no read shows their progress');
 });
 
 test.each(consentModes)('the tools of changes are named, in mode %s', (mode) => {
