@@ -17,11 +17,15 @@ export const shownTime = (time: number): SafeText =>
 const timeOfChange = ({ begunAt, decidedAt, madeAt }: JournalEntry): number => begunAt ?? decidedAt ?? madeAt;
 
 /** The tool of a change, and its account unless that is the default one. */
-const shownTool = ({ tool, account }: Pick<Change, 'tool' | 'account'>): SafeText =>
-  account === defaultAccount ? own(tool) : say`${own(tool)} in account ${own(account)}`;
+function shownTool({ tool, account }: Pick<Change, 'tool' | 'account'>): SafeText {
+  const shown = quoted(tool, 100);
+  return account === defaultAccount ? shown : say`${shown} in account ${quoted(account, 100)}`;
+}
 
-export const shownDeed = (change: Pick<Change, 'tool' | 'what' | 'target' | 'account'>): SafeText =>
-  say`${shownTool(change)}: ${quoted(change.what, shownCharacters)}  ${quoted(change.target, shownCharacters)}`;
+export function shownDeed(change: Pick<Change, 'tool' | 'what' | 'target' | 'account'>): SafeText {
+  const { what, target } = change;
+  return say`${shownTool(change)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
+}
 
 /** The program that acted for the caller. */
 function shownAgent({ clientId, actors }: Agent): SafeText {
@@ -34,29 +38,23 @@ function shownAgent({ clientId, actors }: Agent): SafeText {
 export const outcomeText = ({ state }: Pick<Change, 'state'>) =>
   state === 'waiting' || state === 'approved' || state === 'begun' ? 'no outcome yet' : state;
 
-/** Describes a change: when it had which outcome, the change itself, and who took part. */
+/** Describes a change: when it had which outcome, and who took part. */
 export function describe(change: JournalEntry) {
-  const { client, caller, agent, ending, decision, what } = change;
+  const { client, caller, agent, ending, decision } = change;
   const code = ending?.code === undefined ? none : say` (${own(ending.code)})`;
   const inPart = ending?.failed === undefined ? none : say` (${ending.failed.count} failed)`;
   const { kind, way, person, reason, answeredAfterMs } = decision ?? {};
   const answered = answeredAfterMs === undefined ? none : say` after ${Math.round(answeredAfterMs / 1000)} s`;
   return {
     outcome: say`${shownTime(timeOfChange(change))}  ${words(outcomeText(change))}${inPart}${code}`,
-    /** Our own words when the plan was made, so values in it are quoted. */
-    deed: what,
-    people: join(
-      sentences(
-        shownTool(change),
-        // A refusal is no consent.
-        way !== undefined && say`${words(kind === 'approved' ? 'consent' : 'decision')}: ${own(way)}${answered}`,
-        say`client: ${quoted(client, 100)}`,
-        caller !== undefined && say`caller: ${quoted(caller, 100)}`,
-        agent !== undefined && shownAgent(agent),
-        person !== undefined && say`decided by: ${quoted(person, 100)}`,
-        reason !== undefined && say`reason: ${quoted(reason, 200)}`,
-      ),
-      ', ',
+    people: sentences(
+      // A refusal is no consent.
+      way !== undefined && say`${words(kind === 'approved' ? 'consent' : 'decision')}: ${own(way)}${answered}`,
+      say`client: ${quoted(client, 100)}`,
+      caller !== undefined && say`caller: ${quoted(caller, 100)}`,
+      agent !== undefined && shownAgent(agent),
+      person !== undefined && say`decided by: ${quoted(person, 100)}`,
+      reason !== undefined && say`reason: ${quoted(reason, 200)}`,
     ),
   };
 }
@@ -80,8 +78,8 @@ export async function journalText(
     ({ account, state }) => state !== 'waiting' && (accounts === undefined || accounts.includes(account)),
   );
   const lines = selected.slice(0, defaultLimit).map((change) => {
-    const { outcome, deed, people } = describe(change);
-    return `- ${outcome}  ${quoted(deed, shownCharacters)}  ${people}`;
+    const { outcome, people } = describe(change);
+    return `- ${[outcome, shownDeed(change), ...people].join('  ')}`;
   });
   return `# Journal\n\n${lines.reverse().join('\n') || nothingYet}\n`;
 }

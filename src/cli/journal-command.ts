@@ -6,10 +6,11 @@ import { openStore } from '../changes/open-store.js';
 import { JournalFault } from '../changes/sql.js';
 import { storePlace } from '../changes/store-place.js';
 import type { Config } from '../config/load-config.js';
+import { defaultAccount } from '../transport/request.js';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { counted, exact, own, say, withTimes, words } from '../util/safe-text.js';
+import { counted, exact, join, own, say, withTimes, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { columnsOf, localTimeIn, printLine, wrapped } from './layout.js';
@@ -151,11 +152,14 @@ export function changeLines(
   { stdout, timeZone }: Pick<Terminal, 'stdout' | 'timeZone'>,
   formatTime = localTimeIn(timeZone),
 ): string {
-  const { outcome, deed, people } = describe(change);
+  const { outcome, people } = describe(change);
+  const { what, tool, account } = change;
   const when = withTimes(outcome, (time) => formatTime(time) ?? words('an unknown time'));
+  const shownTool = account === defaultAccount ? own(tool) : say`${own(tool)} in account ${own(account)}`;
   const width = columnsOf(stdout);
   return [
-    ...wrapped(say`${when}  ${exact(deed)}`, width, { start: 0, indent: 4 }),
-    ...wrapped(people, width, { indent: 4 }),
+    // Our own words when the plan was made, so values in it are quoted.
+    ...wrapped(say`${when}  ${exact(what)}`, width, { start: 0, indent: 4 }),
+    ...wrapped(join([shownTool, ...people], ', '), width, { indent: 4 }),
   ].join('\n');
 }

@@ -28,7 +28,7 @@ const noticesOf = (...recoveries: readonly (readonly Change[] | Error)[]) => {
 test('the sentence names the change and its time', async () => {
   const { notices, logged } = noticesOf([interrupted({ id: 'a', caller: 'ana' })]);
   expect((await notices.take('ana')).map(({ text }) => text)).toEqual([
-    expect.stringContaining('A change of 2026-11-20T12:00:00.000Z (restore_instance: "A server \\"s\\" is created."'),
+    expect.stringContaining('A change of 2026-11-20T12:00:00.000Z ("restore_instance": "A server \\"s\\" is created."'),
   ]);
   expect(logged).toEqual([
     ['warn', 'unresolved', expect.objectContaining({ id: 'a', tool: 'restore_instance', changeTime: began })],

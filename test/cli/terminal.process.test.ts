@@ -105,7 +105,7 @@ test('who aborts an upload types its name, is asked again after another, and can
   expect(declined.raw).toContain('\x1b[1mAbort the upload');
   const journal = await onTerminal(['journal'], 80, { env });
   expect(journal.lines.join('\n')).toMatch(
-    /declined\s+"abort_multipart_upload":\s+"Abort [\s\S]*reason:\s+"it\s+is\s+still\s+needed"/m,
+    /declined {2}Abort [\s\S]*abort_multipart_upload, [\s\S]*reason:\s+"it\s+is\s+still\s+needed"/m,
   );
 
   const agreeing = [[`To go ahead, type "${object}"`, `${object}\n`]] as const;
