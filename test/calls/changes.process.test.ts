@@ -211,7 +211,9 @@ test('the journal is readable for people and machines, and as a resource', async
   server.child.stdin.end();
   await server.ended;
   const text = await runServer(['journal', '--since', '5m'], { env: settings() });
-  expect(text.stdout).toMatch(/^\S+ \S+ \S+ {2}accepted +"restore_instance": "[^"]+ \\"first\\".*" {2}"POST /);
+  expect(text.stdout).toMatch(
+    /^\S+ \S+ \S+ {2}accepted {2}Create [^\n]*"first".*\n {4}restore_instance, consent: off, client: "raw 1"\n$/,
+  );
   expect((await runServer(['journal', '--since=2030-01-01'], { env: settings() })).stdout).toMatch(
     /^No changes in this time\.\n$/,
   );
