@@ -7,7 +7,7 @@ import { anyText } from './setting-schemas.js';
 import { type Setting, settingNames, settings } from './settings.js';
 import type { Report } from './sources.js';
 
-/** Checks the structure of the accounts file and the names in it. `accounts.ts` checks the values. */
+/** Checks the structure of the accounts file. `accounts.ts` checks the values. */
 
 /** An account as it stands in the accounts file, with unchecked values. */
 export interface WrittenAccount {

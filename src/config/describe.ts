@@ -19,7 +19,7 @@ const sharedSettings: readonly Setting[] = [
   'SANDBOX',
 ];
 
-/** Describes the effective configuration in Markdown, with the source of each value and without secrets. */
+/** Describes the configuration in Markdown, without secrets. */
 export function describeConfig(
   { origins, sandbox, accounts }: Config,
   viewer: 'operator' | 'caller',

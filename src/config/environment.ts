@@ -25,7 +25,7 @@ function isProxy(address: string): boolean {
   return /^(https?|socks5?):$/.test(protocol);
 }
 
-/** True if the variables of OpenTelemetry's SDK ask for traces. By default, this server sends none. */
+/** By default, this server sends no traces. */
 export function asksForTraces(env: Environment): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   if (env.OTEL_TRACES_EXPORTER) return env.OTEL_TRACES_EXPORTER.split(',').includes('otlp');

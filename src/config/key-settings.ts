@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { KeySettings } from '../signing/open-keys.js';
 import { anyText, choice, command, headerText, row } from './setting-schemas.js';
 
-/** The settings that say where keys come from. A new source is also added in `signing/open-keys.ts`. */
+/** Where keys come from. A new source is also added in `signing/open-keys.ts`. */
 export const keySettings = {
   ACCESS_KEY_ID: row('access key of the account', headerText, { file: true, account: true }),
   SECRET_ACCESS_KEY: row('its secret', anyText, { secret: true, file: true, account: true }),
@@ -59,10 +59,9 @@ const sources: readonly (readonly KeySetting[])[] = [
   ['CREDENTIAL_SOURCE'],
 ];
 
-/** True if keys are set in several ways. The ID of one key would not match the secret of another. */
+/** The ID of one key would not match the secret of another. */
 export const haveSeveralSources = (isGiven: IsGiven): boolean =>
   sources.filter((settings) => settings.some(isGiven)).length > 1;
 
-/** True if only a part of an access key is set. */
 export const isHalfKey = (isGiven: IsGiven): boolean =>
   isGiven('ACCESS_KEY_ID') !== isGiven('SECRET_ACCESS_KEY') || (isGiven('SESSION_TOKEN') && !isGiven('ACCESS_KEY_ID'));

@@ -60,6 +60,6 @@ export const addedServices = ({ operations, services = noServices }: Omit<OwnOpe
   return [...new Set(apis.filter((api) => !isBuiltInService(api)))];
 };
 
-/** Names of the settings for the endpoints of added services, without the prefix `CLOUDOPS_`. */
+/** Settings for the endpoints of added services. */
 export const addedSettings = (ownOperations: OwnOperations): string[] =>
   addedServices(ownOperations).map(endpointSetting);

@@ -5,7 +5,7 @@ import { parseJson } from '../util/objects.js';
 import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import { signableRegion } from '../util/uri.js';
 
-/** The schemas of settings, as functions, because building a schema is slow. Messages show no value that may be a secret. */
+/** Schemas of settings, as functions, because building them is slow. Messages show no secrets. */
 
 export const anyText = () => z.string('must be a text').trim().min(1, { error: 'must not be empty', abort: true });
 
@@ -25,7 +25,7 @@ const switchWords: ReadonlyMap<unknown, boolean> = new Map([
 
 const inLowerCase = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
 
-/** Every schema takes text, because variables are text. */
+/** Schemas take text, because variables are text. */
 export const onOff = () =>
   z.preprocess((value) => switchWords.get(inLowerCase(value)) ?? value, z.boolean(mustBe(words('true or false'))));
 
@@ -104,7 +104,7 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
   return z.preprocess(split, z.array(name, 'must be a list of texts').min(1, 'must not be empty'));
 };
 
-/** Names of tools, and patterns for operations of services. `reportContradictions` checks that the tools exist. */
+/** Names of tools, and patterns for operations of services. */
 export const tools = () => listOf(/^[\s\S]{0,110}$/, 'a tool');
 export const regions = () => listOf(signableRegion, regionRule);
 export const hostNames = () =>

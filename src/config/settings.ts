@@ -8,7 +8,7 @@ import { type Row, row } from './setting-schemas.js';
 
 const path = (help: string) => row(help, schemas.anyText, { kind: 'path' });
 
-/** All settings by their names without the prefix `CLOUDOPS_`, in sections for the help and the documentation. */
+/** All settings, in sections for the help and the documentation. */
 export const sections = {
   Account: {
     ...keySettings,
