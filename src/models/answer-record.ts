@@ -1,10 +1,9 @@
 import * as z from 'zod';
-import { isObject } from '../util/objects.js';
+import { isObject, mapValues } from '../util/objects.js';
 import { hiddenInAnswer } from '../util/quote.js';
 import { readBoolean, readTime } from '../util/read-values.js';
 import { base64 } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
-import { mapValues } from './member-values.js';
 
 type Values = Readonly<Record<string, unknown>>;
 type IsMasked = (field: Argument) => boolean;

@@ -1,7 +1,6 @@
 import { unknownName } from '../util/did-you-mean.js';
-import { isDeeperThan, isObject, parseJson } from '../util/objects.js';
+import { isDeeperThan, isObject, mapValues, parseJson } from '../util/objects.js';
 import type { Argument, ValueRules } from './arguments.js';
-import { mapValues } from './member-values.js';
 import { ModelError } from './model.js';
 
 type Values = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 import type { ToolRules } from './chosen-operation.js';
 import { makeOperations } from './from-model.js';
 import { draftedEffect } from './guess-effect.js';
-import { hasTrait, type Model, type ModelOperation, type Shape } from './model.js';
-import { followFinder, waitersTrait } from './model-follow.js';
+import type { Model, ModelOperation } from './model.js';
+import { followFinder } from './model-follow.js';
 import { modelSettings } from './model-settings.js';
 import { prefixOf, shortToolNames } from './short-tool-names.js';
 
@@ -28,7 +28,7 @@ interface Draft {
 
 /** Drafts a file for the chosen operations, and for the reads that show the progress of changes. */
 export function draftFile({ model, path, operations }: DraftSource, rules: ToolRules): Draft {
-  const effectOf = (name: string) => effectIn(model, model.operation(name)).effect;
+  const effectOf = (name: string) => draftedEffect(model, model.operation(name)).effect;
   const findFollow = followFinder(model, model.names);
   // The file has no `follow`, because loading it finds the same read among its operations.
   const reads = operations.flatMap((name) => {
@@ -41,9 +41,9 @@ export function draftFile({ model, path, operations }: DraftSource, rules: ToolR
   const shortNames = shortToolNames(prefix, names);
   const drafts = names.map((name) => {
     const operation = model.operation(name);
-    const { effect, unclear } = effectIn(model, operation);
+    const { effect, unclear } = draftedEffect(model, operation);
     const toolName = shortNames.get(name);
-    const ofChange = effect === 'read' ? {} : changeSettings(model, operation, effect);
+    const ofChange = effect === 'read' ? {} : changeSettings(operation, effect);
     return { name, unclear, settings: { effect, ...(toolName !== undefined && { name: toolName }), ...ofChange } };
   });
 
@@ -67,28 +67,9 @@ export function draftFile({ model, path, operations }: DraftSource, rules: ToolR
 
 const longestApi = 31;
 
-const effectIn = ({ service }: Model, { name, http, traits }: ModelOperation) =>
-  draftedEffect({
-    name,
-    method: http.method,
-    isReadonly: hasTrait(traits, 'smithy.api#readonly') || hasTrait(traits, waitersTrait),
-    isMethodFixed: !service.protocol.startsWith('rest'),
-  });
-
 /** Only a person can add the costs and the consequences. */
-export function changeSettings(model: Model, operation: ModelOperation, effect: string) {
-  const [errorField] = errorFields(model, operation);
-  return {
-    ...(effect === 'delete' && { costsMoney: false }),
-    ...(errorField !== undefined && { errorField }),
-  };
-}
-
-const errorFields = ({ shape }: Model, { output }: ModelOperation): readonly string[] =>
-  output.members
-    .filter(({ name, target }) => namesErrorOfChange.test(name) && isText(shape(target)))
-    .map(({ name }) => name);
-const isText = (value: Shape) => value.kind === 'enum' || (value.kind === 'simple' && value.type === 'string');
-
-/** Other names may be about work that was done. */
-const namesErrorOfChange = /^FunctionError$/;
+export const changeSettings = ({ output }: ModelOperation, effect: string) => ({
+  ...(effect === 'delete' && { costsMoney: false }),
+  // Other names of errors may be about work that was done.
+  ...(output.members.some(({ name }) => name === 'FunctionError') && { errorField: 'FunctionError' }),
+});

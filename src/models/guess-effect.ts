@@ -2,7 +2,7 @@ import type { Effect, Operation } from '../tools/define-operation.js';
 import { sentenceCase } from '../util/human.js';
 // Operations whose names mislead about their effect, each with the reason. Names without a vendor's prefix.
 import exceptions from './effect-exceptions.json' with { type: 'json' };
-import { hasTrait, type Model, type ModelOperation } from './model.js';
+import { hasTrait, type Model, type ModelOperation, waitersTrait } from './model.js';
 
 /** The effect that a draft gives an operation, and the reason if a person has to confirm the effect. */
 interface DraftedEffect {
@@ -10,16 +10,12 @@ interface DraftedEffect {
   readonly unclear?: string;
 }
 
-interface EffectSignals {
-  readonly name: string;
-  readonly method: string;
-  readonly isReadonly: boolean;
-  /** True in the JSON and query protocols, where the method says nothing. */
-  readonly isMethodFixed: boolean;
-}
-
-/** Decides the effect by the name, the method and the model. */
-export function draftedEffect({ name, method, isReadonly, isMethodFixed }: EffectSignals): DraftedEffect {
+/** Decides the effect by the name, the method and the model. It is a read only if the model or the name proves it. */
+export function draftedEffect({ service }: Model, { name, http: { method }, traits }: ModelOperation): DraftedEffect {
+  // Waiters repeat an operation until it shows a state.
+  const isReadonly = hasTrait(traits, 'smithy.api#readonly') || hasTrait(traits, waitersTrait);
+  // In the JSON and query protocols, the method says nothing.
+  const isMethodFixed = !service.protocol.startsWith('rest');
   const byName = effectOfName(name);
   const isReadByMethod = isMethodFixed ? undefined : methodsThatTell.get(method);
   if (method === 'HEAD') return { effect: 'read' };
@@ -132,23 +128,10 @@ export interface EffectOfOperation {
   readonly givesSecrets: boolean;
 }
 
-/**
- * Returns the effect of an operation. It is a read only if the model or the name proves it.
- * @param given the effect that a setting gives
- */
-export function effectOf(
-  { service }: Model,
-  { name, http, traits }: ModelOperation,
-  given?: Effect,
-): EffectOfOperation {
-  const drafted = draftedEffect({
-    name,
-    method: http.method,
-    isReadonly: hasTrait(traits, 'smithy.api#readonly'),
-    isMethodFixed: !service.protocol.startsWith('rest'),
-  });
-  const effect = given ?? drafted.effect;
-  const beginning = sentenceCase(name).replace(wordBeforeVerb, '');
+/** @param given the effect that a setting gives */
+export function effectOf(model: Model, operation: ModelOperation, given?: Effect): EffectOfOperation {
+  const effect = given ?? draftedEffect(model, operation).effect;
+  const beginning = sentenceCase(operation.name).replace(wordBeforeVerb, '');
   return { effect, canCost: canCost(beginning, effect), givesSecrets: effect === 'read' && givesSecrets(beginning) };
 }
 

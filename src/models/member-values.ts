@@ -1,4 +1,4 @@
-import { isObject } from '../util/objects.js';
+import { isObject, mapValues } from '../util/objects.js';
 import { base64 } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
 
@@ -38,6 +38,3 @@ const sorted = (map: Values): Values => Object.fromEntries(Object.entries(map).s
 
 /** A text that is not base64 stands in for a secret in a plan. */
 const bytesOfBlob = (value: string) => new Uint8Array(Buffer.from(value, base64.test(value) ? 'base64' : 'utf8'));
-
-export const mapValues = (object: Values, convert: (entry: unknown) => unknown): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(object).map(([name, entry]) => [name, convert(entry)]));

@@ -6,11 +6,16 @@ import { thingSummary } from './answer-summary.js';
 import { translatePath } from './argument-names.js';
 import type { Argument } from './arguments.js';
 import type { ChosenOperation, FindFollow, ModelContext } from './chosen-operation.js';
-import { hasTrait, type Member, type Model, ModelError, type ModelOperation, type Shape } from './model.js';
+import {
+  hasTrait,
+  type Member,
+  type Model,
+  ModelError,
+  type ModelOperation,
+  type Shape,
+  waitersTrait,
+} from './model.js';
 import { wordsOf } from './short-tool-names.js';
-
-/** The trait of a read that describes how to wait until a change is finished. */
-export const waitersTrait = 'smithy.waiters#waitable';
 
 /** A trait of another form is no error, because operations work without waiters. */
 const waiters = z

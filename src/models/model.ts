@@ -98,6 +98,9 @@ export const olderSignatureTrait = (version: 'v2' | 'v3'): string => `botocore.a
 /** The trait of an operation whose answer in `awsQuery` has its fields in the root. */
 export const unwrappedTrait = 'botocore#unwrapped';
 
+/** The trait of a read that describes how to wait until a change is finished. */
+export const waitersTrait = 'smithy.waiters#waitable';
+
 /** True for the member that gets the idempotency token. */
 export const isIdempotencyToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
 

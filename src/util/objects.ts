@@ -150,3 +150,9 @@ export function countCharacter(character: string, text: string, most: number): n
   for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) count += 1;
   return count;
 }
+
+/** Converts the values of an object. */
+export const mapValues = (
+  object: Readonly<Record<string, unknown>>,
+  convert: (value: unknown) => unknown,
+): Record<string, unknown> => Object.fromEntries(Object.entries(object).map(([name, value]) => [name, convert(value)]));

@@ -2,46 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { hostRules } from '../../src/cli/load-operation-files.js';
 import { draftFile } from '../../src/models/draft.js';
 import { makeOperations } from '../../src/models/from-model.js';
-import { draftedEffect, effectDoubt } from '../../src/models/guess-effect.js';
+import { effectDoubt } from '../../src/models/guess-effect.js';
 import type { Model } from '../../src/models/model.js';
 import { readSettings } from '../../src/models/model-settings.js';
 import { http, member, smallModel } from './small-model.js';
-
-const unclear = true;
-test.each<
-  [name: string, method: string, isReadonly: boolean, isMethodFixed: boolean, effect: string, isUnclear?: boolean]
->([
-  ['GetUser', 'GET', false, false, 'read'],
-  ['ListUsers', 'POST', false, true, 'read'],
-  ['SearchUsers', 'POST', false, false, 'read'],
-  ['BatchGetItem', 'POST', false, true, 'read'],
-  ['AdminGetUser', 'POST', false, true, 'read'],
-  ['WatchUser', 'POST', true, true, 'read'],
-  ['HeadObject', 'HEAD', false, false, 'read'],
-  ['CreateUser', 'POST', false, false, 'create'],
-  ['PutPolicy', 'PUT', false, false, 'alter'],
-  ['DeleteUser', 'DELETE', false, false, 'delete'],
-  ['DeleteObjects', 'POST', false, false, 'delete'],
-  ['BatchDeleteUsers', 'POST', false, true, 'delete'],
-  ['RevokeRule', 'DELETE', false, false, 'delete'],
-  // Names and methods of reads that change something.
-  ['GetActivityTask', 'POST', false, true, 'alter'],
-  ['GetId', 'POST', false, true, 'alter'],
-  ['ReceiveMessage', 'POST', true, true, 'alter', unclear],
-  ['CheckInLicense', 'POST', false, true, 'alter', unclear],
-  ['GetUser', 'PUT', false, false, 'alter', unclear],
-  ['StopQuery', 'GET', false, false, 'alter', unclear],
-  ['CreateSession', 'POST', true, true, 'create', unclear],
-  ['Getaway', 'GET', false, false, 'alter', unclear],
-  ['Invoke', 'POST', false, true, 'alter', unclear],
-])(
-  '%s by %s (readonly: %s, same method for all: %s) is drafted as %s',
-  (name, method, isReadonly, isMethodFixed, effect, isUnclear = false) => {
-    const drafted = draftedEffect({ name, method, isReadonly, isMethodFixed });
-    expect(drafted.effect).toBe(effect);
-    expect(drafted.unclear !== undefined).toBe(isUnclear);
-  },
-);
 
 test.each([
   ['read', 'DeleteObjects', 'POST', 'problem'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import exceptions from '../../src/models/effect-exceptions.json' with { type: 'json' };
-import { effectOf } from '../../src/models/guess-effect.js';
+import { draftedEffect, effectOf } from '../../src/models/guess-effect.js';
 import { http, smallModel } from './small-model.js';
 
 /** Returns the effect of an operation in a protocol that sends everything by POST. */
@@ -18,6 +18,11 @@ describe('an effect is proved to be a read, or it is a change', () => {
     ['NiftyDescribeThings', 'read'],
     ['LookupEvents', 'read'],
     ['Getaway', 'alter'],
+    ['AdminGetUser', 'read'],
+    ['BatchDeleteUsers', 'delete'],
+    ['CheckInLicense', 'alter'],
+    ['Invoke', 'alter'],
+    ['GetId', 'alter'],
     ['WatchThing', 'alter'],
     ['ScanImage', 'alter'],
     ['TestConnection', 'alter'],
@@ -53,6 +58,25 @@ describe('an effect is proved to be a read, or it is a change', () => {
   test.each(Object.keys(exceptions.readsNamedLikeChanges))('%s only reads', (operation) => {
     expect(effectFor(operation).effect).toBe('read');
   });
+});
+
+const unclear = true;
+test.each<[name: string, method: string, effect: string, isUnclear?: boolean]>([
+  ['SearchUsers', 'POST', 'read'],
+  ['HeadObject', 'HEAD', 'read'],
+  ['CreateUser', 'POST', 'create'],
+  ['PutPolicy', 'PUT', 'alter'],
+  ['DeleteUser', 'DELETE', 'delete'],
+  ['DeleteObjects', 'POST', 'delete'],
+  ['RevokeRule', 'DELETE', 'delete'],
+  ['GetUser', 'PUT', 'alter', unclear],
+  ['StopQuery', 'GET', 'alter', unclear],
+  ['Getaway', 'GET', 'alter', unclear],
+])('%s by %s is drafted as %s', (name, method, effect, isUnclear = false) => {
+  const model = smallModel({ [name]: { traits: http(method, '/') } });
+  const drafted = draftedEffect(model, model.operation(name));
+  expect(drafted.effect).toBe(effect);
+  expect(drafted.unclear !== undefined).toBe(isUnclear);
 });
 
 test.each([
