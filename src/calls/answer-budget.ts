@@ -14,13 +14,11 @@ export const pickedBudget = 70_000;
 /** The longest answer that the store keeps with its change (characters of JSON). */
 export const longestKept = 64 * 1024;
 
-/** The call that a result answers. */
 export interface AnsweredCall {
   readonly operation?: Operation | undefined;
   readonly args?: unknown;
 }
 
-/** Returns a result with the part of its answer that fits. */
 export function withinBudget(success: Success, { operation, args }: AnsweredCall = {}): Success {
   if (success.answer === undefined) return success;
   const picking = operation === undefined ? 'fields' : (operation.fieldsArgument ?? '');
@@ -72,7 +70,6 @@ function waysToRead(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgume
 
 const namesPageSize = /^[Mm]ax[A-Z_-].*s$|^(?:[Pp]age_?)?[Ll]imit$|^[Pp]age_?[Ss]ize$/;
 
-/** Returns a path whose value is likely to fit. */
 function pathToPick(part: LeftOut, answer: unknown): string {
   // A name with a dot cannot stand in a path, so the object around it is picked.
   const [path = ''] = part.path.split('["');
@@ -98,7 +95,6 @@ class AnswerCopier {
     this.#room = room;
   }
 
-  /** Returns undefined for a text that does not fit. */
   copy(value: unknown, path: string): unknown {
     if (typeof value === 'string') return this.#copyText(value);
     if (Array.isArray(value)) return this.#copyList(value, path);
@@ -115,7 +111,6 @@ class AnswerCopier {
     return text;
   }
 
-  /** A part of a long first entry is better than none. */
   #copyList(entries: readonly unknown[], path: string): unknown[] {
     this.#room -= lengthOf([]);
     const copied: unknown[] = [];

@@ -10,7 +10,6 @@ import type { Principal } from './policy.js';
 import { Refusal } from './refusal.js';
 import type { ArgumentName } from './validate.js';
 
-/** The services of this process that all calls share. */
 export interface CallDependencies {
   readonly accounts: Accounts;
   /** The named tools. */
@@ -23,12 +22,10 @@ export interface CallDependencies {
   readonly log: Log;
 }
 
-/** The circumstances of a call: its caller and client. */
 export interface CallContext {
   /** Called after each page except the last. */
   readonly onPage?: ((pages: number, entries: number) => void) | undefined;
   readonly onRetry?: SignedClientOptions['onRetry'];
-  /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
   /** Aborts when this server shuts down. */
   readonly stop?: AbortSignal | undefined;

@@ -4,7 +4,6 @@ import { isDeeperThan, isObject, leavesOf, parseJson, textAt, valueAt, withValue
 import { escapeInvisible } from '../util/quote.js';
 import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** The entries of a change that failed although the cloud accepted the change. */
 export interface FailedEntries {
   readonly count: number;
   /** Undefined if the arguments have no entries. */
@@ -30,7 +29,6 @@ const messageFields = ['Message', 'message', 'ErrorMessage', 'errorMessage'];
 const codeFields = ['Code', 'code', 'ErrorCode', 'errorCode'];
 const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
 
-/** Finds the failed entries in an answer, such as objects that were not deleted. */
 export function failedEntries(
   { failures: path, failureField }: Operation,
   input: Readonly<Record<string, unknown>>,
@@ -58,7 +56,6 @@ export function failedEntries(
   };
 }
 
-/** Accepts a list of entries, a map of lists, or a map of entries by name. */
 function entriesIn(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (!isObject(value)) return [];
@@ -142,7 +139,6 @@ function withParsedJson(value: unknown): unknown {
   return isDeeperThan(maximumDepth, parsed) ? undefined : parsed;
 }
 
-/** True if all entries of the arguments failed. */
 export const isAll = ({ count, requestedCount, hasOthers }: FailedEntries): boolean =>
   requestedCount !== undefined && count >= requestedCount && !hasOthers;
 

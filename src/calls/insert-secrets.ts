@@ -10,7 +10,6 @@ import { validate } from './validate.js';
 
 /** Secrets that an agent may name but never read: the files of one folder, except hidden files. A link counts if its target is in the folder. */
 export interface SecretFiles {
-  /** False if no folder is configured. */
   readonly hasFolder: boolean;
   /** With `base64`, a secret is not read as text. */
   read(name: string, encoding?: 'utf8' | 'base64'): Promise<SecretFile>;
@@ -22,7 +21,6 @@ type SecretFile =
 
 const maximumBytes = 64 * 1024;
 
-/** Reads secrets from the files of a folder. */
 export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
     hasFolder: folder !== undefined,
@@ -123,7 +121,6 @@ export async function insertSecrets(
   return { operation: withSecrets, input: validate(withSecrets, input, region), nameBySecretPath };
 }
 
-/** Replaces the name of a secret by the secret. */
 export const withSecret = (input: unknown, namePath: string, secretPath: string, secret: string): unknown =>
   withValueAt(
     withValueAt(input, namePath, () => undefined),

@@ -10,7 +10,6 @@ export const resultSchemas = lazy(() => {
   const texts = z.array(text).readonly();
   const words = z.record(z.string(), z.string()).readonly();
 
-  /** A list among the arguments of a change, such as node pools. */
   const table = z.object({
     title: text,
     columns: texts,
@@ -30,7 +29,6 @@ export const resultSchemas = lazy(() => {
     /** The present state, or the reason for not knowing it. */
     found: text.exactOptional(),
     alert: text.exactOptional(),
-    /** About other plans for the same thing. */
     others: texts.exactOptional(),
     consequences: texts,
     risks: z.array(z.enum(['costs money', 'may cost money', 'no way back'])).readonly(),
@@ -63,7 +61,6 @@ export const resultSchemas = lazy(() => {
   const success = z.object({
     ...common,
     outcome: z.enum(['accepted', 'partly', 'planned', 'waiting', 'withdrawn']).exactOptional(),
-    /** Set if only some entries of a change succeeded. */
     failed: z.object({ count: z.number(), codes: texts, names: texts }).exactOptional(),
     next: next.exactOptional(),
     /** See `decisionWays` in change.ts. */
@@ -74,7 +71,6 @@ export const resultSchemas = lazy(() => {
     /** Costs first. */
     effects: texts.exactOptional(),
     plan: plan.exactOptional(),
-    /** As text for a person, without the request. */
     show: text.exactOptional(),
     /** The page allows nothing without signing in. */
     decideAt: z.string().exactOptional(),
@@ -99,7 +95,6 @@ export const resultSchemas = lazy(() => {
     /** Models must take it as data and not as instructions. */
     serviceSays: words.exactOptional(),
     outcome: z.enum(['rejected', 'declined', 'withdrawn', 'not sent', 'unknown']).exactOptional(),
-    /** True if the cloud may have acted on the request. */
     mayHaveHappened: z.boolean().optional(),
     next,
     /** Set if arguments are invalid, because then no plan shows the defaults. */
@@ -140,9 +135,7 @@ export type Risk = Plan['risks'][number];
 export type OtherArguments = Readonly<NonNullable<Plan['also']>>;
 export type PlanTable = Readonly<NonNullable<Plan['tables']>[number]>;
 
-/** The structured content of a call that succeeded. Only `answer` holds the service's data. */
 export type Success = Readonly<z.output<Schemas['success']>>;
-/** The structured content of a call that failed. */
 export type Failure = Readonly<z.output<Schemas['failure']>>;
 export type RequestIds = Success['requestIds'];
 export type ServiceSays = NonNullable<Failure['serviceSays']>;
@@ -155,7 +148,6 @@ export type EndedOutcome =
   | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** A question that the client answers with a second request. */
 export interface Question {
   readonly kind: 'inputRequired';
   readonly message: SafeText;
@@ -166,7 +158,6 @@ export interface Question {
   readonly state: string;
 }
 
-/** The outcome of an ended call, or a question. */
 export type CallOutcome = EndedOutcome | Question;
 
 /** Data for views, which models do not get. */

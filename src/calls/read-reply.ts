@@ -12,7 +12,6 @@ import { type Exchange, noAnswer, type SentToEndpoint, serviceFailure } from './
 import type { Failure } from './outcome.js';
 import type { ResolvedRead } from './resolved-call.js';
 
-/** The answer to a request: its record, the reason why it cannot be used, or the failure. */
 export type Answer =
   | ({
       readonly kind: 'usable';
@@ -32,7 +31,6 @@ export type Answer =
 
 export type SentCall = SentToEndpoint & Pick<ResolvedRead, 'input'>;
 
-/** Reads the operation's answer from the last reply to a request. */
 export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Answer> {
   const { operation } = call;
   const { attempts } = reply;
@@ -51,7 +49,6 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
   return { kind: 'unusable', exchange, problem, mayHaveFailed: mayAnswerWithErrors(operation) };
 }
 
-/** The answer may still hold an error, or come from a proxy. */
 async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Exchange): Promise<Answer> {
   const { operation, input } = call;
   const { body } = reply;
@@ -91,7 +88,6 @@ async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Excha
   return { ...usable, ...reading, warnings: [...allMissing, ...reading.warnings] };
 }
 
-/** True if an answer with a successful status may hold an error. */
 export const mayAnswerWithErrors = ({ errorOf, failures }: Operation): boolean =>
   errorOf !== undefined || failures !== undefined;
 
@@ -119,13 +115,11 @@ const formatNames = {
   none: 'empty',
 } as const;
 
-/** True if the operation parses the text of a body itself. */
 const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
   format === 'text' ||
   (format === 'jsonText' && !(body.kind === 'malformed' && body.isTooLarge)) ||
   (format === 'xmlText' && body.kind !== 'malformed');
 
-/** Passes the body of an answer to `read`, parsed or as text. */
 async function readBody(
   { answer }: Pick<Operation, 'answer'>,
   { body, readText }: AnsweredReply,
@@ -167,7 +161,6 @@ async function declaredError(operation: Operation, reply: AnsweredReply): Promis
 /** Some APIs put such a code into each successful answer. */
 const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i;
 
-/** Returns the error of a JSON answer without any expected field. */
 function apparentError(
   operation: Operation,
   { body, response }: AnsweredReply,
@@ -221,7 +214,6 @@ function isOtherDocument(operation: Operation, body: Body, value: unknown): bool
   return root !== answerBody.root && content !== '';
 }
 
-/** The record of an answer after repairs. */
 interface Reading {
   readonly record: Record<string, unknown>;
   readonly warnings: readonly SafeText[];
@@ -259,7 +251,6 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   };
 }
 
-/** Returns the warning about missing fields that matter to a person. */
 export function missingWarning(
   missingFields: readonly string[],
   descriptions: Readonly<Record<string, string>> = {},

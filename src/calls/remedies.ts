@@ -8,7 +8,6 @@ import { defined, detail, forReader, own, quoted, type SafeText, say } from '../
 import { regionInHost } from '../util/uri.js';
 import { filled, httpFailures, isStepName, nextOf, stepByCode, stepByStatus, stepNamed } from './advice.js';
 
-/** The facts about a call and its error on which the advice depends. */
 export interface RemedyFacts {
   /** The operation's name in the API. */
   readonly api: string;
@@ -34,7 +33,6 @@ function redirected(facts: RemedyFacts): string {
 const saysOtherReason = ({ message }: ServiceError): boolean =>
   message !== undefined && !/denied|permission|permitted|authori[sz]|allowed|forbid|policy|access to/i.test(message);
 
-/** Choices among steps of the table. */
 const choices: Readonly<Record<string, (facts: RemedyFacts) => string>> = {
   noSuchBucket: ({ takesRegion }) => (takesRegion ? 'noSuchBucketInRegion' : 'noSuchBucketHere'),
   accessDenied: ({ error }) => (saysOtherReason(error) ? 'refused' : 'noPermission'),
@@ -60,7 +58,6 @@ function stepOf(name: string, facts: RemedyFacts): Next {
   });
 }
 
-/** The error codes, or beginnings of error codes, for which there is advice. */
 export const knownCodes: readonly string[] = Object.keys(stepByCode);
 
 /** Some APIs add an ending to their codes. */
@@ -74,7 +71,6 @@ const plainHttpRefused = /HTTP request (was )?(sent )?to (an )?HTTPS|speaking pl
 const isSameHost = (location: string, origin: string): boolean =>
   URL.canParse(location) && new URL(location).hostname === new URL(origin).hostname;
 
-/** Finds the step for which the answer itself is the evidence, whatever its code says. */
 function stepByEvidence(status: number, { endpoint, error }: RemedyFacts): string | undefined {
   const { host, message = '' } = error;
   const leadsToHttps = status < 400 && host?.startsWith('https:') === true && isSameHost(host, endpoint.origin);
@@ -115,7 +111,6 @@ function stepForClass(status: number): string {
 
 export const stepAfterFailure = (code: FailureCode): Next => nextOf(httpFailures[code]);
 
-/** The cause of a missing answer, as the end of a sentence. */
 export function httpFailureText({ code, detail: message }: HttpFailure, origin: string): SafeText {
   const { problem, endedHere } = httpFailures[code];
   // This server ended the exchange itself, so origin and message explain nothing.

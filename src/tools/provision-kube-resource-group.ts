@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
 import { isObject, parseJson, valueAt } from '../util/objects.js';
-import { counted, detail, join, type SafeText, say, words } from '../util/safe-text.js';
+import { counted, detail, join, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
@@ -23,7 +23,6 @@ import {
   listOfOne,
   poolsText,
   poolWarnings,
-  serversText,
   typeText,
   versionWarnings,
 } from './schema/kube-inputs.js';
@@ -202,19 +201,12 @@ export const provisionKubeResourceGroup = defineOperation({
     costsMoney: true,
     continues: true,
     headline: ({ resourceGroupName, regions, adminWorkstation, adminCluster }) => {
-      const { controlPlane, nodePools } = adminCluster ?? {};
-      const workstation = adminWorkstation && { ...adminWorkstation, nodeCount: 1 };
-      const servers = serversText([workstation, controlPlane, ...(nodePools ?? [])]);
-
-      const serverGroups = [
-        words(adminWorkstation === undefined ? 'workstation not given' : '1 workstation'),
-        controlPlane?.nodeCount === undefined
-          ? words('control plane (number of nodes not given)')
-          : counted(controlPlane.nodeCount, 'control plane node'),
-        nodePools === undefined ? words('no node pools') : poolsInShort(nodePools),
-      ];
-
-      return say`Set up Kubernetes${detail(say` resource`)} group ${resourceGroupName}${detail(inRegion(regions))}: ${servers}${detail(say`; ${join(serverGroups, ', ')}`)}`;
+      const { controlPlane, nodePools = [] } = adminCluster ?? {};
+      const counts = [adminWorkstation && 1, ...[controlPlane, ...nodePools].map((group) => group?.nodeCount)];
+      const total = counts.reduce<number>((sum, count = 0) => sum + count, 0);
+      const atLeast = words(counts.includes(undefined) ? 'at least ' : '');
+      const servers = total === 0 ? words('number of servers not given') : say`${atLeast}${counted(total, 'server')}`;
+      return say`Set up Kubernetes${detail(say` resource`)} group ${resourceGroupName}${detail(inRegion(regions))}: ${servers}`;
     },
     accept: ({ resourceGroupName }) => say`Set up ${resourceGroupName}`,
     consequences: ({ adminWorkstation, adminCluster }) => [
@@ -301,13 +293,6 @@ export const provisionKubeResourceGroup = defineOperation({
     );
   },
 });
-
-function poolsInShort(pools: readonly { readonly nodeCount?: number | undefined }[]): SafeText {
-  // NaN if any pool lacks its number of nodes.
-  const total = pools.reduce((sum, { nodeCount = Number.NaN }) => sum + nodeCount, 0);
-  const nodes = Number.isNaN(total) ? words('nodes (number not given)') : counted(total, 'node');
-  return say`${nodes} in ${counted(pools.length, 'pool')}`;
-}
 
 const inRegion = ([region]: readonly string[] = []) => (region === undefined ? words('') : say` in ${place(region)}`);
 

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
-import { counted, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
+import { join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 import { accountingTypes, nodeInstanceTypes, volumeTypes, workstationInstanceTypes } from './enumerations.js';
 import {
   clusterName,
@@ -172,23 +172,6 @@ const canonicalAddress = (address: unknown) =>
 
 export const typeText = (instanceType: string | undefined) =>
   instanceType === undefined ? words('type not given') : own(instanceType);
-
-interface ServerGroup {
-  readonly nodeCount?: number | undefined;
-  readonly instanceType?: string | undefined;
-}
-
-/** The number of servers and their largest type: `44 servers up to h2-double-large96`. */
-export function serversText(groups: readonly (ServerGroup | undefined)[]): SafeText {
-  const counts = groups.map((group) => group?.nodeCount);
-  const total = counts.reduce<number>((sum, count = 0) => sum + count, 0);
-  if (total === 0) return words('number of servers not given');
-  const isCountMissing = counts.includes(undefined);
-  const servers = say`${words(isCountMissing ? 'at least ' : '')}${counted(total, 'server')}`;
-  const types = groups.map((group) => group?.instanceType);
-  const largestType = workstationInstanceTypes.findLast((type) => types.includes(type));
-  return largestType === undefined ? servers : say`${servers} up to ${own(largestType)}`;
-}
 
 type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
 
