@@ -9,6 +9,7 @@ import { deploymentModels } from './schema/enumerations.js';
 import {
   characters,
   consentArguments,
+  group,
   longestSecretName,
   oneOf,
   pathName,
@@ -42,28 +43,18 @@ const input = () =>
         .meta({ title: 'name prefix' })
         .optional(),
       deploymentModel: oneOf(deploymentModels).describe('Kind of deployment.').optional(),
-      networkConfig: z
-        .strictObject({
-          networkId: text(255).describe('Private LAN; else the common one.').meta({ title: 'private LAN' }),
-        })
-        .partial()
-        .describe('Network.')
-        .meta({ title: 'network' })
-        .optional(),
-      externalCloudConfig: z
-        .strictObject({
-          serviceAccountKey: z
-            .string()
-            .max(64 * 1024, 'must have at most 65,536 characters')
-            .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
-            .describe('Its JSON text.'),
-          serviceAccountKeyName: text(longestSecretName).describe(secretNameDescription),
-          location: text(255).describe('As GetKubeServerConfig lists.'),
-        })
-        .partial()
-        .describe('External cloud.')
-        .meta({ title: 'external cloud' })
-        .optional(),
+      networkConfig: group('network', 'Network.', {
+        networkId: text(255).describe('Private LAN; else the common one.').meta({ title: 'private LAN' }),
+      }).optional(),
+      externalCloudConfig: group('external cloud', 'External cloud.', {
+        serviceAccountKey: z
+          .string()
+          .max(64 * 1024, 'must have at most 65,536 characters')
+          .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
+          .describe('Its JSON text.'),
+        serviceAccountKeyName: text(longestSecretName).describe(secretNameDescription),
+        location: text(255).describe('As GetKubeServerConfig lists.'),
+      }).optional(),
       adminWorkstation: adminWorkstation().optional(),
       adminCluster: adminCluster().optional(),
       ...consentArguments(),

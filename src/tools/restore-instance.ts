@@ -7,6 +7,7 @@ import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } 
 import {
   characters,
   consentArguments,
+  group,
   hyphenated,
   ipv4Cidr,
   memo,
@@ -99,33 +100,19 @@ export const restoreInstance = defineOperation({
         .meta({ title: 'zone' })
         .optional(),
       description: memo(255).describe('Memo.').optional(),
-      networkConfig: z
-        .strictObject({
-          networkId: text().describe('Private LAN.').meta({ title: 'LAN' }),
-          privateAddress: ipv4Cidr().describe('Fixed IPv4 address in CIDR notation.'),
-        })
-        .partial()
-        .describe('Private network.')
-        .meta({ title: 'private network' })
-        .optional(),
-      objectStorageConfig: z
-        .strictObject({
-          account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits').describe('Account of the object storage.'),
-          region: oneOf(objectStorageRegions).describe('Its region.'),
-          bucketUseObjects: z
-            .strictObject({
-              lfs: bucketName().describe('For large-file objects.'),
-              packages: bucketName().describe('For the package registry.'),
-              containerRegistry: bucketName().describe('For the container registry.'),
-            })
-            .partial()
-            .describe('Its buckets.')
-            .meta({ title: 'buckets' }),
-        })
-        .partial()
-        .describe('Object storage.')
-        .meta({ title: 'object storage' })
-        .optional(),
+      networkConfig: group('private network', 'Private network.', {
+        networkId: text().describe('Private LAN.').meta({ title: 'LAN' }),
+        privateAddress: ipv4Cidr().describe('Fixed IPv4 address in CIDR notation.'),
+      }).optional(),
+      objectStorageConfig: group('object storage', 'Object storage.', {
+        account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits').describe('Account of the object storage.'),
+        region: oneOf(objectStorageRegions).describe('Its region.'),
+        bucketUseObjects: group('buckets', 'Its buckets.', {
+          lfs: bucketName().describe('For large-file objects.'),
+          packages: bucketName().describe('For the package registry.'),
+          containerRegistry: bucketName().describe('For the container registry.'),
+        }),
+      }).optional(),
       region: region()
         .describe('Region: jp-east-1, jp-east-3, jp-west-1 or jp-west-2; the configured one when absent.')
         .optional(),

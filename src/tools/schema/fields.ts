@@ -117,6 +117,10 @@ export const consentArguments = () => ({
   allowRepeat: flag().describe('If the user wants it twice.').optional(),
 });
 
+/** An argument that is an object, of which each field may be absent. Plans show the title. */
+export const group = <Shape extends z.ZodRawShape>(title: string, description: string, shape: Shape) =>
+  z.strictObject(shape).partial().meta({ title, description });
+
 /** Adds conditions on several arguments. `check` must expect any value, because it also runs if arguments are invalid. */
 export const withConditions = <Schema extends z.ZodObject>(
   schema: Schema,

@@ -5,6 +5,7 @@ import { accountingTypes, nodeInstanceTypes, volumeTypes, workstationInstanceTyp
 import {
   clusterName,
   flag,
+  group,
   hyphenated,
   ipAddress,
   oneOf,
@@ -38,83 +39,62 @@ const volume = () => ({
 
 /** Schema of the admin workstation in ProvisionKubeResourceGroup (docs/API.md). */
 export const adminWorkstation = () =>
-  z
-    .strictObject({
-      ...placement(),
-      // Stands for the allowed values, most of which `controlPlane.instanceType` shows.
-      instanceType: oneOfListed(
-        workstationInstanceTypes,
-        'As controlPlane.instanceType, or h2-medium4/8/16/24, h2-large, h2-large8, h2-extra-large8.',
-      ).meta({ title: 'server type' }),
-      volumeType: oneOf(volumeTypes).describe('Disk.').meta({ title: 'disk type' }),
-      volumeSize: volumeSize(),
-      keyName: text(255).describe('SSH key.').meta({ title: 'SSH key' }),
-      initialAccountingType: oneOf(accountingTypes)
-        .describe('Billing; default pay-per-use.')
-        .meta({ title: 'billing' }),
-    })
-    .partial()
-    .describe('Admin server.');
+  group('admin workstation', 'Admin server.', {
+    ...placement(),
+    // Stands for the allowed values, most of which `controlPlane.instanceType` shows.
+    instanceType: oneOfListed(
+      workstationInstanceTypes,
+      'As controlPlane.instanceType, or h2-medium4/8/16/24, h2-large, h2-large8, h2-extra-large8.',
+    ).meta({ title: 'server type' }),
+    volumeType: oneOf(volumeTypes).describe('Disk.').meta({ title: 'disk type' }),
+    volumeSize: volumeSize(),
+    keyName: text(255).describe('SSH key.').meta({ title: 'SSH key' }),
+    initialAccountingType: oneOf(accountingTypes).describe('Billing; default pay-per-use.').meta({ title: 'billing' }),
+  });
 
 /** Schema of the admin cluster in ProvisionKubeResourceGroup (docs/API.md). */
 export const adminCluster = () =>
-  z
-    .strictObject({
-      name: clusterName().describe('Unique in the project.'),
+  group('admin cluster', 'Admin cluster.', {
+    name: clusterName().describe('Unique in the project.'),
+    version: text(255).describe("Else the cloud's."),
+    keyName: text(255).describe('SSH key.').meta({ title: 'SSH key' }),
+    initialAccountingType: oneOfListed(accountingTypes, 'See workstation.').meta({ title: 'billing' }),
+    kubeServiceMeshConfig: group('service mesh', 'Service mesh.', {
+      enabled: flag().describe('On or off.'),
       version: text(255).describe("Else the cloud's."),
-      keyName: text(255).describe('SSH key.').meta({ title: 'SSH key' }),
-      initialAccountingType: oneOfListed(accountingTypes, 'See workstation.').meta({ title: 'billing' }),
-      kubeServiceMeshConfig: z
-        .strictObject({
-          enabled: flag().describe('On or off.'),
-          version: text(255).describe("Else the cloud's."),
-        })
-        .partial()
-        .describe('Service mesh.')
-        .meta({ title: 'service mesh' }),
-      cloudControllerManagerConfig: z
-        .strictObject({ useExternalCloudProvider: flag().describe('On or off.') })
-        .partial()
-        .describe('Controller manager.')
-        .meta({ title: 'controller manager' }),
-      controlPlaneLoadBalancer: z
-        .strictObject({
-          type: oneOf(['elastic-load-balancer']).describe('Type.'),
-          vip: ipAddress().describe('Needed with a private LAN.'),
-          systemIpAddresses: z.array(ipAddress()).describe('Two with a private LAN, else none.'),
-        })
-        .partial()
-        .describe('Load balancer.')
-        .meta({ title: 'load balancer' }),
-      controlPlane: z
-        .strictObject({
-          ...placement(),
-          instanceType: oneOf(nodeInstanceTypes).describe('Server type.').meta({ title: 'server type' }),
-          ...volume(),
-          // The list of tools continues the description with the allowed numbers.
-          nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:').meta({ title: 'number of nodes' }),
-        })
-        .partial()
-        .describe('Control plane.'),
-      nodePools: z
-        .array(
-          z
-            .strictObject({
-              name: hyphenated({ max: 40 }).describe('Name.'),
-              ...placement(),
-              instanceType: oneOfListed(nodeInstanceTypes, 'As controlPlane.instanceType.').meta({
-                title: 'server type',
-              }),
-              ...volume(),
-              nodeCount: wholeNumber(0).describe('Nodes.').meta({ title: 'number of nodes' }),
-            })
-            .partial()
-            .meta({ title: 'node pool' }),
-        )
-        .describe('Worker nodes.'),
-    })
-    .partial()
-    .describe('Admin cluster.');
+    }),
+    cloudControllerManagerConfig: group('controller manager', 'Controller manager.', {
+      useExternalCloudProvider: flag().describe('On or off.'),
+    }),
+    controlPlaneLoadBalancer: group('load balancer', 'Load balancer.', {
+      type: oneOf(['elastic-load-balancer']).describe('Type.'),
+      vip: ipAddress().describe('Needed with a private LAN.'),
+      systemIpAddresses: z.array(ipAddress()).describe('Two with a private LAN, else none.'),
+    }),
+    controlPlane: group('control plane', 'Control plane.', {
+      ...placement(),
+      instanceType: oneOf(nodeInstanceTypes).describe('Server type.').meta({ title: 'server type' }),
+      ...volume(),
+      // The list of tools continues the description with the allowed numbers.
+      nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:').meta({ title: 'number of nodes' }),
+    }),
+    nodePools: z
+      .array(
+        z
+          .strictObject({
+            name: hyphenated({ max: 40 }).describe('Name.'),
+            ...placement(),
+            instanceType: oneOfListed(nodeInstanceTypes, 'As controlPlane.instanceType.').meta({
+              title: 'server type',
+            }),
+            ...volume(),
+            nodeCount: wholeNumber(0).describe('Nodes.').meta({ title: 'number of nodes' }),
+          })
+          .partial()
+          .meta({ title: 'node pool' }),
+      )
+      .describe('Worker nodes.'),
+  });
 
 /** Warns about a version such as `1.34`, which lacks its third number. */
 export const versionWarnings = (version: string | undefined): SafeText[] =>
