@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { changeKey, type ProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import { type ChangeOutcome, changeKey, type ProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { type Browser, findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
 import { accepted, plannedChange as change, outcomeResult, planResult, ticket } from './changes.js';
 
@@ -69,6 +69,63 @@ test('a plan shows the decision, its cost, warnings and defaults, and folds the 
   expect(await view.getByRole('button').allInnerTexts()).toEqual(['Create server wiki', 'Do nothing']);
   expect(await view.getByText(/^Valid until 1 Jan 2999, 09:00:00 GMT\+9/).isVisible()).toBe(true);
   expect(shown.reported).toEqual([]);
+});
+
+test('how long ago something was stays true while the plan is open, and what the person has opened stays open', async () => {
+  const shown = await browser.show('change');
+  await shown.page.clock.install({ time: new Date('2026-11-20T12:00:00Z') });
+  const effects = [['Still receiving: last part ', Date.parse('2026-11-20T11:39:00Z'), '.']];
+  await shown.sendCall({}, planResult({ effects, issuedAt: '2026-11-20T12:00:00Z' }));
+  await shown.view.getByText('The exact request').click();
+  await shown.view.getByText(/^Still receiving: last part .* \(21 min ago\)\.$/).waitFor();
+  await shown.page.clock.runFor(62_000);
+  await shown.view.getByText(/^Still receiving: last part .* \(22 min ago\)\.$/).waitFor();
+  expect(await shown.view.getByText('POST https://').isVisible()).toBe(true);
+});
+
+test('a plan that is decided elsewhere shows its outcome in the chat, which is asked less and less often, and no more after the end', async () => {
+  const times: number[] = [];
+  let outcome: ChangeOutcome | undefined;
+  const shown = await browser.show('change', {
+    answer: async (_name, given) => {
+      expect(given.decision).toBe('look');
+      times.push(await shown.page.evaluate(() => Date.now()));
+      return outcome === undefined ? { content: [] } : outcomeResult({ ...outcome, isOfPlan: true });
+    },
+  });
+  const begunAt = Date.parse('2026-11-20T12:00:00Z');
+  await shown.page.clock.install({ time: begunAt });
+  await shown.sendCall({}, planResult({ issuedAt: '2026-11-20T12:00:00Z' }));
+  await shown.page.clock.runFor(14_000);
+  expect(times).toEqual([]);
+  await shown.page.clock.runFor(2_000);
+  await expect.poll(() => times.length).toBe(1);
+  outcome = { ...accepted, kind: 'used', sentence: 'The outcome of this change is not known yet.' };
+  await shown.page.clock.runFor(31_000);
+  await shown.view.getByRole('heading', { name: 'Decided before' }).waitFor();
+  expect(await shown.view.getByRole('button').count()).toBe(0);
+  outcome = accepted;
+  await shown.page.clock.runFor(61_000);
+  await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
+  await shown.page.clock.runFor(600_000);
+  expect(times).toHaveLength(3);
+});
+
+test('a host that refuses to ask for the state is not asked again', async () => {
+  let looks = 0;
+  const shown = await browser.show('change', {
+    answer: () => {
+      looks += 1;
+      throw new Error('no');
+    },
+  });
+  await shown.page.clock.install({ time: new Date('2026-11-20T12:00:00Z') });
+  await shown.sendCall({}, planResult({ issuedAt: '2026-11-20T12:00:00Z' }));
+  await shown.page.clock.runFor(16_000);
+  await expect.poll(() => looks).toBe(1);
+  await shown.page.clock.runFor(600_000);
+  expect(looks).toBe(1);
+  expect(await button(shown, 'Create server wiki').isVisible()).toBe(true);
 });
 
 test('a click sends the ticket and the decision, once, and shows the outcome', async () => {

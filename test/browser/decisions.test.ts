@@ -96,6 +96,47 @@ test('the list says how long ago, and exactly by the clock of its reader, withou
   expect(await listed({ javaScriptEnabled: false, timezoneId: 'Asia/Tokyo' })).toEqual([text, utc, utc]);
 });
 
+test('on a phone, the decision is the heading, buttons fit a finger, and the outcome is said once, with person and time', async () => {
+  const served = await start();
+  const page = await openAs('bob', await planOf(served), { width: 360 });
+  await agree(page).waitFor();
+  const heading = view(page).getByRole('heading', { level: 1 });
+  expect(await heading.evaluate((node) => Number.parseFloat(getComputedStyle(node).fontSize))).toBeGreaterThanOrEqual(
+    20,
+  );
+  expect(await heading.innerText()).toMatch(/^Create DevOps server "wiki"/);
+  const heights = await view(page)
+    .getByRole('button')
+    .evaluateAll((nodes) => nodes.map(({ clientHeight, offsetHeight }) => Math.max(clientHeight, offsetHeight)));
+  expect([heights.length, Math.min(...heights) >= 44]).toEqual([2, true]);
+  await agree(page).click();
+  await outcome(page, 'Accepted');
+  const said = await view(page).locator('.outcome').innerText();
+  expect(said.match(/agreed/g)).toEqual(['agreed']);
+  expect(said).toMatch(/\nbob agreed at .*\d\d:\d\d:\d\d .*\.\n/);
+  expect(said).not.toContain('Sent ');
+  for (const frame of page.frames()) expect(await findings(frame)).toEqual([]);
+});
+
+test('other plans that come while a plan is open appear in it', async () => {
+  const served = await start();
+  const page = await openAs('bob', await planOf(served, { diskSize: 100 }));
+  await agree(page).waitFor();
+  await view(page)
+    .getByLabel(/^Reason/)
+    .fill('Wait for Monday');
+  await planOf(served, { diskSize: 200 });
+  await view(page)
+    .getByText(/^Another plan for "wiki" waits \(disk size 200 GB\), made \d+ s ago\.$/)
+    .waitFor({ timeout: 6000 });
+  expect(
+    await view(page)
+      .getByLabel(/^Reason/)
+      .inputValue(),
+  ).toBe('Wait for Monday');
+  await page.getByRole('link', { name: 'Show the next change' }).waitFor();
+});
+
 test('a person refuses', async () => {
   const served = await start();
   const page = await openAs('bob', await planOf(served));

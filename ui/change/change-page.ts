@@ -2,7 +2,7 @@ import { longestReason } from '../../src/changes/decline-reason.js';
 import type { ProposedChange, ViewDecision } from '../../src/mcp/views/contract/change-data.js';
 import { humanDuration } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
-import { element, setText, shownText } from '../shared/elements.js';
+import { element, refreshTimes, setText, shownText } from '../shared/elements.js';
 import { changeOf, expiredPlan, type Stage } from './decision.js';
 import { outcomePanel, panel } from './outcome.js';
 import { planBody, planHead, riskList, sandboxBanner, whereLine } from './plan.js';
@@ -11,8 +11,8 @@ interface ChangePage {
   readonly main: HTMLElement;
   /** Shows a stage of the decision. If the focused element is removed or hidden, the focus moves to the heading of the outcome. */
   show(stage: Stage, host: HostFacts): void;
-  /** Updates the line that says for how long an open plan is valid. */
-  showExpiry(stage: Stage, host: HostFacts): void;
+  /** Updates for how long an open plan is valid, and how long ago all times were. */
+  tick(stage: Stage, host: HostFacts): void;
   /** The arguments that the person typed for a decision: a reason for declining, or the name of what is deleted. */
   typedArguments(change: ProposedChange, decision: ViewDecision['decision']): Pick<ViewDecision, 'reason' | 'name'>;
 }
@@ -40,7 +40,8 @@ export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): Ch
   const main = element('main', { class: 'change' });
   main.append(outcome, plan.element, expiry, progress, ...inputs.elements, buttons.element);
 
-  const showExpiry = (stage: Stage, { formatTime }: HostFacts) => {
+  const tick = (stage: Stage, { formatTime }: HostFacts) => {
+    refreshTimes(main);
     const text = expiryText(stage, formatTime);
     expiry.hidden = text === undefined;
     if (text !== undefined) setText(expiry, text);
@@ -62,7 +63,7 @@ export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): Ch
       outcome.replaceChildren(...outcomeNodes);
       const isPlanCollapsed = outcomeNodes.length > 0;
       plan.show(change, isPlanCollapsed, host.formatTime);
-      showExpiry(stage, host);
+      tick(stage, host);
       progress.replaceChildren(...progressLines(stage, host));
 
       const shownButtons = buttonsAt(stage, host);
@@ -74,7 +75,7 @@ export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): Ch
       // If the focused button or input has just been hidden, keyboard users continue at the heading of the outcome, if there is one.
       if (hadFocus && !isFocusOnShownElement()) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
-    showExpiry,
+    tick,
     typedArguments: inputs.typedArguments,
   };
 }
@@ -93,7 +94,7 @@ function expiryText(stage: Stage, formatTime: FormatTime): string | undefined {
   return `Valid until ${formatTime(end)}, for another ${left}.`;
 }
 
-/** The plan, collapsed below an outcome. An unchanged plan is not drawn again, so that sections that the person has opened stay open. */
+/** The plan, collapsed below an outcome. An unchanged plan is not drawn again. */
 function createPlanPanel() {
   const panelElement = element('div');
   let shown: { readonly change: ProposedChange | undefined; readonly isCollapsed: boolean } | undefined;
@@ -102,10 +103,13 @@ function createPlanPanel() {
     show(change: ProposedChange | undefined, isCollapsed: boolean, formatTime: FormatTime) {
       if (shown !== undefined && change === shown.change && isCollapsed === shown.isCollapsed) return;
       shown = { change, isCollapsed };
+      // A section that the person has opened stays open.
+      const isOpen = panelElement.querySelector('details')?.open === true;
       panelElement.className = change?.isSandbox === true ? 'plan of-sandbox' : 'plan';
       if (change === undefined) panelElement.replaceChildren();
       else if (isCollapsed) panelElement.replaceChildren(collapsedPlan(change, formatTime));
       else panelElement.replaceChildren(...planHead(change), ...planBody(change, formatTime));
+      if (isOpen && !isCollapsed) panelElement.querySelector('details')?.setAttribute('open', '');
     },
   };
 }

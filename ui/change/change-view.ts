@@ -7,6 +7,7 @@ import { startView } from '../shared/start-view.js';
 import { createChangePage, type HostFacts } from './change-page.js';
 import {
   answered,
+  awaitsNews,
   begin,
   changeOf,
   expire,
@@ -33,6 +34,10 @@ const answerMs = 15 * 60_000;
 /** Time limit for calls that only ask for the plan's state or for a new plan (milliseconds). */
 const shortAnswerMs = 75_000;
 
+/** The pauses between two questions for the state of a plan (milliseconds). */
+const firstPauseMs = 15_000;
+const longestPauseMs = 2 * 60_000;
+
 /** Interval at which the view looks whether the plan has expired (milliseconds). */
 const clockMs = 2_000;
 
@@ -55,7 +60,7 @@ class ChangeView {
     document.body.append(this.#page.main);
     const clock = setInterval(() => {
       this.#enter(expire(this.#stage, Date.now()));
-      this.#page.showExpiry(this.#stage, this.#hostFacts());
+      this.#page.tick(this.#stage, this.#hostFacts());
     }, clockMs);
     this.#host = await startView('cloudops-change', this.#page.main, {
       onResult: (result) => this.#begin(result),
@@ -83,17 +88,37 @@ class ChangeView {
       return;
     }
     this.#enter(begin(result, Date.now()));
-    void this.#askForState();
+    void this.#follow();
   }
 
-  /** Asks cloudops-mcp for the state of an older plan, because after a reload, a host shows the plan as it was before the decision. */
-  async #askForState(): Promise<void> {
+  /**
+   * Asks for the state of the shown plan until its outcome is known, because it may be decided elsewhere, and a host that reloads a view shows the
+   * plan as it was. The pauses grow, because a host may ask the person before each call. Our own page asks itself.
+   */
+  async #follow(): Promise<void> {
+    if (this.#host?.callsTools !== true || this.#host.isOwnPage) return;
     const change = changeOf(this.#stage);
-    if (change === undefined || !mayBeDecided(this.#stage, Date.now()) || this.#host?.callsTools !== true) return;
+    const isShown = () => changeOf(this.#stage) === change;
+    if (mayBeDecided(this.#stage, Date.now()) && !(await this.#askForState())) return;
+    for (
+      let pauseMs = firstPauseMs;
+      isShown() && awaitsNews(this.#stage);
+      pauseMs = Math.min(2 * pauseMs, longestPauseMs)
+    ) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      if (isShown() && awaitsNews(this.#stage) && !(await this.#askForState())) return;
+    }
+  }
+
+  /** Resolves with false if the host does not answer, or refuses the call. */
+  async #askForState(): Promise<boolean> {
+    const change = changeOf(this.#stage);
+    if (document.hidden || change === undefined || this.#stage.kind === 'sending') return true;
     // Without an answer, the plan stays open. A click on a plan that was decided before gets its outcome and changes nothing.
     const result = await this.#call(change, 'look', shortAnswerMs).catch(() => undefined);
     // By now, the view may show a new plan.
     if (result !== undefined && changeOf(this.#stage) === change) this.#enter(stateReported(this.#stage, result));
+    return result !== undefined;
   }
 
   /**
@@ -142,6 +167,7 @@ class ChangeView {
     this.#enter(planning);
     const result = await this.#call(planning.change, 'again', shortAnswerMs).catch(() => undefined);
     this.#enter(plannedAgain(this.#stage, result, Date.now()));
+    void this.#follow();
   }
 
   async #call(change: ProposedChange, decision: ViewDecision['decision'], timeoutMs: number): Promise<ToolResult> {

@@ -69,8 +69,16 @@ export const mayBeDecided = (stage: Stage, now: number): boolean =>
   stage.change.ticket !== undefined &&
   now - Date.parse(stage.change.issuedAt ?? '') > freshMs;
 
+/** True while news of the plan may come without a click here. */
+export function awaitsNews(stage: Stage): boolean {
+  if (changeOf(stage)?.ticket === undefined) return false;
+  if (stage.kind === 'ended') return ['used', 'unknown'].includes(stage.outcome.kind);
+  return stage.kind === 'open' || stage.kind === 'sending' || stage.kind === 'lost';
+}
+
 /** The stage after cloudops-mcp answered the question for the state of the plan. */
 export function stateReported(stage: Stage, result: ToolResult): Stage {
+  if (stage.kind === 'lost' || stage.kind === 'ended') return planSeen(stage, result);
   const outcome = readOutcome(result.meta);
   const isUndecided = stage.kind === 'open' || stage.kind === 'expired';
   if (!isUndecided || outcome === undefined) return stage;
@@ -85,6 +93,9 @@ export function stateReported(stage: Stage, result: ToolResult): Stage {
 export function planSeen(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   if (stage.kind === 'open' && outcome?.kind === 'expired') return { kind: 'expired', change: stage.change };
+  // The plan still waits, and other plans for the same thing may have come or gone.
+  const change = readProposedChange(result.meta);
+  if (stage.kind === 'open' && outcome === undefined && change !== undefined) return { ...stage, change };
   return outcome?.isOfPlan === true && stage.kind !== 'sending' ? answered(stage, result) : stage;
 }
 

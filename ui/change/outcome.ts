@@ -46,7 +46,9 @@ export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HT
   if (earlier !== undefined) paragraphs.push(paragraph(earlier));
   if (next !== undefined) paragraphs.push(paragraph(next, { class: 'next' }));
   paragraphs.push(...details.map((line) => paragraph(line)));
-  if (sentAt !== undefined) paragraphs.push(paragraph(['Sent ', timeOf(sentAt) ?? sentAt, '.'], { class: 'quiet' }));
+  // Otherwise, the decision has the time.
+  if (sentAt !== undefined && earlier === undefined)
+    paragraphs.push(paragraph(['Sent ', timeOf(sentAt) ?? sentAt, '.'], { class: 'quiet' }));
   return panel(kind, icons[kind], outcomeTitles[kind], ...paragraphs, ...references(outcome));
 }
 

@@ -11,6 +11,8 @@ export interface Host {
   reportSize(width: number, height: number): void;
   /** True if the host forwards the view's tool calls to cloudops-mcp. */
   readonly callsTools: boolean;
+  /** True on the page for decisions. */
+  readonly isOwnPage: boolean;
   readonly context: HostContext;
 }
 
@@ -45,6 +47,9 @@ export interface HostContext {
   readonly timeZone: string | undefined;
 }
 
+/** The name that the page for decisions has as a host. */
+export const ownPageName = 'cloudops-mcp';
+
 const protocolVersion = '2026-01-26';
 
 /** Time limit for requests that the host answers itself, without cloudops-mcp (milliseconds). */
@@ -78,12 +83,13 @@ export async function connectHost(
   });
 
   const params = { appInfo, appCapabilities: {}, protocolVersion };
-  const { hostCapabilities, hostContext } = await peer.request('ui/initialize', params, hostAnswerMs);
+  const { hostInfo, hostCapabilities, hostContext } = await peer.request('ui/initialize', params, hostAnswerMs);
   peer.notify('ui/notifications/initialized', {});
 
   const capabilities = fieldsOf(hostCapabilities);
   return {
     callsTools: capabilities.serverTools !== undefined,
+    isOwnPage: fieldsOf(hostInfo).name === ownPageName,
     context: readContext(fieldsOf(hostContext)),
     callTool: async (name, args, timeoutMs) =>
       readResult(await peer.request('tools/call', { name, arguments: args }, timeoutMs)),

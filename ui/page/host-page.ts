@@ -1,6 +1,7 @@
 import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import { type OutcomeKind, outcomeKey } from '../../src/mcp/views/contract/change-data.js';
+import { changeKey, type OutcomeKind, outcomeKey } from '../../src/mcp/views/contract/change-data.js';
 import { readOutcome, readProposedChange } from '../change/read-change.js';
+import { ownPageName } from '../host/host.js';
 import { element, setText } from '../shared/elements.js';
 import { createPeer } from '../shared/json-rpc.js';
 import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../shared/read-fields.js';
@@ -12,7 +13,8 @@ export function startHostPage(): void {
 
 class HostPage {
   readonly #frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
-  readonly #heading = element('h1', {}, 'cloudops-mcp');
+  /** For screen readers. The view has the visible heading. */
+  readonly #heading = element('h1', { class: 'unseen' }, 'cloudops-mcp');
   readonly #problem = element('p', { role: 'alert' });
   readonly #note = element('p', { class: 'note', dir: 'auto' });
   /** Leads to another change. */
@@ -20,6 +22,8 @@ class HostPage {
   readonly #otherChange = element('p', { role: 'status' });
   /** Says what became of the session with which the page was loaded. */
   readonly #session = element('p', { role: 'status' });
+  #isSettled = false;
+  #shownState: string | undefined;
   /** The JSON-RPC connection to the view in the frame. */
   readonly #view = createPeer((message) => this.#frame.contentWindow?.postMessage(message, '*'), {
     onRequest: (method, params) => this.#answerView(method, params),
@@ -55,28 +59,28 @@ class HostPage {
     return result;
   }
 
-  /**
-   * Looks again and again, while the page is visible: at the plan until its outcome is known, so that nobody goes on to decide on a plan that is
-   * settled, and then for other changes.
-   */
-  async #look(isSettled: boolean): Promise<void> {
+  /** Looks again and again while the page is visible: at the plan until its outcome is known, and then for other changes. */
+  async #look(): Promise<void> {
     const look = { name: decideTool, arguments: { ticket: changeId(), decision: 'look' } };
-    let shownKind: OutcomeKind | undefined;
-    for (let settled = isSettled; ; ) {
+    for (;;) {
       await new Promise((resolve) => setTimeout(resolve, lookMs));
-      if (document.hidden) continue;
-      const result = await answerTo(look).catch(() => noAnswer);
-      this.#showOtherChange(result.otherWaits === true);
-      const { kind, sentence, isOfPlan } = readOutcome(result._meta) ?? {};
-      // The view keeps what was typed, because the plan still waits.
-      setText(this.#session, kind === 'uncounted' ? textInUtc(sentence ?? '') : '');
-      if (settled || kind === undefined || kind === 'uncounted' || kind === shownKind) continue;
-      settled = kind === 'expired' || (isOfPlan === true && kind !== 'used');
-      shownKind = kind;
-      this.#view.notify('ui/notifications/tool-result', result);
-      this.#showTitles(result);
-      this.#showSuccessor(readText(result.successor));
+      if (!document.hidden) this.#showLook(await answerTo(look).catch(() => noAnswer));
     }
+  }
+
+  /** Passes news of the plan to the view, so that nobody goes on to decide on a plan that is settled. */
+  #showLook(result: Fields): void {
+    this.#showOtherChange(result.otherWaits === true);
+    const { kind, sentence, isOfPlan } = readOutcome(result._meta) ?? {};
+    // The view keeps what was typed, because the plan still waits.
+    setText(this.#session, kind === 'uncounted' ? textInUtc(sentence ?? '') : '');
+    const state = stateIn(result);
+    if (this.#isSettled || kind === 'uncounted' || state === undefined || state === this.#shownState) return;
+    this.#isSettled = kind === 'expired' || (isOfPlan === true && kind !== 'used');
+    this.#shownState = state;
+    this.#view.notify('ui/notifications/tool-result', result);
+    this.#showTitles(result);
+    this.#showSuccessor(readText(result.successor));
   }
 
   /** Links to the newer plan that replaced the shown one. */
@@ -99,7 +103,9 @@ class HostPage {
       this.#note.textContent = readText(note) ?? '';
       this.#showTitles(fieldsOf(result));
       this.#showSuccessor(readText(fieldsOf(result).successor));
-      void this.#look(readProposedChange(fieldsOf(result)._meta)?.ticket === undefined);
+      this.#isSettled = readProposedChange(fieldsOf(result)._meta)?.ticket === undefined;
+      this.#shownState = stateIn(fieldsOf(result));
+      void this.#look();
       // The protocol wants the arguments first. They may hold a secret, and the view of a change does not need them.
       this.#view.notify('ui/notifications/tool-input', { arguments: {} });
       this.#view.notify('ui/notifications/tool-result', fieldsOf(result));
@@ -124,7 +130,7 @@ const maximumHeight = 20_000;
 /** The answer with which this page introduces itself to the view as an MCP Apps host. */
 const hostDescription = {
   protocolVersion: '2026-01-26',
-  hostInfo: { name: 'cloudops-mcp', version: '1' },
+  hostInfo: { name: ownPageName, version: '1' },
   hostCapabilities: { serverTools: {} },
   hostContext: {},
 };
@@ -138,6 +144,10 @@ function titlesOf({ _meta }: Fields): { heading: string; tab: string } | undefin
   const change = readProposedChange(_meta);
   return change && { heading: 'A change to decide on', tab: change.sentence };
 }
+
+/** The kind of the outcome, or the plan while there is none. */
+const stateIn = ({ _meta }: Fields): string | undefined =>
+  readOutcome(_meta)?.kind ?? JSON.stringify(fieldsOf(_meta)[changeKey]);
 
 /** The page is at `/decisions/<ID of the change>/`. */
 const changeId = () => location.pathname.split('/').at(-2);

@@ -1,4 +1,5 @@
 import type { TimedText } from '../../src/mcp/views/contract/change-data.js';
+import { humanDuration } from '../../src/util/human.js';
 import { escapeQuoted } from '../../src/util/quote.js';
 import type { FormatTime } from './appearance.js';
 
@@ -41,8 +42,31 @@ export const shownText = (text: string): readonly Child[] =>
 /** Splits a text of cloudops-mcp as `shownText` does. Numbers in it are times, and are written in the host's time zone. */
 export const shownTimedText = (text: TimedText, formatTime: FormatTime): readonly Child[] =>
   (typeof text === 'string' ? [text] : text).flatMap((piece) =>
-    typeof piece === 'number' ? [formatTime(piece)] : shownText(piece),
+    typeof piece === 'number' ? [timeElement(piece, formatTime)] : shownText(piece),
   );
+
+/** A time, and how long ago it was. `refreshTimes` keeps that true. */
+function timeElement(time: number, formatTime: FormatTime): HTMLTimeElement {
+  const shown = element('time', { datetime: new Date(time).toISOString() });
+  shown.append(formatTime(time), element('span', { class: 'ago' }, agoText(time)));
+  return shown;
+}
+
+/** Longer ago, the date says enough (seconds). */
+const longestAgo = 24 * 3600;
+
+const agoText = (time: number): string => {
+  const seconds = (Date.now() - time) / 1000;
+  return seconds < 0 || seconds > longestAgo ? '' : ` (${humanDuration(seconds)} ago)`;
+};
+
+/** Updates how long ago all times below an element were. */
+export function refreshTimes(root: Element): void {
+  for (const time of root.querySelectorAll('time')) {
+    const ago = time.querySelector('.ago');
+    if (ago !== null) ago.textContent = agoText(Date.parse(time.dateTime));
+  }
+}
 
 /** Sets the text of an element. The same text is not set twice, because screen readers would announce it twice. */
 export function setText(target: Element, text: string): void {

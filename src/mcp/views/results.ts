@@ -53,7 +53,7 @@ export function viewMeta(outcome: EndedOutcome, showing: Showing = {}): Record<s
   }
 
   const { earlierDecision, isLate = false, isOfPlan } = showing;
-  const described = changeOutcome(outcome);
+  const described = changeOutcome(outcome, { namesDecision: earlierDecision === undefined });
   if (described === undefined) return {};
   const shown = { ...described, ...(isOfPlan === true && { isOfPlan }) };
   return { [outcomeKey]: earlierDecision === undefined ? shown : withEarlier(shown, earlierDecision, isLate) };
@@ -124,7 +124,10 @@ const waysToDecide = ({ success: { decideAt }, view }: Extract<EndedOutcome, { k
   );
 
 /** Undefined for a read, and for a call that only made, showed or withdrew a plan. */
-function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
+function changeOutcome(
+  result: EndedOutcome,
+  { namesDecision }: { readonly namesDecision: boolean },
+): ChangeOutcome | undefined {
   if (result.kind === 'failed') return failedOutcome(result.failure);
   const { success, view } = result;
   const kind = success.outcome;
@@ -140,7 +143,9 @@ function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
     sentence: timedText(summary),
     isSandbox,
     where: plain(where),
-    details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)).map(timedText),
+    details: sentences(...warnings, ...notes, namesDecision && consent !== undefined && consentText(consent)).map(
+      timedText,
+    ),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
     ...(next !== undefined && { next }),
