@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ChangeOutcome, changeKey, type ProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { type Browser, findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
 import { accepted, plannedChange as change, outcomeResult, planResult, ticket } from './changes.js';
+import { keepPicture } from './gallery.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -109,6 +110,29 @@ test('a plan that is decided elsewhere shows its outcome in the chat, which is a
   await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
   await shown.page.clock.runFor(600_000);
   expect(times).toHaveLength(3);
+});
+
+test('an outcome of many things shows each with its size, its age and its ending', async () => {
+  const things = {
+    title: 'Uploads',
+    columns: ['Ending', 'Object', 'Size', 'Started'],
+    rows: [
+      ['Failed ("AccessDenied")', '"a.mov"', '1.5 MiB', [Date.now() - 3 * 3_600_000]],
+      ['Aborted', '"b.mov"', '', ''],
+    ],
+    more: 2,
+  };
+  const shown = await browser.show('change', { answer: () => outcomeResult({ ...accepted, things }), width: 360 });
+  await shown.sendCall({}, planResult());
+  await button(shown, 'Create server wiki').click();
+  await shown.view.getByText('And 2 more.').waitFor();
+  const rows = await shown.view.getByRole('row').allInnerTexts();
+  expect(rows.slice(1)).toEqual([
+    expect.stringMatching(/^Failed \("AccessDenied"\)\t"a\.mov"\t1\.5 MiB\t.* \(3 h ago\)$/),
+    expect.stringMatching(/^Aborted\t"b\.mov"/),
+  ]);
+  expect(await findings(shown.view)).toEqual([]);
+  await keepPicture('outcome-of-many', await shown.page.screenshot());
 });
 
 test('a host that refuses to ask for the state is not asked again', async () => {

@@ -5,7 +5,7 @@ import type { FormatTime } from '../shared/appearance.js';
 import { element, refreshTimes, setText, shownText } from '../shared/elements.js';
 import { changeOf, expiredPlan, type Stage } from './decision.js';
 import { outcomePanel, panel } from './outcome.js';
-import { planBody, planHead, riskList, sandboxBanner, whereLine } from './plan.js';
+import { planBody, planHead, riskList, sandboxBanner, tableSection, whereLine } from './plan.js';
 
 interface ChangePage {
   readonly main: HTMLElement;
@@ -240,7 +240,9 @@ function outcomeAt(stage: Stage, formatTime: FormatTime): readonly Node[] {
   if (shownPanel === undefined) return [];
   // If the result has no plan, the outcome names region and account.
   const { isSandbox = false, where = [] } = changeOf(stage) ?? (stage.kind === 'ended' ? stage.outcome : {});
-  return [...sandboxBanner(isSandbox), shownPanel, ...whereLine(where)];
+  const things = stage.kind === 'ended' ? stage.outcome.things : undefined;
+  const table = things === undefined ? [] : [tableSection(things, formatTime)];
+  return [...sandboxBanner(isSandbox), shownPanel, ...whereLine(where), ...table];
 }
 
 /** The panel with the outcome. Undefined at a stage without an outcome. */

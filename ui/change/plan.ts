@@ -39,16 +39,18 @@ export function riskList({ risks }: ProposedChange): readonly Node[] {
 }
 
 /** A table under its title. It can be scrolled sideways in a narrow chat. With the tabindex, arrow keys scroll it too. */
-function tableSection({ title, columns, rows, more }: ShownTable): Node {
+export function tableSection({ title, columns, rows, more }: ShownTable, formatTime: FormatTime, whereMore = ''): Node {
   const head = element('tr', {}, ...columns.map((column) => element('th', { scope: 'col' }, column)));
-  const bodyRows = rows.map((row) => element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, text))));
+  const bodyRows = rows.map((row) =>
+    element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, ...shownTimedText(text, formatTime)))),
+  );
   const section = element(
     'section',
     { class: 'table', tabindex: '0', 'aria-label': title },
     element('h2', {}, title),
     element('table', {}, element('thead', {}, head), element('tbody', {}, ...bodyRows)),
   );
-  if (more > 0) section.append(element('p', { class: 'quiet' }, `And ${more} more, in the request below.`));
+  if (more > 0) section.append(element('p', { class: 'quiet' }, `And ${more} more${whereMore}.`));
   return section;
 }
 
@@ -75,7 +77,7 @@ export function planBody(change: ProposedChange, formatTime: FormatTime): readon
   const linesOf = (texts: readonly TimedText[]) => texts.map((text) => shownTimedText(text, formatTime));
   return [
     ...listSection('What will happen', linesOf(effects), 'effects'),
-    ...tables.map(tableSection),
+    ...tables.map((table) => tableSection(table, formatTime, ', in the request below')),
     ...listSection('Warnings', linesOf(warnings), 'warnings'),
     ...listSection('Not checked beforehand', linesOf(notChecked.map(sentenceCase)), 'not-checked'),
     ...(defaults.length === 0 ? [] : [defaultsSection(defaults)]),

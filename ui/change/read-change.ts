@@ -53,7 +53,7 @@ const tablesIn = (values: unknown): ShownTable[] =>
   (Array.isArray(values) ? values : []).map(fieldsOf).map(({ title, columns, rows, more }) => ({
     title: readText(title) ?? '',
     columns: textsOf(columns),
-    rows: (Array.isArray(rows) ? rows : []).map(textsOf),
+    rows: (Array.isArray(rows) ? rows : []).map(timedTextsOf),
     more: numberOf(more) ?? 0,
   }));
 
@@ -72,6 +72,7 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
 
   const next = readTimedText(outcome.next);
   const earlier = readTimedText(outcome.earlier);
+  const [things] = tablesIn([outcome.things]);
   const { sentAt, code } = textFields(outcome);
   const requestIds = Object.entries(fieldsOf(outcome.requestIds)).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
@@ -85,6 +86,7 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
     ...(outcome.isSandbox === true && { isSandbox: true }),
     ...(Array.isArray(outcome.where) && { where: textsOf(outcome.where) }),
     ...(next !== undefined && { next }),
+    ...(things !== undefined && things.rows.length > 0 && { things }),
     ...(sentAt !== undefined && { sentAt }),
     ...(code !== undefined && { code }),
     ...(outcome.isOfPlan === true && { isOfPlan: true }),

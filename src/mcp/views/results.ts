@@ -27,6 +27,7 @@ import {
 } from './contract/change-data.js';
 import { adviceKey, partsKey } from './contract/parts-data.js';
 import { packParts } from './pack-parts.js';
+import { endedThings, planTable } from './tables.js';
 
 export interface Showing {
   readonly onDecisionPage?: boolean | undefined;
@@ -101,7 +102,7 @@ function proposedChange(outcome: EndedOutcome, { onDecisionPage = false }: Showi
     warnings: [...otherPlanTexts, ...plan.warnings].map(timedText),
     notChecked: plain(plan.notChecked),
     defaults: plain(plan.defaults),
-    tables: plain(plan.tables ?? []),
+    tables: (plan.tables ?? []).map(planTable),
     request: requestLines(plan).join('\n'),
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
@@ -138,6 +139,7 @@ function changeOutcome(
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
   const { continues = false, isSandbox = false } = view?.kind === 'ended' ? view : {};
   const next = nextForPerson(success, { continues });
+  const things = endedThings(success.answer);
   return {
     kind,
     sentence: timedText(summary),
@@ -149,6 +151,7 @@ function changeOutcome(
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
     ...(next !== undefined && { next }),
+    ...(things !== undefined && { things }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Plan, PlanTable } from '../../../calls/outcome.js';
+import type { Plan } from '../../../calls/outcome.js';
 import type { Plain } from '../../../calls/result-text.js';
 
 /** A text, or its pieces. A number is a time (milliseconds since 1970). */
@@ -14,7 +14,12 @@ export type RiskName = (typeof riskNames)[number];
 export type NamedValue = Plain<Plan['defaults'][number]>;
 
 /** A table. The last `more` rows are left out. */
-export type ShownTable = Plain<PlanTable>;
+export interface ShownTable {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly TimedText[])[];
+  readonly more: number;
+}
 
 /** A change that waits for a decision. All texts are plain text, not HTML. */
 export interface ProposedChange {
@@ -94,6 +99,8 @@ export interface ChangeOutcome {
   /** By header or field. */
   readonly requestIds: Readonly<Record<string, string>>;
   readonly next?: TimedText;
+  /** The things of the change, each with its ending. */
+  readonly things?: ShownTable;
   /** ISO 8601. */
   readonly sentAt?: string;
   /** For the cloud's support. */
