@@ -15,7 +15,6 @@ export async function decisionPage(title: SafeText, body: Html): Promise<string>
   return template.replace('<title></title>', () => String(titleHtml)).replace('<body>', () => `<body>${bodyHtml}`);
 }
 
-/** The name of a person, caller or account. `<bdi>` isolates right-to-left names. */
 export const nameHtml = (name: string): Html => html`<bdi>${shortNames(quoted(name, 100))}</bdi>`;
 
 /** The top of a page. */
@@ -35,12 +34,10 @@ export const signInPage = (form: Html, problem?: SafeText): Promise<string> =>
 export const problemPage = (title: SafeText, text: SafeText): Promise<string> =>
   decisionPage(title, html`<main><h1>${title}</h1><p>${text}</p><p><a href="/decisions">All changes</a></p></main>`);
 
-/** The labels of the filters, which are also the fields of a listed change. */
 const filters = { caller: 'Asked for by', account: 'Account', tool: 'Tool', risk: 'Risk' } as const;
 type FilterName = keyof typeof filters;
 const filterNames = ['caller', 'account', 'tool', 'risk'] as const satisfies readonly FilterName[];
 
-/** An empty text means no filter. */
 type ListFilter = Readonly<Record<FilterName, string>>;
 
 interface ListOptions {
@@ -56,7 +53,6 @@ interface ListOptions {
 const longestList = 200;
 const longestHistory = 50;
 
-/** Reads the filter from the query of the page's address. */
 export const filterIn = (query: (name: string) => string | undefined): ListFilter => ({
   caller: query('caller') ?? '',
   account: query('account') ?? '',
@@ -135,7 +131,6 @@ const togetherBySubject = (changes: readonly ListedChange[]): readonly ListedCha
 
 type Mark = readonly [cssClass: string, text: string];
 
-/** The marks that warn of other changes of the same thing. */
 function relatedMarks(change: Change, changes: readonly Change[]): readonly Mark[] {
   if (change.state !== 'waiting') return [];
   const others = relatedChanges(change, changes);
@@ -223,7 +218,6 @@ const placeOf = ({ plan }: Change): string =>
     .filter((text) => !text.startsWith('zone'))
     .join(' · ');
 
-/** Every second part is a quoted value. */
 const quotedParts = (text: string): readonly string[] => text.split(/("(?:[^"\\]|\\.)*")/);
 
 /** Quoted IDs. Names have separators, or are shorter. */
@@ -256,7 +250,6 @@ const ago = (time: number, now: Date): Html => {
   return timeText(time, seconds < 60 ? 'just now' : `${humanDuration(seconds)} ago`);
 };
 
-/** From two hours on, only whole hours are shown. */
 function timeLeft(expiresAt: number, now: Date): string {
   const seconds = Math.max(0, expiresAt - now.getTime()) / 1000;
   return seconds < 7200 ? humanDuration(seconds) : `${Math.floor(seconds / 3600)} h`;

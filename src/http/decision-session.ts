@@ -11,7 +11,6 @@ const maximumLength = 4000;
 
 interface SealedCookieOptions<Value extends { readonly expiresAt: number }> {
   readonly name: string;
-  /** Must not change, because older cookies could not be opened. */
   readonly purpose: string;
   readonly schema: () => z.ZodType<Value>;
   readonly keys: SealingKeys;

@@ -45,7 +45,6 @@ export interface DecisionsOptions extends PageDependencies {
   readonly isSandbox?: boolean;
 }
 
-/** In bytes, for one click and for all that are being received. */
 const maximumBody = 64 * 1024;
 const maximumBodies = 16 * maximumBody;
 
@@ -206,7 +205,6 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   pages.get(`${changePath}/`, async (context) => {
     const { user, change } = context.var;
     const reason = reasonAgainst(change, user, accounts);
-    // A decided change only shows its outcome.
     if (reason !== undefined && change.state === 'waiting')
       return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
     return context.html(withUser(await readView('page'), user, change));
@@ -228,7 +226,6 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
     const visible = await visibleChanges(user, options);
     return context.json({ note: noteOf(change), result: shownChange(change, user, options, visible) });
   });
-  // `answerClick` refuses a person who may not decide.
   pages.post(`${changePath}/tool`, async (context) => {
     const { user, change } = context.var;
     const click = readClick(parseJson(String(await readBody(context.env.incoming))));
@@ -241,7 +238,6 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   });
 }
 
-/** The next change in the list that waits for this person. */
 function nextOf(change: Change, user: PageUser, visible: readonly Change[], accounts: Accounts): Change | undefined {
   const position = visible.findIndex(({ id }) => id === change.id);
   return [...visible.slice(position + 1), ...visible.slice(0, Math.max(position, 0))].find(

@@ -111,7 +111,6 @@ export async function serveHttp(options: HttpOptions) {
   };
 
   const { connections, requestMs, keepAliveMs, metricsConnections, headersMs } = limits;
-  // Longer than any call takes.
   const idleMs = options.timeoutMs + 60_000;
   const server = createLimitedServer(limits, { connections, requestMs, idleMs, keepAliveMs }, serveWith(route));
   server.on('drop', () => metrics.refused('connections'));
@@ -162,7 +161,6 @@ function createLimitedServer(
   );
   server.maxConnections = connections;
   server.timeout = idleMs;
-  // Each request adds a listener to its connection.
   server.on('connection', (socket) => socket.setMaxListeners(0));
   return server;
 }
@@ -240,7 +238,6 @@ const refusedRequest = -32000;
 
 function refuse(request: IncomingMessage, response: ServerResponse, refusal: HttpError): void {
   const { status, message, headers, answer = errorAnswer(null, refusedRequest, message) } = refusal;
-  // Some clients send the whole body before they read an answer.
   request.resume();
   sendJson(response, status, answer, headers);
 }
@@ -248,7 +245,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, refusal: Htt
 /** Orchestrators send requests only to a server that is ready. */
 type Readiness = 'ready' | `waiting for ${NeededPart}` | 'stopping';
 
-/** Returns false for other requests. */
 type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const createProbeHandler =
