@@ -9,6 +9,8 @@ import { promisify } from 'node:util';
 export interface Screen {
   /** What is visible now, line by line. */
   lines(): Promise<readonly string[]>;
+  /** The same with escape sequences for colours, as one text. */
+  colored(): Promise<string>;
   /** Waits until something is visible, and gives the lines of then. */
   shows(what: RegExp): Promise<readonly string[]>;
   /** Waits until what is visible fulfils something. */
@@ -54,6 +56,7 @@ export async function openScreen(
   const press = async (key: string) => void (await tmux('send-keys', key));
   return {
     lines,
+    colored: () => tmux('capture-pane', '-p', '-e'),
     until,
     shows: (what) => until((seen) => what.test(seen), String(what)),
     type: async (text) => void (await tmux('send-keys', '-l', text)),

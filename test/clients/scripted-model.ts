@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
+import { serviceToolNames } from '../../src/mcp/tools-of-services.js';
 import { operations } from '../../src/tools/index.js';
 import { type Dialect, dialectAt, type OfferedTool } from './dialects.js';
 
@@ -33,7 +34,7 @@ export interface ScriptedModel {
   close(): Promise<void>;
 }
 
-const toolNames = [...operations.map(({ name }) => name), ...changeToolNames];
+const toolNames = [...operations.map(({ name }) => name), ...changeToolNames, ...serviceToolNames];
 
 const eventText = (event: object) =>
   `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`;

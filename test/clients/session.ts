@@ -17,7 +17,7 @@ export interface Session extends Screen {
 export async function startSession(
   agent: Agent,
   script: readonly ScriptedCall[],
-  placing: Parameters<typeof placeBlock>[3] = {},
+  { rows, ...placing }: NonNullable<Parameters<typeof placeBlock>[3]> & { readonly rows?: number } = {},
 ): Promise<Session> {
   const { inTerminal, env } = agent;
   const client = await installClient(agent.client);
@@ -27,6 +27,7 @@ export async function startSession(
   const screen = await openScreen([client.bin, ...inTerminal.args], {
     cwd: client.project,
     env: { ...client.env, ...env(model.origin) },
+    ...(rows !== undefined && { rows }),
   });
   const session: Session = {
     ...screen,
