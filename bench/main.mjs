@@ -15,6 +15,7 @@ const names = [
   'faults',
   'strangers',
   'uploads',
+  'tokens',
 ];
 const given = process.argv.slice(2);
 const name = given[0] === undefined || given[0].startsWith('-') ? 'run' : given.shift();
