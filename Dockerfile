@@ -22,6 +22,11 @@ COPY LICENSE package.json ./
 COPY --from=build /build/dist dist
 # The image's user "node", as a number so that Kubernetes can tell that it is not root.
 USER 1000:1000
+LABEL org.opencontainers.image.title="cloudops-mcp" \
+  org.opencontainers.image.description="MCP server that lets an AI agent read and operate a cloud through signed API operations" \
+  org.opencontainers.image.source="https://github.com/cloudops-mcp/cloudops-mcp" \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  io.modelcontextprotocol.server.name="io.github.cloudops-mcp/cloudops-mcp"
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "/app/dist/main.js", "health"]
