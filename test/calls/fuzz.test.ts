@@ -56,7 +56,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         expect([undefined, 'end', 'next']).toContain(step?.kind);
         readServiceError(body, {});
       }),
-      { numRuns: runs(10_000) },
+      { numRuns: runs(3000) },
     );
   });
 
