@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { BlockList, isIP, type LookupFunction, type Socket } from 'node:net';
+import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { isLoopback } from '../util/uri.js';
 
 /** Connections to endpoints, directly or through a proxy. */
@@ -24,7 +24,7 @@ export function proxyFor(url: URL, { httpProxy, httpsProxy, noProxy = '' }: Prox
   return entries.some((entry) => isNamed(host, port, entry)) ? undefined : new URL(proxy);
 }
 
-/** An entry is `*`, a domain, an IP address or a block of addresses. A port may follow. */
+/** An entry is a domain, a pattern such as `10.0.*`, an IP address or a block. A port may follow. */
 function isNamed(host: string, port: string, entry: string): boolean {
   const [, beforePort = entry, entryPort = port] = /^(\[.+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
   const pattern = beforePort.replace(/[[\]]/g, '');
@@ -32,7 +32,7 @@ function isNamed(host: string, port: string, entry: string): boolean {
 
   const [address = '', prefixLength] = pattern.split('/');
   if (isIP(address) !== 0) return isInBlock(host, address, prefixLength);
-  if (pattern === '*') return true;
+  if (pattern.includes('*', pattern.startsWith('*.') ? 2 : 0)) return matchesStars(host, pattern);
   const domain = pattern.replace(/^\*?\./, '').replace(/\.$/, '');
   // An IP address has no parent domain.
   return host === domain || (isIP(host) === 0 && host.endsWith(`.${domain}`));
@@ -47,6 +47,11 @@ function isInBlock(host: string, address: string, prefixLength: string | undefin
   const block = new BlockList();
   block.addSubnet(address, length, bits === 32 ? 'ipv4' : 'ipv6');
   return block.check(host, hostVersion === 4 ? 'ipv4' : 'ipv6');
+}
+
+function matchesStars(host: string, pattern: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replace(/[^a-z0-9]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`).test(host);
 }
 
 export interface ConnectionLimits {
@@ -66,7 +71,8 @@ type Agents = ReturnType<typeof createAgents>;
 export function createAgents(limits: ConnectionLimits, { pipelining }: { readonly pipelining: 0 | 1 }) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
   const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
-  const direct = new Agent({ ...options, connect: { timeout: connectMs, lookup: lookupHost } });
+  const connect = skippingInterim(buildConnector({ timeout: connectMs, lookup: lookupHost }), headerBytes);
+  const direct = new Agent({ ...options, connect });
   const tunnels = new Map<string, ProxyAgent>();
 
   const createTunnelAgent = (proxy: URL) =>
@@ -76,8 +82,13 @@ export function createAgents(limits: ConnectionLimits, { pipelining }: { readonl
       proxyTls: { timeout: connectMs },
       requestTls: { timeout: connectMs },
       // A tunnel is a part of connecting, so the proxy must answer within `connectMs`.
-      clientFactory: (origin, poolOptions) => new Pool(origin, { ...poolOptions, headersTimeout: connectMs }),
+      clientFactory: (origin, poolOptions) => new Pool(origin, { ...skipping(poolOptions), headersTimeout: connectMs }),
+      factory: (origin, poolOptions) => new Pool(origin, skipping(poolOptions)),
     });
+  const skipping = (poolOptions: Pool.Options): Pool.Options =>
+    typeof poolOptions.connect === 'function'
+      ? { ...poolOptions, connect: skippingInterim(poolOptions.connect, headerBytes) }
+      : poolOptions;
 
   return {
     direct,
@@ -124,4 +135,70 @@ function inAbsoluteForm(request: Addressed, { username, password, origin }: URL)
     path: request.origin + request.path,
     headers: { ...request.headers, ...(username !== '' && { 'proxy-authorization': `Basic ${user}` }) },
   };
+}
+
+/**
+ * Skips interim responses (1xx) before undici reads them. Clients must accept them (RFC 9110, section 15.2), but undici closes the
+ * connection at `100 Continue`.
+ */
+const skippingInterim =
+  (connect: buildConnector.connector, headBytes: number): buildConnector.connector =>
+  (options, callback) =>
+    connect(options, (...result) => {
+      // After an error, undici's connector leaves the socket out.
+      const [, socket = null] = result;
+      if (socket !== null) skipOn(socket, createFilter(headBytes));
+      callback(...result);
+    });
+
+function skipOn(socket: Socket, { expectResponse, pass }: ReturnType<typeof createFilter>): void {
+  const { read, write } = socket;
+  const readFiltered = (...size: [number?]): Buffer | null => {
+    const chunk: Buffer | null = read.apply(socket, size);
+    const rest = chunk === null ? null : pass(chunk);
+    // undici waits after null, although more may have arrived.
+    return rest === null || rest.length > 0 ? rest : readFiltered(...size);
+  };
+  Object.assign(socket, {
+    read: readFiltered,
+    // A response can begin only after a request was written.
+    write: (...content: unknown[]) => {
+      expectResponse();
+      return Reflect.apply(write, socket, content);
+    },
+  });
+}
+
+const headEnd = '\r\n\r\n';
+
+function createFilter(headBytes: number) {
+  /** Undefined while no response is about to begin. */
+  let held: Buffer | undefined;
+  return {
+    expectResponse: () => {
+      held ??= Buffer.alloc(0);
+    },
+    /** Empty if all bytes are skipped, or held until more arrive. */
+    pass: (chunk: Buffer): Buffer => {
+      if (held === undefined) return chunk;
+      let bytes = Buffer.concat([held, chunk]);
+      let end = interimEnd(bytes, headBytes);
+      while (typeof end === 'number' && end > 0) {
+        bytes = bytes.subarray(end);
+        end = interimEnd(bytes, headBytes);
+      }
+      held = end === undefined ? bytes : undefined;
+      return end === undefined ? Buffer.alloc(0) : bytes;
+    },
+  };
+}
+
+/** Returns 0 if there is no interim response (101 is final), and undefined if more bytes are needed. */
+function interimEnd(bytes: Buffer, headBytes: number): number | undefined {
+  const start = bytes.toString('latin1', 0, 'HTTP/1.1 100'.length);
+  const mayBeInterim = 'HTTP/1.1 1'.startsWith(start.slice(0, 10).replace('/1.0', '/1.1'));
+  if (!mayBeInterim || start.endsWith(' 101')) return 0;
+  const end = bytes.indexOf(headEnd);
+  if (end >= 0) return end + headEnd.length;
+  return bytes.length > headBytes ? 0 : undefined;
 }

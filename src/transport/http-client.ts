@@ -1,6 +1,9 @@
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { StringDecoder } from 'node:string_decoder';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
 import type { HttpMethod } from '../tools/define-operation.js';
+import { createTurns } from '../util/queue.js';
 import { type ConnectionLimits, createAgents, type Proxies, routeOf } from './connections.js';
 
 export interface HttpRequest {
@@ -80,6 +83,8 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   const keepAlive = createAgents(limits, { pipelining: 1 });
   // With `pipelining: 0`, undici opens a connection for each request.
   const oneShot = createAgents(limits, { pipelining: 0 });
+  // Large bodies are decoded one after the other, to bound the heap.
+  const takeTurn = createTurns();
   return {
     send: async (request, signal) => {
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
@@ -87,7 +92,8 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
       if (signal.aborted) return failureOf(signal.reason, exchange, signal, hasProxy);
       try {
         await dispatch(agent, { ...request, ...address }, exchange, limits, signal);
-        return decodeResponse(exchange, limits, request.byteLimit);
+        const decode = () => decodeResponse(exchange, limits, request.byteLimit);
+        return await (exchange.size > quickBytes ? takeTurn(decode) : decode());
       } catch (error) {
         return failureOf(error, exchange, signal, hasProxy);
       }
@@ -155,6 +161,9 @@ function dispatch(
   });
 }
 
+/** Larger bodies wait for a turn, because decoding takes milliseconds. */
+const quickBytes = 64 * 1024;
+
 function failureOf(
   error: unknown,
   { controller, head }: Exchange,
@@ -180,43 +189,77 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
     ]),
   );
 
-function decodeResponse(
+/** In one turn. */
+const pieceBytes = 512 * 1024;
+
+async function decodeResponse(
   { head, chunks }: Exchange,
   { bodyBytes }: ExchangeLimits,
   byteLimit: ByteLimit | undefined,
-): HttpResponse {
+): Promise<HttpResponse> {
   if (head === undefined) throw new Error('the response has no final status');
   const compressed = Buffer.concat(chunks);
   const bytes = decompress(compressed, head.headers, bodyBytes);
   // The compressed bytes stay in memory too.
   if (bytes !== compressed && byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
-  return { ...head, body: bytes.toString('utf8') };
+
+  // Joins a character whose bytes are in two pieces.
+  const decoder = new StringDecoder('utf8');
+  let text = '';
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    if (at > 0) await nextTurn();
+    text += decoder.write(bytes.subarray(at, at + pieceBytes));
+  }
+  return { ...head, body: text + decoder.end() };
 }
 
+/** Other bodies may be files that are meant to be compressed. */
+const textTypes = /^(?:$|text\/|application\/(?:[\w.-]+\+)?(?:xml|json))/i;
+
 /**
- * Decompresses a body, because some services and proxies compress without being asked.
+ * Decompresses a body, because some services and proxies compress without being asked. Also undoes gzip that no header names.
  * @throws an error of zlib
  */
-export function decompress(body: Buffer, headers: Readonly<Record<string, string>>, maxOutputLength: number): Buffer {
-  const codings = (headers['content-encoding'] ?? '').toLowerCase().split(',').reverse();
-  return codings.reduce((bytes, coding) => undo(coding.trim(), bytes, maxOutputLength), body);
+export function decompress(body: Buffer, headers: Readonly<Record<string, string>>, maximumBytes: number): Buffer {
+  const codings = (headers['content-encoding'] ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim());
+  const isText = textTypes.test(headers['content-type'] ?? '');
+  let bytes = body;
+  for (const coding of [...codings, ...(isText ? ['gzip'] : [])].reverse()) {
+    try {
+      bytes = undo(coding, bytes, maximumBytes);
+    } catch (error) {
+      // Some services name a coding that they did not apply.
+      if (!looksPlain.test(bytes.toString('latin1', 0, plainLength))) throw error;
+    }
+  }
+  return bytes;
 }
+
+/** The beginning of XML, HTML or JSON. */
+const looksPlain = /^\s*[<{[][\t\n\r -~]*$/;
+const plainLength = 32;
 
 function undo(coding: string, body: Buffer, maxOutputLength: number): Buffer {
   if (body.length === 0) return body;
   switch (coding) {
     case 'gzip':
     case 'x-gzip':
-      // Some proxies decompress the body and leave the header.
       return body[0] === 0x1f && body[1] === 0x8b ? gunzipSync(body, { maxOutputLength }) : body;
     case 'deflate':
-      return inflateSync(body, { maxOutputLength });
+      return hasZlibHeader(body) ? inflateSync(body, { maxOutputLength }) : inflateRawSync(body, { maxOutputLength });
     case 'br':
       return brotliDecompressSync(body, { maxOutputLength });
     default:
       return body;
   }
 }
+
+/** Some services send deflate without the header that RFC 9110 asks for. */
+const hasZlibHeader = (body: Buffer): boolean =>
+  body.length > 1 && ((body[0] ?? 0) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
 
 /** Behind a proxy, only the secure connection is one with the endpoint. */
 function connectFailure(code: string, hasProxy: boolean): FailureCode {

@@ -1,5 +1,5 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
 import { decompress } from '../../src/transport/http-client.js';
 
 const text = '<ListPartsResult><IsTruncated>false</IsTruncated></ListPartsResult>';
@@ -12,6 +12,7 @@ test.each([
   ['Gzip', gzipSync(text)],
   ['X-GZIP', gzipSync(text)],
   ['deflate', deflateSync(text)],
+  ['deflate', deflateRawSync(text)],
   ['BR', brotliCompressSync(text)],
   ['br, gzip', gzipSync(brotliCompressSync(text))],
   ['aws-chunked,gzip', gzipSync(text)],
@@ -22,6 +23,20 @@ test.each([
 
 test('a proxy may have undone gzip and left the header', () => {
   expect(read(Buffer.from(text), { 'content-encoding': 'gzip' })).toBe(text);
+});
+
+describe('gzip that no header names', () => {
+  test.each(['application/xml', 'text/xml; charset=utf-8', 'application/json', 'application/problem+json', ''])(
+    'is undone for the type %j',
+    (type) => {
+      expect(read(gzipSync(text), { 'content-type': type })).toBe(text);
+    },
+  );
+
+  test.each(['application/gzip', 'application/octet-stream', 'application/x-tar'])('stays for the type %j', (type) => {
+    const body = gzipSync(text);
+    expect(decompress(body, { 'content-type': type }, limit)).toEqual(body);
+  });
 });
 
 test.each([
@@ -36,6 +51,12 @@ test.each([
 
 test('an empty body stays empty', () => {
   expect(read(Buffer.alloc(0), { 'content-encoding': 'gzip' })).toBe('');
+});
+
+describe.each(['gzip', 'deflate', 'br'])('a service that says %s and does not compress', (coding) => {
+  test.each(['<?xml version="1.0"?><a/>', '{"a":1}', '\n <html></html>'])('is read: %j', (plain) => {
+    expect(read(Buffer.from(plain), { ...xml, 'content-encoding': coding })).toBe(plain);
+  });
 });
 
 test('compressed bytes that are damaged are no answer', () => {

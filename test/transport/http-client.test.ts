@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server, Socket } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createSocketServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Proxies } from '../../src/transport/connections.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
@@ -22,6 +23,33 @@ function clientWith(proxies: Proxies, limits = defaultLimits) {
   onTestFinished(() => client.close());
   return client;
 }
+
+async function bodyFrom(answer: RequestListener): Promise<string> {
+  const origin = `http://127.0.0.1:${portOf(await listening(createServer(answer)))}`;
+  const request = { method: 'GET', origin, path: '/', headers: {}, newConnection: false } as const;
+  const response = await clientWith({}).send(request, never);
+  if (response.kind === 'failure') throw new Error(response.code);
+  return response.body;
+}
+
+// Characters of one to four bytes, so that pieces of any size end within some.
+const large = 'aé日🎉'.repeat(150_000);
+
+test('a body that is read in several pieces is the text that was sent', async () => {
+  expect((await bodyFrom((_request, response) => response.end(large))) === large).toBe(true);
+});
+
+test('so is one that came compressed', async () => {
+  const body = await bodyFrom((_request, response) =>
+    response.setHeader('content-encoding', 'gzip').end(gzipSync(large)),
+  );
+  expect(body === large).toBe(true);
+});
+
+test('a character that is cut off at the end is marked', async () => {
+  const body = await bodyFrom((_request, response) => response.end(Buffer.from(large).subarray(0, -1)));
+  expect(body.slice(-2)).toBe('日\ufffd');
+});
 
 describe('plain HTTP through a proxy', () => {
   const origin = 'http://store.test.invalid:9000';
@@ -90,5 +118,80 @@ describe('plain HTTP through a proxy', () => {
     const client = clientWith({ httpProxy: `http://127.0.0.1:${port}` });
     const result = await client.send({ ...request, newConnection: true }, never);
     expect(result).toMatchObject({ code: 'ProxyFailed', mayHaveArrived: false });
+  });
+});
+
+describe('interim responses are skipped', () => {
+  const final = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n';
+  const continued = 'HTTP/1.1 100 Continue\r\n\r\n';
+
+  /** A server that answers each request with some pieces of bytes, each in a packet of its own. */
+  function answering(pieces: readonly string[]) {
+    const server = createSocketServer((socket) => {
+      socket.setNoDelay();
+      socket.on('error', () => undefined);
+      socket.on('data', async () => {
+        for (const piece of pieces) {
+          socket.write(piece);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      });
+    });
+    return listening(server);
+  }
+
+  const get = (port: number) =>
+    ({ method: 'GET', origin: `http://127.0.0.1:${port}`, path: '/', headers: {}, newConnection: false }) as const;
+
+  test.each<readonly [string, readonly string[]]>([
+    ['100 in a packet of its own', [continued, `${final}body`]],
+    ['100 in the packet of the answer', [`${continued}${final}body`]],
+    ['in single bytes', [...`${continued}${final}body`]],
+    ['with headers', [`HTTP/1.1 100 Continue\r\nVia: 1.1 proxy\r\n\r\n${final}`, 'body']],
+    ['without a reason', [`HTTP/1.1 100 \r\n\r\n${final}body`]],
+    ['of HTTP/1.0', [`HTTP/1.0 100 Continue\r\n\r\n${final}body`]],
+    [
+      'several of them',
+      [continued, 'HTTP/1.1 102 Processing\r\n\r\n', `HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n${final}body`],
+    ],
+    ['none', [final, 'body']],
+  ])('%s', async (_what, pieces) => {
+    const { send } = clientWith({});
+    const server = await answering(pieces);
+    const request = get(portOf(server));
+    let connections = 0;
+    server.on('connection', () => {
+      connections += 1;
+    });
+    // The second request goes over the same connection.
+    for (let sent = 0; sent < 2; sent += 1) {
+      expect(await send(request, never)).toMatchObject({ status: 200, body: 'body' });
+      await nextTurn();
+      await nextTurn();
+    }
+    expect(connections).toBe(1);
+  });
+
+  test('but not in a body', async () => {
+    const body = continued + continued;
+    const head = `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const response = await clientWith({}).send(get(portOf(await answering([head, continued, continued]))), never);
+    expect(response).toMatchObject({ status: 200, body });
+  });
+
+  test('and one that does not end is no answer', async () => {
+    const endless = await answering([
+      'HTTP/1.1 100 Continue\r\n',
+      ...Array.from({ length: 40 }, () => `X: ${'x'.repeat(1000)}\r\n`),
+    ]);
+    const result = await clientWith({}).send(get(portOf(endless)), AbortSignal.timeout(10_000));
+    expect(result).toMatchObject({ kind: 'failure', mayHaveArrived: true });
+    expect(result).not.toMatchObject({ code: 'CallTimeout' });
+  });
+
+  test('bytes that are no HTTP are refused at once', async () => {
+    const alert = String.fromCharCode(0x15, 3, 1, 0, 2, 2, 0x46);
+    const result = await clientWith({}).send(get(portOf(await answering([alert]))), AbortSignal.timeout(10_000));
+    expect(result).toMatchObject({ code: 'MalformedResponse' });
   });
 });
