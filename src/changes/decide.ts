@@ -240,10 +240,12 @@ export async function awaitEnd(first: Change, run: ChangeRun): Promise<Change> {
   const { signal, stop, store, statusWaitMs, log } = run;
   let change = first;
   const poll = async () => {
-    // Not a number of polls, because looking for a large change may take longer than the pause.
+    // Looking for a large change may take longer than the pause.
     using limit = timeLimit(statusWaitMs, signal);
-    while (isOpen(change) && !limit.signal.aborted && stop?.aborted !== true) {
-      await delay(Math.min(pollMs, statusWaitMs));
+    const pauseMs = Math.min(pollMs, statusWaitMs);
+    for (let pausedMs = 0; pausedMs < statusWaitMs && isOpen(change); pausedMs += pauseMs) {
+      if (limit.signal.aborted || stop?.aborted === true) break;
+      await delay(pauseMs);
       const found = await store.find(change.id).catch((error: unknown) => {
         log('debug', 'journal', { id: change.id, error: reasonOf(error) });
         return change;

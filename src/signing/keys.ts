@@ -33,10 +33,10 @@ export interface KeyOrigin extends NamedSource {
   /** Between the starts of two reads (ms). */
   readonly pauseMs: number;
   /** @throws KeysUnavailable */
-  read(options: ReadOptions): Promise<TemporaryKeys>;
+  read(options: KeyReadOptions): Promise<TemporaryKeys>;
 }
 
-export interface ReadOptions {
+export interface KeyReadOptions {
   /** Without the settings of this server, which may hold other keys. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborting kills programs and ends requests. */

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { lazy, parseJson } from '../util/objects.js';
 import { readTime } from '../util/read-values.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
-import { KeysUnavailable, keyText, type NamedSource, type ReadOptions, type TemporaryKeys } from './keys.js';
+import { type KeyReadOptions, KeysUnavailable, keyText, type NamedSource, type TemporaryKeys } from './keys.js';
 
 /** Runs a program that prints keys as AWS defines it for `credential_process`. */
 
@@ -73,7 +73,7 @@ const maximumOutputBytes = 64 * 1024;
 /** Runs a program without a shell. At a limit or `stop`, kills it with its process group, or on Windows only the program. */
 export async function runProgram(
   [file = '', ...args]: readonly string[],
-  options: ReadOptions,
+  options: KeyReadOptions,
   limitMs = longestRunMs,
 ): Promise<ProgramResult> {
   if (options.stop.aborted) return stopped;

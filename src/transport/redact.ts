@@ -1,5 +1,6 @@
 import { isObject, leavesOf, parseJson } from '../util/objects.js';
 import { removedFromAnswer } from '../util/quote.js';
+import { encodeSegment } from '../util/uri.js';
 
 /** Finds and removes secrets in answers. */
 export interface Redactor {
@@ -15,7 +16,7 @@ const endLength = 16;
 /** Lines of a key are this long. Shorter lines may be harmless. */
 const shortestLine = 40;
 
-/** Creates a redactor. It also finds secrets in JSON text, in base64 or broken by white space, and all private keys and signatures. */
+/** Creates a redactor. It also finds secrets in JSON text, in a query, in base64 or broken by white space, and all private keys and signatures. */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
   const given = secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret)));
   const forms = [...new Set([...given, ...privateKeyForms])];
@@ -35,20 +36,26 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   return {
     finds,
     // Hardly any data holds a secret, so all texts are first searched together.
-    clean: (data) => (finds(JSON.stringify(data)) ? (removeSecrets(data) as typeof data) : data),
+    clean: (data) => (finds(JSON.stringify(data) ?? '') ? (removeSecrets(data) as typeof data) : data),
   };
 }
 
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=(?:[0-9a-f]{64}|[\w+/]{43}=)/;
 
-/** Both ends of the secret and of its long lines, as they are and in base64. */
+/** Both ends of the secret and of its long lines, as they are, in a query and in base64. */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);
   return (inner.length > 0 ? inner : [secret])
     .flatMap((text) => [text, ...text.split('\n').filter((line) => line.length >= shortestLine)])
-    .flatMap((text) => [text, ...inBase64(text)].map(normalise))
+    .flatMap((text) => [text, ...inQuery(text), ...inBase64(text)].map(normalise))
     .filter((form) => form.length >= shortestSecret)
     .flatMap((form) => [form.slice(0, endLength), form.slice(-endLength)]);
+}
+
+/** As a query and as a form have it. `Buffer` replaces halves of surrogate pairs, which have no encoding. */
+function inQuery(text: string): string[] {
+  const encoded = encodeSegment(Buffer.from(text).toString());
+  return [encoded, encoded.replaceAll('%20', '+')];
 }
 
 /** At all three offsets, without the ends, which depend on the text around them. */

@@ -118,7 +118,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ],
   [
     'docs/CONFIGURATION.md',
-    `${inMinutes(constant('src/signing/renewed-value.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/open-keys.ts', 'programPauseMs'))}`,
+    `${inMinutes(constant('src/signing/renewed-value.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/key-origins.ts', 'programPauseMs'))}`,
   ],
   ['docs/CONFIGURATION.md', `(after ${plansExpire} or, with a page for decisions, \`CLOUDOPS_PLAN_HOURS\`)`],
   ['docs/TROUBLESHOOTING.md', `differ by more than ${aDay(constant('src/transport/retry.ts', 'maximumOffsetMs'))}`],

@@ -88,7 +88,7 @@ describe.each(eras)('%s', (_name, era) => {
       [
         'provision_kube_resource_group',
         provision,
-        ['team-blue', 'jp-east-1', '1 workstation', '3 control plane nodes', '7 nodes in 2 pools', 'cost money'],
+        ['team-blue', 'jp-east-1', '11 servers', 'Control plane: 3 ×', '"a" 5 ×', 'cost money'],
       ],
       ['upgrade_kube_version', upgrade, ['demo-user', 'demo-group', '1.34.2']],
     ])('%s: the decision is in what is seen, and every fact of it in the question', async (tool, args, decision) => {
