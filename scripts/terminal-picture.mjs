@@ -137,9 +137,11 @@ export function terminalPicture({ frames, columns, rows, title }) {
     ...(frames.length === 1
       ? []
       : [
-          `.f{visibility:hidden;animation:${total}ms step-end infinite}`,
+          `.f{visibility:hidden}#f${frames.length - 1}{visibility:visible}`,
+          '@media(prefers-reduced-motion:no-preference){',
+          `.f{animation:${total}ms step-end infinite}`,
           ...timing,
-          `@media(prefers-reduced-motion:reduce){.f{animation:none!important}#f${frames.length - 1}{visibility:visible}}`,
+          '}',
         ]),
   ].join('\n');
   const defs = [...lines].map(([drawn, id]) => `<g id="${id}">${drawn}</g>`).join('\n');
