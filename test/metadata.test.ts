@@ -35,6 +35,26 @@ describe('package.json', () => {
   });
 });
 
+describe('the badges of README', () => {
+  const readme = readFileSync('README.md', 'utf8');
+
+  it('name a workflow that there is, in this repository', () => {
+    const [, named = '', file = ''] = /\((https:\S+)\/actions\/workflows\/([\w.]+)\/badge\.svg/.exec(readme) ?? [];
+    expect(named).toBe(repository);
+    expect(existsSync(`.github/workflows/${file}`)).toBe(true);
+  });
+
+  it('say the licence and the versions of Node.js that the package says', () => {
+    const labels = [...readme.matchAll(/shields\.io\/badge\/(Node\.js|licence)-(\S+)-\w{6}\)/g)].map(
+      ([, name, value = '']) => [name, decodeURIComponent(value).replaceAll('--', '-')],
+    );
+    expect(labels).toEqual([
+      ['Node.js', packageJson.engines.node],
+      ['licence', packageJson.license],
+    ]);
+  });
+});
+
 describe('server.json', () => {
   it('has the shape that the MCP registry asks for', () => {
     expect(server.$schema).toBe('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json');

@@ -55,7 +55,8 @@ describe.each(documents)('%s', (document) => {
   test('links to this repository by path, or to a page that only GitHub has', () => {
     const [repository = ''] = packageJson.homepage.split('#');
     const ours = links.filter((link) => link.startsWith(repository));
-    const pages = [packageJson.bugs.url, `${repository}/security/advisories/new`];
+    const ci = `${repository}/actions/workflows/ci.yml`;
+    const pages = [packageJson.bugs.url, `${repository}/security/advisories/new`, ci, `${ci}/badge.svg?branch=main`];
     expect(ours.filter((link) => !pages.includes(link))).toEqual([]);
   });
 
