@@ -28,7 +28,7 @@ describe.each(files)('%s', (file) => {
       ([, action = '']) => action,
     );
     expect(uses.length).toBeGreaterThan(0);
-    expect(uses.filter((action) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action))).toEqual([]);
+    expect(uses.filter((action) => !/^[\w-]+(?:\/[\w-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action))).toEqual([]);
   });
 
   test('may only read, unless a job says otherwise', () => {
