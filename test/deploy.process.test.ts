@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import * as z from 'zod';
 import { loadConfig } from '../src/config/load-config.js';
 import { createMetrics } from '../src/observe/metrics.js';
@@ -128,6 +129,77 @@ describe.skipIf(!readable)('the manifests for Kubernetes', () => {
     expect(read('service.yaml')).toMatchObject({ spec: { selector: labels, ports: [{ targetPort: 'http' }] } });
     expect(read('disruption.yaml')).toMatchObject({ spec: { maxUnavailable: 1, selector: { matchLabels: labels } } });
     expect(deployment().replicas).toBeGreaterThan(1);
+  });
+});
+
+const hardened = {
+  read_only: z.literal(true),
+  security_opt: z.tuple([z.literal('no-new-privileges:true')]),
+  secrets: z.array(z.string()),
+  networks: z.array(z.string()),
+  environment: z.record(z.string(), z.string()),
+  healthcheck: z.object({ test: z.array(z.string()) }),
+};
+const composeSchema = z.object({
+  services: z.strictObject({
+    server: z.looseObject({
+      ...hardened,
+      build: z.string(),
+      cap_drop: z.tuple([z.literal('ALL')]),
+      ports: z.array(z.string()),
+      depends_on: z.object({ database: z.object({ condition: z.literal('service_healthy') }) }),
+      stop_grace_period: z.string().regex(/^\d+s$/),
+    }),
+    database: z.looseObject({ ...hardened, image: z.string() }),
+  }),
+  networks: z.record(z.string(), z.object({ internal: z.boolean() }).nullable()),
+  secrets: z.record(z.string(), z.object({ file: z.string() })),
+});
+
+describe('the compose file', () => {
+  const path = 'deploy/compose/compose.yaml';
+  const compose = composeSchema.parse(parse(readFileSync(path, 'utf8')));
+  const { server, database } = compose.services;
+
+  test('has settings that the server knows, and secrets only in files that it mounts', () => {
+    const address = 'postgres://cloudops:x@database:5432/cloudops';
+    const files: string[] = [];
+    const readSecret = (file: string) => {
+      files.push(file);
+      if (file.endsWith('journal')) return address;
+      return file.endsWith('http-tokens') ? `alice ${'0'.repeat(64)}` : 'k'.repeat(48);
+    };
+    const loaded = loadConfig({ env: server.environment, readFile: readSecret });
+    expect(loaded.ok ? [] : loaded.problems).toEqual([]);
+    const mounted = (secrets: readonly string[]) => secrets.map((name) => `/run/secrets/${name}`);
+    const named = Object.entries(server.environment).filter(([name]) => name.endsWith('_FILE'));
+    expect(named.map(([, file]) => file).sort()).toEqual(mounted(server.secrets).sort());
+    expect(files).toContain('/run/secrets/journal');
+    expect(mounted(database.secrets)).toEqual([database.environment.POSTGRES_PASSWORD_FILE]);
+    for (const [name, { file }] of Object.entries(compose.secrets)) expect(file).toBe(`secrets/${name}`);
+    expect(Object.keys(compose.secrets).sort()).toEqual([...server.secrets, ...database.secrets].sort());
+    // The address of the journal is in a comment, because it contains the password.
+    const { username, hostname, pathname } = new URL(address);
+    expect(readFileSync(path, 'utf8')).toContain(`${username}:<that password>@${hostname}:5432${pathname}\n`);
+    expect(compose.services).toHaveProperty(hostname);
+    expect(database.environment).toMatchObject({ POSTGRES_USER: username, POSTGRES_DB: pathname.slice(1) });
+  });
+
+  test('is reached by a proxy on the same machine, and its database by the server alone', () => {
+    expect(server.ports).toEqual(['127.0.0.1:8080:8080']);
+    expect(database).not.toHaveProperty('ports');
+    const [shared = '', ...others] = database.networks;
+    expect(others).toEqual([]);
+    expect(server.networks).toContain(shared);
+    expect(compose.networks[shared]).toEqual({ internal: true });
+  });
+
+  test('builds the image of this folder, asks for its health as the image does, and waits for running calls', () => {
+    const [, check = ''] = /^ {2}CMD (\["node", .*"health"\])$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+    expect(server.healthcheck.test).toEqual(['CMD', ...z.array(z.string()).parse(JSON.parse(check))]);
+    expect(existsSync(join(dirname(path), server.build, 'Dockerfile'))).toBe(true);
+    expect(Number.parseInt(server.stop_grace_period, 10)).toBeGreaterThan(30);
+    expect(guide).toContain(path);
   });
 });
 
