@@ -3,7 +3,14 @@
 // writes nothing, and the exit code is 1 if a document is not current.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { configurationDocument } from './configuration-doc.mjs';
-import { registryName, releaseFile, releasePage, repositoryUrl } from './repository.mjs';
+import {
+  bundleOfRelease,
+  imageOfRelease,
+  registryName,
+  releaseFile,
+  releasePage,
+  repositoryUrl,
+} from './repository.mjs';
 import { skillDocument } from './skill-doc.mjs';
 import { importSource } from './source.mjs';
 import { toolsDocument } from './tools-doc.mjs';
@@ -79,7 +86,48 @@ Object.assign(server, {
   icons: [{ src: `${releaseFile}icon.png`, mimeType: 'image/png', sizes: ['512x512'] }],
 });
 manifest.compatibility.runtimes.node = engines.node;
-for (const published of server.packages) published.version = version;
+
+// The entry states settings once, for npm. In the image, paths of this machine mean nothing, and the bundle's own manifest asks.
+const [npmPackage] = server.packages;
+npmPackage.version = version;
+const { transport } = npmPackage;
+const journal = {
+  name: 'CLOUDOPS_JOURNAL',
+  description: 'File of the journal of changes.',
+  value: '/journal/journal.db',
+};
+server.packages = [
+  npmPackage,
+  {
+    registryType: 'oci',
+    identifier: imageOfRelease,
+    runtimeHint: 'docker',
+    transport,
+    runtimeArguments: [
+      // The image serves HTTP unless it is told otherwise.
+      { type: 'named', name: '--entrypoint', value: 'node' },
+      {
+        type: 'named',
+        name: '--mount',
+        value: 'type=bind,src={journal_folder},dst=/journal',
+        variables: {
+          journal_folder: {
+            description: 'Folder for the journal of changes, in which user 1000 may write.',
+            isRequired: true,
+            format: 'filepath',
+          },
+        },
+      },
+    ],
+    packageArguments: [{ type: 'positional', value: '/app/dist/main.js' }],
+    environmentVariables: [
+      ...npmPackage.environmentVariables.filter(({ format }) => format !== 'filepath'),
+      { ...journal, isRequired: false, isSecret: false },
+    ],
+  },
+  // The release adds the hash.
+  { registryType: 'mcpb', identifier: bundleOfRelease, transport },
+];
 
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
 const issueTemplates = `# Generated from package.json by npm run docs.

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import manifest from '../manifest.json' with { type: 'json' };
@@ -11,7 +12,21 @@ import { operations } from '../src/tools/index.js';
 
 /** What package, registry and Claude Desktop are told of the server. */
 
-const [published] = server.packages;
+const [published, image, bundle] = server.packages;
+const variable = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  isRequired: z.boolean(),
+  isSecret: z.boolean(),
+  default: z.string().optional(),
+  placeholder: z.string().optional(),
+  choices: z.array(z.string()).optional(),
+  value: z.string().optional(),
+  format: z.enum(['string', 'number', 'boolean', 'filepath']).optional(),
+});
+const variablesOf = (found: (typeof server.packages)[number] | undefined) =>
+  z.array(variable).parse(found?.environmentVariables ?? []);
+
 const settingOf = (variable: string) => {
   const name = variable.replace(/^CLOUDOPS_/, '').replace(/_FILE$/, '');
   const setting = settingNames.find((candidate) => candidate === name);
@@ -62,23 +77,42 @@ describe('server.json', () => {
     expect(server.name.length).toBeLessThanOrEqual(200);
     expect(server.description.length).toBeLessThanOrEqual(100);
     expect(server.title.length).toBeLessThanOrEqual(100);
-    expect(server.packages).toHaveLength(1);
     expect(published).toMatchObject({
       registryType: 'npm',
       identifier: packageJson.name,
       transport: { type: 'stdio' },
     });
-    const input = z.strictObject({
-      name: z.string(),
-      description: z.string(),
-      isRequired: z.boolean(),
-      isSecret: z.boolean(),
-      default: z.string().optional(),
-      placeholder: z.string().optional(),
-      choices: z.array(z.string()).optional(),
-      format: z.enum(['string', 'number', 'boolean', 'filepath']).optional(),
+    // An image and a bundle are of a version by their address alone: the registry refuses `version` there.
+    expect(server.packages.map(({ registryType, version }) => [registryType, version])).toEqual([
+      ['npm', packageJson.version],
+      ['oci', undefined],
+      ['mcpb', undefined],
+    ]);
+  });
+
+  it('starts the image on stdin and stdout, with settings that need no file of this machine but the journal', () => {
+    expect(image?.identifier).toBe(`ghcr.io/${repository.replace('https://github.com/', '')}:${packageJson.version}`);
+    const entrypoint = readFileSync('Dockerfile', 'utf8').match(/^ENTRYPOINT (.*)$/m)?.[1] ?? '[]';
+    const [program, , script] = z.array(z.string()).parse(JSON.parse(entrypoint));
+    const [runs, mounts] = image?.runtimeArguments ?? [];
+    expect([runs?.name, runs?.value, ...(image?.packageArguments?.map(({ value }) => value) ?? [])]).toEqual([
+      '--entrypoint',
+      program,
+      script,
+    ]);
+    const variables = variablesOf(image);
+    for (const { name } of variables) expect(settingOf(name).kind === 'path').toBe(name === 'CLOUDOPS_JOURNAL');
+    const journal = variables.find(({ name }) => name === 'CLOUDOPS_JOURNAL');
+    expect(mounts?.value).toBe(`type=bind,src={journal_folder},dst=${dirname(journal?.value ?? '')}`);
+  });
+
+  it('names the bundle where the release puts it, and leaves the hash to the release', () => {
+    const { name, version } = packageJson;
+    expect(bundle).toEqual({
+      registryType: 'mcpb',
+      identifier: `${repository}/releases/download/v${version}/${name}-${version}.mcpb`,
+      transport: { type: 'stdio' },
     });
-    z.array(input).parse(published?.environmentVariables);
   });
 
   it('says where the source and the icon are', () => {
@@ -97,18 +131,15 @@ describe('server.json', () => {
   });
 
   it('offers every mode of consent', () => {
-    const confirm = published?.environmentVariables.find(({ name }) => name === 'CLOUDOPS_CONFIRM');
+    const confirm = variablesOf(published).find(({ name }) => name === 'CLOUDOPS_CONFIRM');
     expect(confirm?.choices).toEqual(consentModes);
   });
 
-  it.each(published?.environmentVariables ?? [])(
-    '$name is a setting, with its default, secret if it is one',
-    (variable) => {
-      const { secret, preset } = settingOf(variable.name);
-      expect(variable.isSecret).toBe(secret);
-      expect(variable.default).toBe(preset);
-    },
-  );
+  it.each(variablesOf(published))('$name is a setting, with its default, secret if it is one', (variable) => {
+    const { secret, preset } = settingOf(variable.name);
+    expect(variable.isSecret).toBe(secret);
+    expect(variable.default).toBe(preset);
+  });
 });
 
 describe('manifest.json', () => {
