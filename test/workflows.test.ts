@@ -46,6 +46,16 @@ describe.each(files)('%s', (file) => {
       expect(job.permissions['id-token'] === 'write', name).toBe(job.steps.some(({ run }) => proves(run)));
   });
 
+  test('runs nothing of the repository, nor of a package, in a job that may write', () => {
+    const writing = Object.values(jobs).filter(({ permissions }) => Object.values(permissions).includes('write'));
+    const commands = writing.flatMap(({ steps }) => steps.flatMap(({ run = '' }) => run.split('\n')));
+    const runs = /\bnpx\b|\bnode\b|\bdocker (?:build|run)\b|\bnpm (?!ci --ignore-scripts$|publish .*--ignore-scripts )/;
+    expect(commands.filter((command) => runs.test(command.trim()))).toEqual([]);
+    expect(writing.flatMap(({ steps }) => steps).filter(({ uses }) => uses?.includes('/build-push-action@'))).toEqual(
+      [],
+    );
+  });
+
   test('runs no download that was not compared with a known hash', () => {
     const downloads = steps.filter(({ run = '' }) => /\bcurl\b|\bwget\b/.test(run));
     expect(downloads.filter(({ run = '' }) => !/sha256sum --check --strict\n\s*tar /.test(run))).toEqual([]);

@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
+import server from '../../server.json' with { type: 'json' };
 import { packInto } from '../support/pack.js';
 import { cleanEnv } from '../support/server-process.js';
 
@@ -15,7 +17,7 @@ import { cleanEnv } from '../support/server-process.js';
 
 const job = z.object({
   permissions: z.record(z.string(), z.string()).optional(),
-  steps: z.array(z.object({ run: z.string().optional() })),
+  steps: z.array(z.object({ run: z.string().optional(), uses: z.string().optional() })),
 });
 const { jobs } = z
   .object({ jobs: z.record(z.string(), job) })
@@ -64,6 +66,42 @@ describe('the notes of a release', () => {
   });
 });
 
+describe('the entry of the MCP registry', () => {
+  const command = commandsOf('build').find((run) => run.includes('registry-entry')) ?? '';
+  const tree = join(folder, 'entry');
+  const bundle = `build/${packageJson.name}-${packageJson.version}.mcpb`;
+  beforeAll(() => {
+    for (const path of ['scripts', 'server.json']) cpSync(path, join(tree, path), { recursive: true });
+    mkdirSync(join(tree, 'build'));
+    writeFileSync(join(tree, bundle), 'the bundle');
+  });
+  const fill = (digest: string) =>
+    execFileSync('sh', ['-c', command], { cwd: tree, stdio: 'pipe', env: cleanEnv({ IMAGE_DIGEST: digest }) });
+
+  test('has the hash of the bundle and the digest of the image, and is otherwise server.json', () => {
+    const digest = `sha256:${'ab'.repeat(32)}`;
+    fill(digest);
+    const [npm, image, packed] = server.packages;
+    const fileSha256 = createHash('sha256').update('the bundle').digest('hex');
+    const pinned = { ...image, identifier: image?.identifier.replace(`:${packageJson.version}`, `@${digest}`) };
+    const filled: unknown = JSON.parse(readFileSync(join(tree, 'build/server.json'), 'utf8'));
+    expect(filled).toEqual({ ...server, packages: [npm, pinned, { ...packed, fileSha256 }] });
+  });
+
+  test('is not made without the digest of an image', () => {
+    expect(() => fill('')).toThrow('is not the digest of an image');
+  });
+});
+
+test('what is published is what was built: jobs with rights get files, and no source', () => {
+  for (const [name, { permissions, steps }] of Object.entries(jobs)) {
+    const uses = steps.flatMap(({ uses }) => uses?.split('@')[0] ?? []);
+    const mayWrite = permissions !== undefined;
+    expect(uses.includes('actions/checkout'), name).toBe(!mayWrite);
+    expect(uses.includes('actions/download-artifact'), name).toBe(mayWrite);
+  }
+});
+
 describe('what npm publishes', () => {
   const document = z.object({
     'dist-tags': z.object({ latest: z.string() }),
@@ -98,10 +136,11 @@ describe('what npm publishes', () => {
   afterAll(() => registry.close());
 
   test('is the tarball, with the page as npm will show it', async () => {
-    const [install, pack, publish = ''] = commandsOf('npm');
-    expect([install, pack]).toEqual(['npm ci', 'npm pack']);
+    const [publish = '', ...others] = commandsOf('npm');
+    expect(others).toEqual([]);
     expect(publish).toMatch(/^npm publish --provenance /);
-    packInto(folder);
+    mkdirSync(join(folder, 'release'));
+    packInto(join(folder, 'release'));
     const address = registry.address();
     if (address === null || typeof address === 'string') throw new Error('the registry has no port');
     const host = `127.0.0.1:${address.port}`;
