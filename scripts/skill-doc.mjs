@@ -62,7 +62,8 @@ The arguments of \`list_parts\`:
 ${changing}
 
 1. Ask for everything that is missing and that you cannot know; never guess names, IDs, versions or keys.
-2. Call the tool with planOnly: true, and show its plan: what will happen, the request, the defaults and the warnings.
+2. Call the tool. If it answers with a plan, show it: what will happen, the request, the defaults and the warnings. planOnly: true is for
+   users who only want to look.
 3. Carry it out only after a clear yes to exactly that plan.
 4. Afterwards report the outcome and the request IDs. If the outcome is unknown, do not call again.
 

@@ -231,7 +231,9 @@ async function callOperation(
       return resultOf(outcome);
     };
     const origin = { tool: operation.name, caller: principal?.name };
-    return client.tasks === true ? reads.run(read, origin, context.signal, report) : read(context.signal, report);
+    // Over HTTP, the next request may reach another replica, which does not have the task.
+    const mayBeTask = client.tasks === true && requestContext.http === undefined;
+    return mayBeTask ? reads.run(read, origin, context.signal, report) : read(context.signal, report);
   }
 
   if (context.isUnknownClient) noteUnknownClient();

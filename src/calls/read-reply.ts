@@ -139,10 +139,10 @@ function isErrorDocument({ answerBody, failures }: Operation, document: Readonly
 
 const returnPath = /^(?:\w+Result\.)?return$/i;
 
-/** In the query APIs of clouds, the member `return` says whether the request succeeded. */
+/** In the query APIs of clouds, which answer with XML, the member `return` says whether the request succeeded. */
 const returnsFalse = (body: Body): boolean =>
-  'value' in body &&
-  [...leavesOf(body.kind === 'xml' ? Object.values(body.value)[0] : body.value)].some(
+  body.kind === 'xml' &&
+  [...leavesOf(Object.values(body.value)[0])].some(
     ([path, value]) => returnPath.test(path) && readBoolean(String(value)) === false,
   );
 

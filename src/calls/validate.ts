@@ -30,6 +30,8 @@ export function validate(
   checkSize(args);
   const argsWithoutNulls = withoutNulls(args);
   const named = isObject(argsWithoutNulls) && operation.rename ? operation.rename(argsWithoutNulls) : argsWithoutNulls;
+  // Arguments of models may be JSON text.
+  if (operation.rename) checkSize(named);
   const parsed = parseWithTexts(operation.input(), named);
   if (parsed.success) {
     refusePlaceholders(parsed.data, argumentName);

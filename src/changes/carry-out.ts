@@ -145,7 +145,7 @@ async function endParts(
       const [index, part] = next;
       ends[index] = await endOfPart(part, call, runOfPart).catch((error: unknown): PartEnd => {
         log('error', 'unexpected', faultFacts(call.operation, error));
-        return { kind: 'failed', code: 'OutcomeUnknown' };
+        return { kind: 'failed', code: 'OutcomeUnknown', failure: serverFault(call, error) };
       });
     }
   };
@@ -164,14 +164,14 @@ const rowsOfParts = (change: Change, calls: readonly ResolvedChange[], run: Chan
 /** The ending of a part. `unverified`: accepted, but the thing was not seen to be gone, because the read failed. */
 type PartEnd =
   | { readonly kind: 'done' | 'gone' | 'unverified' }
-  | { readonly kind: 'failed'; readonly code: string; readonly failure?: Failure | undefined };
+  | { readonly kind: 'failed'; readonly code: string; readonly failure?: Failure };
 
 async function endOfPart(part: Change, whole: ResolvedChange, run: ChangeRun): Promise<PartEnd> {
   const { store, signal, now } = run;
   const { id, state } = part;
   if (state === 'approved' && signal.aborted) {
     await store.end(id, 'not sent', { code: 'Stopping' });
-    return { kind: 'failed', code: 'Stopping' };
+    return { kind: 'failed', code: 'Stopping', failure: notSent(part.tool, new Refusal('Stopping')) };
   }
   if (state === 'begun') {
     const found = await lookFor(part, whole, run);
@@ -254,7 +254,8 @@ function conclude(
   if (failures.length > 0 && failures.length === ends.length) {
     const status = failures.find((failure) => failure.status !== undefined)?.status;
     const failure = { ...allFailed(call, failedEntries, noExchange), status };
-    return concludeFailed(isUnknown ? { ...failure, next: failures[0]?.next ?? failure.next } : failure);
+    const unknown = failures.find(({ mayHaveHappened }) => mayHaveHappened === true);
+    return concludeFailed({ ...failure, next: unknown?.next ?? failure.next });
   }
 
   const record = {

@@ -36,12 +36,14 @@ export async function runUntilSignal(
   const isSearchOffered =
     accountsForServices(accounts, apis, { name: 'find_operations', effect: 'read' }, undefined).length > 0;
   // Clients first get their answers.
-  if (isSearchOffered) setTimeout(() => void services?.prepareSearch(), indexAfterMs).unref();
+  if (isSearchOffered) setTimeout(() => void services?.prepareSearch().catch(() => undefined), indexAfterMs).unref();
   if (missing !== undefined) log('warn', 'configuration', { message: missing });
   if (services !== undefined)
-    void unmatchedPatterns(accounts, services).then((entries) => {
-      for (const entry of entries) log('warn', 'configuration', { message: matchesNothing(entry) });
-    });
+    void unmatchedPatterns(accounts, services)
+      .then((entries) => {
+        for (const entry of entries) log('warn', 'configuration', { message: matchesNothing(entry) });
+      })
+      .catch(() => undefined);
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 
   const stop = abortOnSignal((signalName) => log('info', 'stop', { signal: signalName }));

@@ -90,6 +90,11 @@ export function parseAccountsFile(content: string, report: Report) {
     return undefined;
   }
 
+  // Either value of a repeated field may be meant, so nothing else is checked.
+  const repeated = repeatedFields(content);
+  for (const path of repeated) reportFile(say`${path} is there twice`);
+  if (repeated.length > 0) return undefined;
+
   const { error } = structureSchema().safeParse(json);
   const structureProblems = error?.issues.flatMap(problemsOf) ?? [];
   for (const problem of structureProblems) reportFile(problem);
@@ -102,6 +107,30 @@ export function parseAccountsFile(content: string, report: Report) {
     isObject(account) ? [readAccount(name, account)] : [],
   );
   return { accounts: writtenAccounts, defaultName };
+}
+
+const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
+
+/** Returns the paths of repeated fields, because `JSON.parse` silently keeps the last value. */
+function repeatedFields(json: string): SafeText[] {
+  const containers: { readonly names: Set<string>; currentName: string | undefined }[] = [];
+  const repeated = new Map<string, SafeText>();
+  for (const [token, text, colon] of json.matchAll(jsonToken)) {
+    const container = containers.at(-1);
+    if (token === '{' || token === '[') {
+      containers.push({ names: new Set(), currentName: undefined });
+    } else if (token === '}' || token === ']') {
+      containers.pop();
+    } else if (text !== undefined && colon !== undefined && container !== undefined) {
+      // The current names of all containers are the path of this field.
+      const name = String(JSON.parse(text));
+      container.currentName = name;
+      const path = containers.map(({ currentName }) => currentName).filter((step) => step !== undefined);
+      if (container.names.has(name)) repeated.set(JSON.stringify(path), pathOf(path));
+      container.names.add(name);
+    }
+  }
+  return [...repeated.values()];
 }
 
 function namingProblems(names: readonly string[], defaultName: string | undefined): SafeText[] {

@@ -1,6 +1,5 @@
 import { isObject, leavesOf, parseJson } from '../util/objects.js';
 import { removedFromAnswer } from '../util/quote.js';
-import { encodeSegment } from '../util/uri.js';
 
 /** Finds and removes secrets in answers. */
 export interface Redactor {
@@ -42,20 +41,16 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
 
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=(?:[0-9a-f]{64}|[\w+/]{43}=)/;
 
-/** Both ends of the secret and of its long lines, as they are, in a query and in base64. */
+/** Both ends of the secret and of its long lines, as they are, in a form, as bytes and in base64. */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);
   return (inner.length > 0 ? inner : [secret])
     .flatMap((text) => [text, ...text.split('\n').filter((line) => line.length >= shortestLine)])
-    .flatMap((text) => [text, ...inQuery(text), ...inBase64(text)].map(normalise))
+    .flatMap((text) =>
+      [text, text.replaceAll(' ', '+'), Buffer.from(text).toString('latin1'), ...inBase64(text)].map(normalise),
+    )
     .filter((form) => form.length >= shortestSecret)
     .flatMap((form) => [form.slice(0, endLength), form.slice(-endLength)]);
-}
-
-/** As a query and as a form have it. `Buffer` replaces halves of surrogate pairs, which have no encoding. */
-function inQuery(text: string): string[] {
-  const encoded = encodeSegment(Buffer.from(text).toString());
-  return [encoded, encoded.replaceAll('%20', '+')];
 }
 
 /** At all three offsets, without the ends, which depend on the text around them. */
@@ -79,9 +74,11 @@ function secretFields(secret: string): string[] {
   });
 }
 
-/** Removes white space and the escapes of JSON, and maps both alphabets of base64 to one. */
+/** Decodes percent encodings to bytes, removes white space and the escapes of JSON, and maps both alphabets of base64 to one. */
 const normalise = (text: string): string =>
   text
+    // A signature encodes a path twice.
+    .replace(/%(?:25)*([\da-f]{2})/gi, (_, byte) => String.fromCharCode(Number.parseInt(byte, 16)))
     .replace(/\\[nrt]|[\\\s]/g, '')
     // `replaceAll` would build a new string for each `-`.
     .replace(/-/g, '+')

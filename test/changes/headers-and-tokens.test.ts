@@ -123,6 +123,7 @@ const secret = 'MARKER password';
 
 test.each<readonly [string, Operation['request']]>([
   ['a query', ({ Password }) => ({ path: '/', query: { Password: String(Password) } })],
+  ['a path', ({ Password }) => ({ path: `/users/${encodeURIComponent(String(Password))}` })],
   ['a header', ({ Password }) => ({ path: '/', headers: { 'x-password': String(Password) } })],
   ['base64', ({ Password }) => ({ path: '/', body: json({ P: Buffer.from(String(Password)).toString('base64') }) })],
   [

@@ -196,7 +196,8 @@ test('a whole service is checked by its model and its endpoint, and built-in API
   const service = await startServer((_request, response) => response.end('{}'));
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-doctor-'));
   copyFileSync('test/fixtures/models/tables-model.json', join(folder, 'tables.json'));
-  writeFileSync(join(folder, 'broken.json'), '{}');
+  // Smaller files are not taken for models.
+  writeFileSync(join(folder, 'broken.json'), JSON.stringify({ smithy: '2.0', shapes: 'x'.repeat(200) }));
   const endpoint = { CLOUDOPS_ENDPOINT_TABLES_URL: service.origin, CLOUDOPS_ENDPOINT_BROKEN_URL: service.origin };
   const { of } = await examine({ CLOUDOPS_MODELS: folder, ...endpoint, ...keys });
   await service.close();

@@ -92,6 +92,18 @@ test.each<readonly [string, unknown, string | undefined]>([
 describe('refused, by the name of the field', () => {
   test.each<readonly [string, unknown, Record<string, string>, readonly string[]]>([
     ['no JSON', '{"accounts": {', {}, ['not JSON']],
+    [
+      'a name that is there twice',
+      '{"accounts": {"prod": {"readOnly": true, "confirm": "human"}, "a": {"tools": ["list_parts", "x: {"]}, "pro\\u0064" : {}}}',
+      {},
+      ['The accounts file: accounts.prod is there twice.'],
+    ],
+    [
+      'fields that are there twice',
+      '{"accounts": {"a": {"readOnly": true, "description": "\\"}{\\"readOnly\\":", "readOnly": false, "confirm": "ask", "confirm": "off"}}, "accounts": {}}',
+      {},
+      ['accounts.a.readOnly is there twice', 'accounts.a.confirm is there twice', 'file: accounts is there twice'],
+    ],
     ['a field __proto__', '{"__proto__": {}, "accounts": {"a": {}}}', {}, ['__proto__ is not a setting of the file']],
     ['an account __proto__', '{"accounts": {"__proto__": {}, "a": {}}}', {}, ['file: __proto__ must be a name']],
     [

@@ -48,7 +48,7 @@ test('a call that waits for a decision is answered with where its plan stands', 
     CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
     CLOUDOPS_SECRET_ACCESS_KEY: 'test',
   };
-  const { server, call, get } = await connect({ ...env, CLOUDOPS_CONFIRM: 'plan' }, []);
+  const { server, call, get } = await connect({ ...env, CLOUDOPS_CONFIRM: 'human' }, []);
   const { structuredContent } = await call();
   const status = get(Object(structuredContent).changeId);
   await delay(1500);

@@ -476,9 +476,7 @@ describe('time and cancellation', () => {
       maximumAttempts: 2,
     });
     const { text } = await caller.call(restoreInstance, restore, { signal: never });
-    expect(text).toMatch(
-      /code: ConnectTimeout\nmayHaveHappened: no\nattempts: not answered \w+( times)? \(ConnectTimeout; waited/,
-    );
+    expect(text).toMatch(/code: ConnectTimeout\nmayHaveHappened: no\nattempts: ConnectTimeout \(waited/);
     await caller.close();
   });
 
