@@ -29,7 +29,9 @@ afterEach(async () => {
 async function connect(env: Record<string, string>, args = ['--sandbox']) {
   const journal = { CLOUDOPS_JOURNAL: join(folder, 'journal.db') };
   const server = await startHttpProcess(args, { env: { ...env, ...journal } });
-  const client = new Client({ name: 'test', version: '1' });
+  // A client that shows views, in which people decide.
+  const extensions = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: { extensions } });
   const transport = new StreamableHTTPClientTransport(server.url);
   await client.connect(transport as Parameters<typeof client.connect>[0]);
   closing.push(() => client.close(), server.stop);
