@@ -4,17 +4,20 @@ import { defined, listed, own, quoted, type SafeText, say, words } from '../util
 import type { Cloud } from './endpoint.js';
 import { isAllowed, offersServices, type Policy, type PolicySubject, type Principal } from './policy.js';
 
+/** The modes of CLOUDOPS_CONFIRM, which say how people agree to changes. */
 export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
 
 /** The values of CLOUDOPS_CONFIRM_DELETE. */
 export const deleteConfirmations = ['type', 'click'] as const;
 
+/** How many changes each caller may make to an account. */
 export interface Budget {
   readonly mostChanges: number;
   readonly windowMs: number;
 }
 
+/** An account of the cloud, with the rules for its calls. */
 export interface Account {
   readonly name: string;
   readonly description?: string | undefined;
@@ -102,6 +105,7 @@ export const allowChanges = (
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>
   allowing.length === 1 ? allowing[0] : allowing.find((account) => account === byDefault);
 
+/** A call's account, or the problem with finding it. */
 export type AccountResolution =
   | {
       readonly kind: 'found';

@@ -14,11 +14,13 @@ export const pickedBudget = 70_000;
 /** The longest answer that the store keeps with its change (characters of JSON). */
 export const longestKept = 64 * 1024;
 
+/** The call that a result answers. */
 export interface AnsweredCall {
   readonly operation?: Operation | undefined;
   readonly args?: unknown;
 }
 
+/** Returns a result with the part of its answer that fits. */
 export function withinBudget(success: Success, { operation, args }: AnsweredCall = {}): Success {
   if (success.answer === undefined) return success;
   const picking = operation === undefined ? 'fields' : (operation.fieldsArgument ?? '');

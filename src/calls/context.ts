@@ -10,6 +10,7 @@ import type { Principal } from './policy.js';
 import { Refusal } from './refusal.js';
 import type { ArgumentName } from './validate.js';
 
+/** The services of this process that all calls share. */
 export interface CallDependencies {
   readonly accounts: Accounts;
   /** The named tools. */
@@ -22,6 +23,7 @@ export interface CallDependencies {
   readonly log: Log;
 }
 
+/** The circumstances of a call: its caller and client. */
 export interface CallContext {
   /** Called after each page except the last. */
   readonly onPage?: ((pages: number, entries: number) => void) | undefined;

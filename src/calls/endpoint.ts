@@ -14,8 +14,10 @@ import { defined, own, quoted, say } from '../util/safe-text.js';
 import { isLoopback, regionInHost } from '../util/uri.js';
 import { Refusal } from './refusal.js';
 
+/** Where the region of a call comes from. */
 export type RegionSource = 'given' | 'configured' | 'default';
 
+/** An account's configuration for reaching the cloud. */
 export interface Cloud {
   readonly account: string;
   readonly region: string;
@@ -166,6 +168,7 @@ export function refusalAfter(error: unknown): Refusal | undefined {
   return error instanceof Error && error.cause !== undefined ? refusalAfter(error.cause) : undefined;
 }
 
+/** The variables to set before an API can be called. */
 export function missingSettings({ endpoints, keys }: Pick<Cloud, 'endpoints' | 'keys'>, service: Service): string[] {
   const address = endpoints[service] === undefined ? [`CLOUDOPS_${endpointSetting(service)}`] : [];
   return [...address, ...('missing' in keys ? keys.missing : [])];

@@ -4,6 +4,7 @@ import { isDeeperThan, isObject, leavesOf, parseJson, textAt, valueAt, withValue
 import { escapeInvisible } from '../util/quote.js';
 import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
+/** The entries of a change that failed although the cloud accepted the change. */
 export interface FailedEntries {
   readonly count: number;
   /** Undefined if the arguments have no entries. */
@@ -29,6 +30,7 @@ const messageFields = ['Message', 'message', 'ErrorMessage', 'errorMessage'];
 const codeFields = ['Code', 'code', 'ErrorCode', 'errorCode'];
 const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
 
+/** Finds the failed entries in an answer, such as objects that were not deleted. */
 export function failedEntries(
   { failures: path, failureField }: Operation,
   input: Readonly<Record<string, unknown>>,
@@ -139,6 +141,7 @@ function withParsedJson(value: unknown): unknown {
   return isDeeperThan(maximumDepth, parsed) ? undefined : parsed;
 }
 
+/** True if all entries of the arguments failed. */
 export const isAll = ({ count, requestedCount, hasOthers }: FailedEntries): boolean =>
   requestedCount !== undefined && count >= requestedCount && !hasOthers;
 

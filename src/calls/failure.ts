@@ -19,22 +19,26 @@ import type { Failure, RequestIds } from './outcome.js';
 import { Refusal, summaryOf } from './refusal.js';
 import { httpFailureText, remedyFor, stepAfterFailure } from './remedies.js';
 
+/** The parts of a call that its failure names. */
 export interface FailedCall {
   readonly operation: Operation;
   readonly accountName?: string | undefined;
   readonly ifUnknown?: Next;
 }
 
+/** A call whose request was sent to an endpoint. */
 export interface SentToEndpoint extends FailedCall {
   readonly endpoint: Endpoint;
 }
 
+/** Facts about the attempts and the answer. */
 export interface Exchange {
   readonly status: number;
   readonly requestIds: RequestIds;
   readonly attempts: readonly Attempt[];
 }
 
+/** The failure if no answer came, or only a part. */
 export function noAnswer(call: SentToEndpoint, failure: HttpFailure, exchange: Partial<Exchange>): Failure {
   const { code, mayHaveArrived } = failure;
   const problem = httpFailureText(failure, call.endpoint.origin);
@@ -121,6 +125,7 @@ const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(re
  */
 const mayFollowSuccess: readonly number[] = [302, 303, 408, 444, 460, 499];
 
+/** The failure if a successful answer cannot be read as an answer of the API. */
 export const unreadableAnswer = (
   call: FailedCall,
   problem: SafeText,
@@ -135,6 +140,7 @@ export const unreadableAnswer = (
     next: isTooLarge ? stepAfterFailure('ResponseTooLarge') : stepNamed('unreadable'),
   });
 
+/** The failure if every entry of a change failed. */
 export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exchange): Failure {
   const [code] = failed.codes;
   const serviceSays = { ...(code !== undefined && { code }), ...shortenServiceError({ message: failed.message }) };
@@ -174,9 +180,11 @@ export function mistakeText(error: unknown): SafeText {
 const stepAfterMistake = (error: unknown): Next =>
   operationFaultIn(error) === undefined ? nextOf(refusals.InternalError) : stepNamed('operationFile');
 
+/** The refusal because of an unexpected error before anything was sent. */
 export const mistakeRefusal = (error: unknown): Refusal =>
   new Refusal('InternalError', [], { reason: mistakeText(error), next: stepAfterMistake(error) });
 
+/** The failure because of an unexpected error, possibly after the request was sent. */
 export const serverFault = (call: FailedCall, error: unknown): Failure =>
   failureOf(call, {
     mayHaveHappened: true,

@@ -26,6 +26,7 @@ export function hintsOf(
 
 const isAbsent = (args: Fields, path: string) => valueAt(args, path) === undefined;
 
+/** The documented defaults of a region for the absent arguments. */
 export function knownDefaults(
   { defaults }: Operation,
   args: Fields,

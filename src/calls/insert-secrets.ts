@@ -21,6 +21,7 @@ type SecretFile =
 
 const maximumBytes = 64 * 1024;
 
+/** Reads secrets from the files of a folder. */
 export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
     hasFolder: folder !== undefined,
@@ -121,6 +122,7 @@ export async function insertSecrets(
   return { operation: withSecrets, input: validate(withSecrets, input, region), nameBySecretPath };
 }
 
+/** Replaces the name of a secret by the secret. */
 export const withSecret = (input: unknown, namePath: string, secretPath: string, secret: string): unknown =>
   withValueAt(
     withValueAt(input, namePath, () => undefined),

@@ -1,6 +1,7 @@
 import type { CallOutcome, Failure } from './outcome.js';
 import { isRefusal } from './refusal.js';
 
+/** Returns the outcome of a call in a word. `outcome` is undefined if the call threw an error. */
 export function outcomeLabel(outcome: CallOutcome | undefined): string {
   if (outcome === undefined) return 'failed';
   if (outcome.kind === 'inputRequired') return 'asked';

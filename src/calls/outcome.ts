@@ -135,7 +135,9 @@ export type Risk = Plan['risks'][number];
 export type OtherArguments = Readonly<NonNullable<Plan['also']>>;
 export type PlanTable = Readonly<NonNullable<Plan['tables']>[number]>;
 
+/** The structured content of a call that succeeded. Only `answer` holds the service's data. */
 export type Success = Readonly<z.output<Schemas['success']>>;
+/** The structured content of a call that failed. */
 export type Failure = Readonly<z.output<Schemas['failure']>>;
 export type RequestIds = Success['requestIds'];
 export type ServiceSays = NonNullable<Failure['serviceSays']>;
@@ -148,6 +150,7 @@ export type EndedOutcome =
   | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
+/** A question that the client answers with a second request. */
 export interface Question {
   readonly kind: 'inputRequired';
   readonly message: SafeText;
@@ -158,6 +161,7 @@ export interface Question {
   readonly state: string;
 }
 
+/** The outcome of an ended call, or a question. */
 export type CallOutcome = EndedOutcome | Question;
 
 /** Data for views, which models do not get. */

@@ -4,6 +4,7 @@ import { leavesOf } from '../util/objects.js';
 import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { Refusal } from './refusal.js';
 
+/** The operations that are offered in an account. */
 export interface Policy {
   readonly readOnly: boolean;
   /** Names, and patterns such as `ec2:Describe*` for operations of services. Undefined offers all. */
@@ -14,6 +15,7 @@ export interface Policy {
   readonly extensions?: readonly string[] | undefined;
 }
 
+/** The program that acts for a caller. */
 export interface Agent {
   /** Claim `client_id`. */
   readonly clientId?: string | undefined;
@@ -21,6 +23,7 @@ export interface Agent {
   readonly actors: readonly string[];
 }
 
+/** An authenticated caller with its granted scopes. */
 export interface Principal {
   /** At most 255 characters. */
   readonly name: string;
@@ -40,6 +43,7 @@ export const approveScope = 'cloudops:approve';
 
 export const scopeOf = ({ effect }: Pick<Operation, 'effect'>) => (effect === 'read' ? readScope : writeScope);
 
+/** The caller whose journal entries may be shown, or undefined for all callers. */
 export const visibleCaller = (principal: Principal | undefined): string | undefined =>
   principal === undefined || principal.scopes.includes(auditScope) ? undefined : principal.name;
 
@@ -63,13 +67,16 @@ export function matches(pattern: string, text: string): boolean {
   return text.startsWith(start) && text.endsWith(end) && text.length - end.length >= from;
 }
 
+/** True if the policy may allow operations of services. */
 export const offersServices = ({ tools }: Policy): boolean => tools?.some((entry) => entry.includes(':')) ?? true;
 
+/** The parts of an operation that decide whether it is allowed. */
 export type PolicySubject = Pick<Operation, 'name' | 'serviceName' | 'effect' | 'extension'>;
 
 export const isAllowed = (policy: Policy, operation: PolicySubject, principal?: Principal): boolean =>
   reasonAgainst(policy, operation, principal) === undefined;
 
+/** Checks that an operation is allowed. @throws Refusal */
 export function checkPolicy(policy: Policy, operation: PolicySubject, principal?: Principal, account?: string): void {
   const reason = reasonAgainst(policy, operation, principal, account);
   if (reason !== undefined) throw new Refusal('NotAllowed', [reason]);

@@ -27,6 +27,7 @@ type ReadLimits = Readonly<typeof defaultReadLimits>;
 /** The limit that stops a read: of the call itself, or of all calls. */
 export type ReachedLimit = 'call' | 'others';
 
+/** Counts what one call has read. */
 export interface ReadCount extends Disposable, ByteLimit {
   readonly limits: ReadLimits;
   readonly exceeded: ReachedLimit | undefined;
@@ -35,6 +36,7 @@ export interface ReadCount extends Disposable, ByteLimit {
   admit(bytes: number, values?: number): boolean;
 }
 
+/** Returns a function that begins the count of a call. */
 export function createReadCounts(limits: ReadLimits = defaultReadLimits): () => ReadCount {
   const ofAll: Held = { bytes: 0, values: 0 };
   const takeTurn = createTurns();

@@ -12,6 +12,7 @@ import { type Exchange, noAnswer, type SentToEndpoint, serviceFailure } from './
 import type { Failure } from './outcome.js';
 import type { ResolvedRead } from './resolved-call.js';
 
+/** The answer to a request: its record, the reason why it cannot be used, or the failure. */
 export type Answer =
   | ({
       readonly kind: 'usable';
@@ -31,6 +32,7 @@ export type Answer =
 
 export type SentCall = SentToEndpoint & Pick<ResolvedRead, 'input'>;
 
+/** Reads the operation's answer from the last reply to a request. */
 export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Answer> {
   const { operation } = call;
   const { attempts } = reply;
@@ -88,6 +90,7 @@ async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Excha
   return { ...usable, ...reading, warnings: [...allMissing, ...reading.warnings] };
 }
 
+/** True if an answer with a successful status may hold an error. */
 export const mayAnswerWithErrors = ({ errorOf, failures }: Operation): boolean =>
   errorOf !== undefined || failures !== undefined;
 
@@ -251,6 +254,7 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   };
 }
 
+/** Returns the warning about missing fields that matter to a person. */
 export function missingWarning(
   missingFields: readonly string[],
   descriptions: Readonly<Record<string, string>> = {},

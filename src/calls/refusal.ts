@@ -25,6 +25,7 @@ export class Refusal extends Error {
   }
 }
 
+/** Converts a refusal to the failure that the caller gets. */
 export function refusalFailure(
   tool: string | SafeText,
   { code, problems, more }: Refusal,
@@ -45,6 +46,7 @@ export function refusalFailure(
   };
 }
 
+/** The outcome of a change that was refused. */
 export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => ({
   kind: 'failed',
   failure: refusalFailure(tool, refusal, { isChange: true }),
@@ -59,6 +61,7 @@ export function summaryOf(tool: SafeText, result: SafeText, reason: SafeText): S
   return forReader({ agent: full, person: sentence(say`${reason}.`), operator: full });
 }
 
+/** The refusal of a change whose plan is too large to be reviewed or stored. */
 export const tooLargeToShow = (
   { change: { ifTooLarge } }: { readonly change: Pick<ChangeTexts, 'ifTooLarge'> },
   more: Pick<Refusal['more'], 'reason'> = {},

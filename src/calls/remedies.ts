@@ -8,6 +8,7 @@ import { defined, detail, forReader, own, quoted, type SafeText, say } from '../
 import { regionInHost } from '../util/uri.js';
 import { filled, httpFailures, isStepName, nextOf, stepByCode, stepByStatus, stepNamed } from './advice.js';
 
+/** The facts about a call and its error on which the advice depends. */
 export interface RemedyFacts {
   /** The operation's name in the API. */
   readonly api: string;
@@ -58,6 +59,7 @@ function stepOf(name: string, facts: RemedyFacts): Next {
   });
 }
 
+/** The error codes, or beginnings of error codes, for which there is advice. */
 export const knownCodes: readonly string[] = Object.keys(stepByCode);
 
 /** Some APIs add an ending to their codes. */
@@ -111,6 +113,7 @@ function stepForClass(status: number): string {
 
 export const stepAfterFailure = (code: FailureCode): Next => nextOf(httpFailures[code]);
 
+/** The cause of a missing answer, as the end of a sentence. */
 export function httpFailureText({ code, detail: message }: HttpFailure, origin: string): SafeText {
   const { problem, endedHere } = httpFailures[code];
   // This server ended the exchange itself, so origin and message explain nothing.

@@ -128,6 +128,7 @@ const shownToken = 'added-when-sent';
 
 type UnsentChange = Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'nameBySecretPath'>;
 
+/** Makes the arguments and the request to show, with words in place of the secrets. */
 export async function partsToShow(call: UnsentChange): Promise<Pick<ResolvedChange, 'shownInput' | 'shownRequest'>> {
   const shownInput = withoutSecrets(call, call.input);
   return { shownInput, shownRequest: await requestToShow(call, shownInput) };
@@ -179,9 +180,11 @@ function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, accou
   return account === undefined ? kept : { ...kept, account };
 }
 
+/** The values of the call's secret arguments. */
 export const secretsIn = ({ operation, input }: Pick<ResolvedCall, 'operation' | 'input'>): readonly string[] =>
   (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
 
+/** The options of the client that sends the requests of a call. */
 export const clientOptions = (
   { operation, input }: ResolvedCall,
   { span, onRetry }: Pick<CallContext, 'span' | 'onRetry'>,

@@ -4,6 +4,7 @@ import type { SafeText } from '../util/safe-text.js';
 import type { Account, Budget } from './account.js';
 import type { RegionSource } from './endpoint.js';
 
+/** A call with everything that follows from its arguments, its account and the configuration. */
 export type ResolvedCall = ResolvedRead | ResolvedChange;
 
 type Fields = Readonly<Record<string, unknown>>;

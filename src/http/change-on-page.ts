@@ -45,6 +45,7 @@ export const isVisible = (change: Change, user: PageUser, accounts: Accounts): b
   (user.mayApprove || isOwnChange(change, user)) &&
   accountFor(change, user, accounts) !== undefined;
 
+/** Returns the reason why a person may not decide on a change. */
 export function reasonAgainst(change: Change, user: PageUser, accounts: Accounts): SafeText | undefined {
   const account = accountFor(change, user, accounts);
   if (account === undefined) return words('You have no access to the account of this change.');
@@ -127,6 +128,7 @@ type PageClick = z.output<typeof clickSchema>['arguments'];
 /** A click that is not a look. */
 type Decided<Click> = Click & { readonly decision: 'accept' | 'decline' };
 
+/** Reads a tool call of the change view. */
 export const readClick = (params: unknown): PageClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
 const effects = { decided: 'counted', late: 'too late', refused: 'not counted' } as const;

@@ -15,6 +15,7 @@ export async function decisionPage(title: SafeText, body: Html): Promise<string>
   return template.replace('<title></title>', () => String(titleHtml)).replace('<body>', () => `<body>${bodyHtml}`);
 }
 
+/** The name of a person, caller or account. `<bdi>` isolates right-to-left names. */
 export const nameHtml = (name: string): Html => html`<bdi>${shortNames(quoted(name, 100))}</bdi>`;
 
 /** The top of a page. */
@@ -53,6 +54,7 @@ interface ListOptions {
 const longestList = 200;
 const longestHistory = 50;
 
+/** Reads the filter from the query of the page's address. */
 export const filterIn = (query: (name: string) => string | undefined): ListFilter => ({
   caller: query('caller') ?? '',
   account: query('account') ?? '',

@@ -7,6 +7,7 @@ import { HttpError, webHeaders } from './http-helpers.js';
 
 /** Functions for pages for people, which run on Hono behind Node's server. */
 
+/** Gives handlers Node's request and response. */
 export interface PageEnv {
   readonly Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
 }
@@ -60,6 +61,7 @@ async function atPublicPath(response: Response, publicUrl: string): Promise<Resp
   return new Response(body, { status: response.status, headers });
 }
 
+/** HTML from a template that escapes all values. */
 export type Html = ReturnType<typeof html>;
 
 /** Sets security headers. `policy` is the CSP without `frame-ancestors`. */
@@ -80,6 +82,7 @@ export const viewHeaders = pageHeaders({ sandbox: ['allow-scripts'] }, "'self'")
 /** For all other pages, whose HTML limits the scripts. */
 export const hostHeaders = pageHeaders({}, "'none'");
 
+/** Requires a content type. @throws HttpError */
 export const requireType =
   (type: string): MiddlewareHandler =>
   async (context, next) => {

@@ -18,6 +18,7 @@ export interface SignIn {
   renew(session: DecisionSession): Promise<DecisionSession | undefined>;
 }
 
+/** Functions that every way to sign in needs. `logReason` is a fixed word, or the code of an error. */
 export interface Reception {
   /** Redirects to the wanted change, or to the list. */
   admit(context: Context<PageEnv>, signedIn: NewSession, changeId: string | undefined): Response;
