@@ -142,10 +142,14 @@ function isErrorDocument({ answerBody, failures }: Operation, document: Readonly
 
 const returnPath = /^(?:\w+Result\.)?return$/i;
 
-/** In the query APIs of clouds, which answer with XML, the member `return` says whether the request succeeded. */
-const returnsFalse = (body: Body): boolean =>
-  body.kind === 'xml' &&
-  [...leavesOf(Object.values(body.value)[0])].some(
+/**
+ * In the query APIs of clouds, the member `return` says whether the request succeeded. The JSON of a model (`answerBody`) may be data, such as the
+ * result of a function.
+ */
+const returnsFalse = ({ answerBody }: Operation, body: Body): boolean =>
+  'value' in body &&
+  (body.kind === 'xml' || answerBody === undefined) &&
+  [...leavesOf(body.kind === 'xml' ? Object.values(body.value)[0] : body.value)].some(
     ([path, value]) => returnPath.test(path) && readBoolean(String(value)) === false,
   );
 
@@ -154,7 +158,7 @@ async function declaredError(operation: Operation, reply: AnsweredReply): Promis
   const { body, response } = reply;
   const { status, headers } = response;
   if (body.kind === 'xml' && isErrorDocument(operation, body.value)) return readServiceError(body, headers);
-  if (operation.effect !== 'read' && returnsFalse(body)) return { message: 'return: false' };
+  if (operation.effect !== 'read' && returnsFalse(operation, body)) return { message: 'return: false' };
   const { errorOf } = operation;
   if (errorOf === undefined) return undefined;
   const error = await readBody(operation, reply, (content) => errorOf({ status, headers, body: content }));

@@ -142,11 +142,12 @@ function accountOf(
   };
 }
 
-const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS }: SettingValues): Policy => ({
+const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS, SANDBOX }: SettingValues): Policy => ({
   readOnly: READ_ONLY,
   tools: TOOLS,
   regions: REGIONS,
-  extensions: STORAGE_HEADERS === 'amz' ? ['s3'] : [],
+  // The sandbox takes both kinds of headers.
+  extensions: STORAGE_HEADERS === 'amz' || SANDBOX ? ['s3'] : [],
 });
 
 function endpointsOf(
