@@ -130,7 +130,7 @@ describe.each(clients)('%s', (_name, connect) => {
     const client = await connect(['--sandbox', 'CLOUDOPS_READ_ONLY=1']);
     try {
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
-        ...offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
+        ...offeredBy({ ...openPolicy, readOnly: true, extensions: ['s3'] }).map(({ name }) => name),
         'get_change',
       ]);
     } finally {
