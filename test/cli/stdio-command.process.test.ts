@@ -14,7 +14,7 @@ import { toolSchemas } from '../../src/mcp/tool-schemas.js';
 import { changeTools } from '../../src/mcp/tools-of-changes.js';
 import { operations } from '../../src/tools/index.js';
 import { isAlive } from '../support/is-alive.js';
-import { allNames, exampleCalls, offeredBy, openPolicy } from '../support/operations.js';
+import { allNames, exampleCalls, offeredBy, sandboxPolicy } from '../support/operations.js';
 import { startRaw } from '../support/raw-client.js';
 import { cleanEnv, commandOf, runServer, serverPath } from '../support/server-process.js';
 
@@ -130,7 +130,7 @@ describe.each(clients)('%s', (_name, connect) => {
     const client = await connect(['--sandbox', 'CLOUDOPS_READ_ONLY=1']);
     try {
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
-        ...offeredBy({ ...openPolicy, readOnly: true, extensions: ['s3'] }).map(({ name }) => name),
+        ...offeredBy({ ...sandboxPolicy, readOnly: true }).map(({ name }) => name),
         'get_change',
       ]);
     } finally {

@@ -22,7 +22,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { changeTools } from '../../src/mcp/tools-of-changes.js';
 import { settingsOf, startReal } from '../s3/start.js';
-import { offeredBy, openPolicy } from '../support/operations.js';
+import { offeredBy, sandboxPolicy } from '../support/operations.js';
 import { packInto } from '../support/pack.js';
 import { freePort } from '../support/postgres.js';
 import { cleanEnv } from '../support/server-process.js';
@@ -262,7 +262,9 @@ describe.each(['20', '22', '24', '26'])('on Node %s', (release) => {
     await client.connect(new StdioClientTransport({ command: node, args, cwd: project, env }));
     try {
       const { tools } = await client.listTools();
-      expect(tools.map(({ name }) => name)).toEqual([...offeredBy(openPolicy), ...changeTools].map(({ name }) => name));
+      expect(tools.map(({ name }) => name)).toEqual(
+        [...offeredBy(sandboxPolicy), ...changeTools].map(({ name }) => name),
+      );
       const { bucket, key: object, uploadId } = seededUpload;
       const result = await client.callTool({ name: 'list_parts', arguments: { bucket, object, uploadId } });
       expect(result).toMatchObject({ structuredContent: { answer: { view: 'summary', partCount: 12 } } });

@@ -4,6 +4,9 @@ import { operations } from '../../src/tools/index.js';
 /** Nothing is left out by settings. */
 export const openPolicy: Policy = { readOnly: false, tools: undefined };
 
+/** The sandbox also has the operations of S3-compatible stores. */
+export const sandboxPolicy: Policy = { ...openPolicy, extensions: ['s3'] };
+
 /** Returns the operations that a server offers under a policy. */
 export const offeredBy = (policy: Policy) => operations.filter((operation) => isAllowed(policy, operation));
 
