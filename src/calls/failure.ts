@@ -13,11 +13,12 @@ import {
 import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
 import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { nextOf, refusals, stepNamed } from './advice.js';
+import { nextOf, refusals } from './advice.js';
 import { type FailedEntries, failedSentence } from './failed-entries.js';
 import type { Failure, RequestIds } from './outcome.js';
 import { Refusal, summaryOf } from './refusal.js';
 import { httpFailureText, remedyFor, stepAfterFailure } from './remedies.js';
+import { stepNamed } from './steps.js';
 
 /** The parts of a call that its failure names. */
 export interface FailedCall {

@@ -6,7 +6,8 @@ import { isPassing, isPassingStatus } from '../transport/retry.js';
 import { commonCode, type ServiceError } from '../transport/service-error.js';
 import { defined, detail, forReader, own, quoted, type SafeText, say } from '../util/safe-text.js';
 import { regionInHost } from '../util/uri.js';
-import { filled, httpFailures, isStepName, nextOf, stepByCode, stepByStatus, stepNamed } from './advice.js';
+import { filled, nextOf } from './advice.js';
+import { httpFailures, isStepName, stepByCode, stepByStatus, stepNamed } from './steps.js';
 
 /** The facts about a call and its error on which the advice depends. */
 export interface RemedyFacts {
