@@ -87,7 +87,7 @@ test('of many uploads, each is aborted once, no other is, and the journal says h
 
   // The other server notices within a minute, without anybody asking.
   let end = await second.call('get_change', { changeId });
-  for (let tries = 0; tries < 60 && /outcome is not known yet/.test(end.text); tries += 1) {
+  for (let tries = 0; tries < 60 && /is being carried out|outcome is not known yet/.test(end.text); tries += 1) {
     await delay(2000);
     end = await second.call('get_change', { changeId });
   }
