@@ -36,7 +36,8 @@ const parts = {
     ['tool', 'what it does', 'effect'],
     operations.map(({ name, description, effect, extension }) => [
       `[\`${name}\`](docs/TOOLS.md#${name})`,
-      description.split(/[.:] /)[0] + (extension === 's3' ? ' (only with `CLOUDOPS_STORAGE_HEADERS=amz`)' : ''),
+      description.split(/[.:] /)[0] +
+        (extension === 's3' ? ' (with `CLOUDOPS_STORAGE_HEADERS=amz`, and on the sandbox)' : ''),
       effects[effect],
     ]),
   ),
