@@ -59,9 +59,10 @@ async function readChecked({ path, stats: { dev, ino } }: CheckedFile): Promise<
     const stats = await file.stat();
     if (!stats.isFile() || stats.dev !== dev || stats.ino !== ino) return undefined;
 
-    // One byte more shows that the file is too large, also if it has grown.
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(maximumBytes + 1), 0);
-    return bytesRead > maximumBytes ? 'too large' : buffer.subarray(0, bytesRead);
+    if (stats.size > maximumBytes) return 'too large';
+    // One read may return only a part of the file.
+    const content = await file.readFile();
+    return content.length > maximumBytes ? 'too large' : content;
   } finally {
     await file.close();
   }
