@@ -6,7 +6,7 @@ import { auditScope } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import { secretsIn } from '../calls/resolve-call.js';
 import { findOperation } from '../models/service-catalog.js';
-import { forAgent, next } from '../tools/next.js';
+import { next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { own, say, words } from '../util/safe-text.js';
@@ -175,16 +175,8 @@ export const againstAsking = (run: ChangeRun, { byForm = false } = {}): Promise<
     const declined = await run.store.declined(of);
     if (declined.length >= mostDeclined) return new Refusal('TooManyRefusals');
     if (!byForm || (await run.store.interrupted(of)) < mostInterrupted) return undefined;
-    return new Refusal('TooManyQuestions', [], { reason: interruptedTooOften, next: askInConversation });
+    return new Refusal('TooManyQuestions');
   });
-
-const interruptedTooOften = say`${mostInterrupted} questions of the last ten minutes ended without a response, because their calls ended`;
-
-const askInConversation = next(
-  'user',
-  'ask',
-  say`${forAgent('Ask the user in the conversation what they want. ')}Questions are possible again in ten minutes at the latest.`,
-);
 
 /** Returns the refusal if a person declined the same change or too many others. */
 export const againstConfirming = async (requestKey: string, run: ChangeRun): Promise<Refusal | undefined> =>
@@ -225,7 +217,7 @@ export async function withdrawChange(change: Change, run: ChangeRun): Promise<Ca
 export const stateForView = async (change: Change, run: ChangeRun): Promise<EndedOutcome> =>
   outcomeOfState(change.state === 'waiting' ? change : await awaitEnd(change, run), run);
 
-/** True if somebody other than the caller may end the change soon. Only its caller confirms a plan. */
+/** True if the change may end without a further call of its caller, for example by a click. A plan that only its caller can confirm may not. */
 const isOpen = ({ state, isExpired, options: { byForm, byClick, onPage } }: Change) =>
   state === 'approved' || state === 'begun' || (state === 'waiting' && !isExpired && (byForm || byClick || onPage));
 

@@ -29,7 +29,7 @@ const refusals: Readonly<Record<RefusalCode, Step>> = {
   WrongName: 'user: decide',
   TooManyRefusals: 'user: ask',
   TooLargeToShow: 'agent: call',
-  TooManyQuestions: 'agent: wait',
+  TooManyQuestions: 'user: ask',
   Stopping: 'agent: call',
   NeedsHuman: 'user: decide',
   Repeated: 'user: decide',
