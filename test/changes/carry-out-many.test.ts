@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../sandbox/sandbox.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { createChanges } from '../../src/changes/store.js';
 import { leaseMs } from '../../src/changes/system.js';
 import { abortMultipartUploads } from '../../src/tools/abort-multipart-uploads.js';
-import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
+import { createHttpClient, defaultLimits, type HttpClient } from '../../src/transport/http-client.js';
 import { testCaller } from '../support/caller.js';
 import { processOn, wallClock } from '../support/changes.js';
 
@@ -163,7 +164,8 @@ test('while it runs, get_change says how many parts have ended', async () => {
   });
 });
 
-test('if all parts fail, the failure is that of the whole, with the number and the codes', async () => {
+/** A caller with three old uploads, and the plan to abort them. */
+async function threeUploads(answer?: HttpClient['send']) {
   const sandbox = await startSandbox({ now: () => new Date(started) });
   onTestFinished(() => sandbox.close());
   const { storage, cloud } = sandbox;
@@ -173,24 +175,27 @@ test('if all parts fail, the failure is that of the whole, with the number and t
   for (const uploadId of ['u0', 'u1', 'u2'])
     storage.uploads.set(uploadId, { bucket: 'b', key: uploadId, uploadId, initiated, headers: {} });
   const httpClient = createHttpClient({}, defaultLimits);
-  const refused = (code: string) => {
-    const body = `<Error><Code>${code}</Code></Error>`;
-    return { kind: 'response', status: 403, headers: { 'content-type': 'application/xml' }, body } as const;
-  };
-  const code = (path: string) => (path.includes('u0') ? 'AccessDenied' : 'InvalidRequest');
   const caller = testCaller('', {
     ...{ cloud, now: () => new Date(started), confirm: 'plan', maximumAttempts: 1 },
     policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
     httpClient: {
       ...httpClient,
-      send: async (request, signal) =>
-        request.method === 'DELETE' ? refused(code(request.path)) : httpClient.send(request, signal),
+      send: (request, signal) => ((request.method === 'DELETE' && answer) || httpClient.send)(request, signal),
     },
   });
   onTestFinished(() => caller.close());
   const plan = await caller.call(abortMultipartUploads, {});
   const changeId = (plan.ok && plan.structured.changeId) || 'none';
-  expect(await caller.confirm(changeId, 'abort 3')).toMatchObject({
+  return { ...caller, changeId, open: () => storage.uploads.size };
+}
+
+test('if all parts fail, the failure is that of the whole, with the number and the codes', async () => {
+  const { confirm, changeId } = await threeUploads(async ({ path }) => {
+    const code = path.includes('u0') ? 'AccessDenied' : 'InvalidRequest';
+    const body = `<Error><Code>${code}</Code></Error>`;
+    return { kind: 'response', status: 403, headers: { 'content-type': 'application/xml' }, body };
+  });
+  expect(await confirm(changeId, 'abort 3')).toMatchObject({
     ok: false,
     failure: {
       code: 'AllEntriesFailed',
@@ -198,4 +203,19 @@ test('if all parts fail, the failure is that of the whole, with the number and t
       problems: [expect.stringMatching(/^3 of 3 entries failed: .*\(codes "AccessDenied", "InvalidRequest"\)\.$/)],
     },
   });
+});
+
+test('if the server is stopped before the first part is sent, the whole was not sent', async () => {
+  const { confirm, changeId, store, inFlight, open } = await threeUploads();
+  const { addParts } = store;
+  const stopFirst: typeof addParts = async (...given) => {
+    const parts = await addParts(...given);
+    void inFlight.finish(0);
+    await delay(20);
+    return parts;
+  };
+  Object.assign(store, { addParts: stopFirst });
+  expect(await confirm(changeId, 'abort 3')).toMatchObject({ ok: false, failure: { outcome: 'not sent' } });
+  expect(await store.find(changeId)).toMatchObject({ state: 'not sent' });
+  expect(open()).toBe(3);
 });

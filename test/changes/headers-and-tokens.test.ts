@@ -147,7 +147,9 @@ test.each<readonly [string, Operation['request']]>([
   expect(await confirm(changeId, 'set_password')).toMatchObject({ ok: true });
   const [sent] = server.requests;
   const encoded = Buffer.from(secret).toString('base64');
-  const forms = [secret, encodeURIComponent(secret), encoded];
+  // A signature encodes a path twice.
+  const inPath = encodeURIComponent(secret);
+  const forms = [secret, inPath, encodeURIComponent(inPath), encoded];
   expect(forms.some((form) => JSON.stringify(sent).includes(form))).toBe(true);
   const kept = JSON.stringify([planned, await store.newest({ limit: 99 }), logged]);
   for (const form of forms) expect(kept).not.toContain(form);

@@ -157,6 +157,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       endedOf(await wired.server.changes.confirm({ id: changeId, thing }, contextOf(given))),
     server: wired.server,
     stateKeys: wired.stateKeys,
+    inFlight: wired.inFlight,
     store,
     waits,
     logged,
