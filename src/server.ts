@@ -130,7 +130,7 @@ export function createServer(
   return server;
 }
 
-/** A request about a tool or a task. */
+/** A request of a client that lists or calls tools, or reads tasks. */
 interface ToolRequest {
   readonly client: Client;
   readonly requestContext: ServerContext;

@@ -52,7 +52,7 @@ const endUnsent = (change: Change, refusal: Refusal, run: ChangeRun): Promise<En
 
 async function carryOutCall(change: Change, call: ResolvedChange, run: ChangeRun): Promise<EndedOutcome> {
   const isWhole = call.parts !== undefined;
-  // A client that goes away does not end a change of several things, because the decision was about the whole.
+  // A change of several things goes on if its client goes away, because the person decided on all of them.
   const signal = isWhole ? new AbortController().signal : run.signal;
   // A process that shuts down waits for changes in flight.
   const ended = run.inFlight.track(signal, (tracked) => beginAndSend(change, call, { ...run, signal: tracked }));
@@ -185,7 +185,7 @@ async function endOfPart(part: Change, whole: ResolvedChange, run: ChangeRun): P
       return endAfter(stateOf({ ...part, state: 'unknown' }, run), part, whole, run);
     }
   }
-  // An ended part has its outcome from an earlier process.
+  // An earlier process has ended the other parts, and the store has their outcomes.
   const isOpen = state === 'approved' || state === 'begun';
   return endAfter(isOpen ? await carryOut(part, run) : stateOf(part, run), part, whole, run);
 }

@@ -125,7 +125,7 @@ const clickSchema = z.object({
 });
 
 type PageClick = z.output<typeof clickSchema>['arguments'];
-/** A click that is not a look. */
+/** A click on one of the two buttons. A `look` only asks for the state. */
 type Decided<Click> = Click & { readonly decision: 'accept' | 'decline' };
 
 /** Reads a tool call of the change view. */

@@ -14,7 +14,7 @@ export interface SignIn {
   /** `query` is empty, or `?change=` with the wanted change. */
   form(query: string): Html;
   routes(reception: Reception): Hono<PageEnv>;
-  /** Returns the session with present rights. @throws NotNow if they cannot be verified now */
+  /** Returns the session with the rights that the person has now. @throws NotNow if the rights cannot be verified now */
   renew(session: DecisionSession): Promise<DecisionSession | undefined>;
 }
 

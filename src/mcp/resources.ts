@@ -2,7 +2,6 @@ import { ResourceNotFoundError, type Server, type ServerContext } from '@modelco
 import type { Accounts } from '../calls/account.js';
 import { type Principal, visibleCaller } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
-import { sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import type { Client } from './client.js';
 import { skillResource } from './skills.js';
@@ -99,7 +98,7 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
   const journalAccounts = accounts.areNamed && principal !== undefined ? accountNames : undefined;
   /** Undefined for all callers. */
   const onlyCaller = visibleCaller(principal);
-  return sentences(
+  return [
     documentOf('reference/instance-types', 'Instance types', 'Instance types that each operation accepts', async () =>
       (await loadReference()).instanceTypesReference(),
     ),
@@ -116,8 +115,8 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
       journal(onlyCaller, journalAccounts),
     ),
     // The sandbox holds the work of all callers.
-    onlyCaller === undefined &&
-      sandbox !== undefined &&
-      documentOf('sandbox', 'Sandbox', 'What the built-in sandbox holds, and what it was asked', sandbox),
-  );
+    ...(onlyCaller === undefined && sandbox !== undefined
+      ? [documentOf('sandbox', 'Sandbox', 'What the built-in sandbox holds, and what it was asked', sandbox)]
+      : []),
+  ];
 }

@@ -21,7 +21,7 @@ const nearby = { timeout: 1000, maxRetries: 1, logger };
 /** For all requests of one answer. */
 const longestWaitMs = 10_000;
 
-/** Without `endpoint`, the SDK takes AWS's. */
+/** The region and address of an AWS service. Without `endpoint`, the SDK uses the public address of the service. */
 export interface AwsClient {
   readonly region: string;
   readonly endpoint: string | undefined;

@@ -152,7 +152,7 @@ const stateIn = ({ _meta }: Fields): string | undefined =>
 /** The page is at `/decisions/<ID of the change>/`. */
 const changeId = () => location.pathname.split('/').at(-2);
 
-/** The time between two looks (milliseconds). */
+/** The pause between two questions for the state of the plan (milliseconds). */
 const lookMs = 3_000;
 
 /**

@@ -45,7 +45,7 @@ export const shownTimedText = (text: TimedText, formatTime: FormatTime): readonl
     typeof piece === 'number' ? [timeElement(piece, formatTime)] : shownText(piece),
   );
 
-/** A time, and how long ago it was. `refreshTimes` keeps that true. */
+/** A time with its age, such as "2 min ago". `refreshTimes` updates the age. */
 function timeElement(time: number, formatTime: FormatTime): HTMLTimeElement {
   const shown = element('time', { datetime: new Date(time).toISOString() });
   shown.append(formatTime(time), element('span', { class: 'ago' }, agoText(time)));
