@@ -87,7 +87,7 @@ const traitsOfOperation: TraitTable = {
   httpChecksumRequired: ['smithy.api#httpChecksumRequired', ifTrue],
   httpChecksum: ['aws.protocols#httpChecksum', same],
 };
-/** Of shapes and members. */
+/** Traits of shapes and members. */
 const traitsOfData: TraitTable = {
   documentation: ['smithy.api#documentation', same],
   timestampFormat: ['smithy.api#timestampFormat', (value) => timestampFormats.get(value)],

@@ -48,7 +48,7 @@ function readStep(scan: Scan): string | undefined {
   return readValue(scan);
 }
 
-/** Of a list or object, reads only the opening bracket. */
+/** Reads only the opening bracket of a list or object. */
 function readValue(scan: Scan): string | undefined {
   const isList = scan.text[scan.index] === '[';
   if (take(scan, 'opener')) {

@@ -42,7 +42,7 @@ export async function findModels(folder: string): Promise<ModelFolder> {
   const ignore = (entry: string, reason: SafeText) =>
     notes.push(say`CLOUDOPS_MODELS: ${quoted(entry, 100)} is ignored, because ${reason}.`);
   try {
-    // Of several dates in names, the newest counts.
+    // If names have several dates, the newest counts.
     for (const entry of (await readdir(folder)).sort()) {
       const found = await modelIn(folder, entry).catch((error: unknown) => error);
       if (typeof found !== 'string') {

@@ -42,7 +42,7 @@ export const firstStart = ({
 /** The state while the pages are read. */
 interface UploadListing {
   readonly all: OpenUpload[];
-  /** Of the last answer. */
+  /** The times of the last answer. */
   times: AnswerTimes;
   /** Identities of the uploads that were read, because pages may overlap. */
   readonly seen: Set<string>;
