@@ -1,7 +1,7 @@
 // Runs a mixed load over HTTP for a long time, with failures of every kind. Run it with npm run bench -- soak [--minutes 10] [--seed
-// 1]. Two callers with several clients each read and change through two replicas that share a journal in PostgreSQL. The sandbox fails
-// by a random scenario, a replica is killed or stopped repeatedly, and the database crashes twice. At the end, answers, journal and
-// cloud must agree.
+// 1] [--store sqlite]. Two callers with several clients each read and change through two servers that share a journal. The sandbox fails
+// by a random scenario, a server is killed or stopped repeatedly, and the journal is away twice. At the end, answers, journal and cloud
+// must agree.
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,17 +11,21 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { importSource } from '../scripts/source.mjs';
 import { startCloud } from './soak-cloud.mjs';
+import { stores } from './soak-stores.mjs';
 
 const { values: options } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string', default: '1' } },
+  options: {
+    minutes: { type: 'string', default: '10' },
+    seed: { type: 'string', default: '1' },
+    store: { type: 'string', default: 'postgres' },
+  },
 });
 const durationMs = Number(options.minutes) * 60_000;
 const callers = ['alice', 'bob'];
 const clientsPerCaller = 3;
 const restartEveryMs = 25_000;
-const databaseAwayMs = Math.min(12_000, durationMs / 10);
+const storeAwayMs = Math.min(12_000, durationMs / 10);
 /** Memory is judged after this time, because caches fill and code is compiled until then. */
 const warmMs = 10 * 60_000;
 const memoryEveryMs = 2000;
@@ -81,8 +85,7 @@ const json = async (child) => {
   throw new Error(`${rebuilt()}the sandbox ended before it said where it listens`);
 };
 
-const { startPostgres } = await importSource("export { startPostgres } from './test/support/postgres.ts'");
-const postgres = await startPostgres();
+const store = await stores[options.store](folder);
 const cloud = await startCloud({ folder, random, run, json });
 const tokensFile = join(folder, 'tokens');
 writeFileSync(
@@ -92,7 +95,7 @@ writeFileSync(
 );
 const settings = {
   ...cloud.settings,
-  CLOUDOPS_JOURNAL: postgres.url('soak'),
+  CLOUDOPS_JOURNAL: store.address,
   CLOUDOPS_STATE_KEY: 'k'.repeat(32),
   CLOUDOPS_CONFIRM: 'plan',
   CLOUDOPS_TIMEOUT_MS: '20000',
@@ -198,12 +201,10 @@ async function restart() {
   }
 }
 
-async function crashDatabase() {
+async function takeStoreAway() {
   for (const part of [1 / 3, 2 / 3]) {
     await delay(begun + durationMs * part - Date.now());
-    await postgres.stop();
-    await delay(databaseAwayMs);
-    await postgres.start();
+    await store.beAway(storeAwayMs);
   }
 }
 
@@ -228,7 +229,7 @@ async function watchHeaps() {
 }
 
 const clients = callers.flatMap((caller) => Array.from({ length: clientsPerCaller }, () => client(caller)));
-await Promise.all([...clients, restart(), crashDatabase(), watchMemory(), watchHeaps()]);
+await Promise.all([...clients, restart(), takeStoreAway(), watchMemory(), watchHeaps()]);
 
 // A new replica ends the changes that killed replicas left open.
 for (const { child, ended } of replicas) {
@@ -241,14 +242,9 @@ await changeSomething('alice');
 last.child.kill('SIGTERM');
 await last.ended;
 
-const rows = postgres.sql(
-  'soak',
-  "select case when state in ('approved', 'begun') then 'open' else state end || ' ' || (facts::json->>'what') " +
-    "from cloudops_changes where state not in ('waiting', 'declined', 'withdrawn')",
-);
 /** Outcomes in the journal by the name of the server, except "not sent". */
 const journal = new Map();
-for (const row of rows.split('\n')) {
+for (const row of await store.rows()) {
   const [, outcome, instanceId] = /^(not sent|\w+) .*?"(s-[\w-]+)"/.exec(row);
   if (outcome !== 'not sent') journal.set(instanceId, [...(journal.get(instanceId) ?? []), outcome]);
 }
@@ -342,5 +338,5 @@ if (heapGrew) console.error('the heap grew');
 const idle = cloud.asked.size < fewestChanges * Number(options.minutes);
 if (idle) console.error('hardly anything was sent');
 if (rebuilt() !== '') console.error(rebuilt());
-postgres.remove();
+store.remove();
 process.exit(first === undefined && !grew && !heapGrew && !idle && rebuilt() === '' ? 0 : 1);
