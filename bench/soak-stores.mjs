@@ -44,7 +44,13 @@ async function openSqlite(folder) {
         await delay(ms);
         database.exec('ROLLBACK');
       }),
-    rows: () => withFile((database) => database.prepare(rowsWith('facts')).all().map(({ line }) => line)),
+    rows: () =>
+      withFile((database) =>
+        database
+          .prepare(rowsWith('facts'))
+          .all()
+          .map(({ line }) => line),
+      ),
     remove: () => {},
   };
 }
