@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { startSandbox } from '../../sandbox/sandbox.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { browserOf } from '../support/decisions.js';
 import { startHttpProcess } from '../support/http-process.js';
@@ -31,29 +34,55 @@ describe('with a page to sign in to', () => {
     closing.push(() => rmSync(folder, { recursive: true, force: true }));
     const tokens = join(folder, 'tokens');
     writeFileSync(tokens, line('alice') + line('bob', 'cloudops:approve'));
-    const server = await startHttpProcess(['--sandbox'], {
-      env: {
-        CLOUDOPS_CONFIRM: confirm,
-        CLOUDOPS_HTTP_TOKENS_FILE: tokens,
-        CLOUDOPS_HTTP_PUBLIC_URL: publicUrl,
-        CLOUDOPS_STATE_KEY: 'k'.repeat(32),
-        CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
-      },
+    const sandbox = await startSandbox({ now: () => new Date() });
+    closing.push(sandbox.close);
+    const { credentials, endpoints } = sandbox.cloud;
+    const env = {
+      CLOUDOPS_ACCESS_KEY_ID: credentials.accessKeyId,
+      CLOUDOPS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      CLOUDOPS_DEVOPS_URL: endpoints.devops,
+      CLOUDOPS_STORAGE_URL: endpoints.storage,
+      CLOUDOPS_CONFIRM: confirm,
+      CLOUDOPS_HTTP_TOKENS_FILE: tokens,
+      CLOUDOPS_HTTP_PUBLIC_URL: publicUrl,
+      CLOUDOPS_STATE_KEY: 'k'.repeat(32),
+      CLOUDOPS_JOURNAL: join(folder, 'journal.db'),
+    };
+    let server = startHttpProcess([], { env });
+    closing.push(async () => (await server).stop());
+    // Like a load balancer, it holds connections while there is no server: Claude Code fails a task when a poll is refused.
+    const balancer = createServer(async (client) => {
+      const upstream = connect((await server).port, '127.0.0.1');
+      for (const [from, to] of [
+        [client, upstream],
+        [upstream, client],
+      ] as const)
+        from.pipe(to).on('error', () => from.destroy());
     });
-    closing.push(server.stop);
+    balancer.listen(0, '127.0.0.1');
+    await once(balancer, 'listening');
+    closing.push(() => balancer.close());
+    const origin = `http://127.0.0.1:${Object(balancer.address()).port}`;
+    /** Kills the server, and starts another one in its place. */
+    const killAndRestart = async () => {
+      const { child, ended } = await server;
+      server = ended.then(() => startHttpProcess([], { env }));
+      child.kill('SIGKILL');
+      await server;
+    };
     const headers = { Authorization: 'Bearer alice' };
-    const config = { mcpServers: { cloudops: { type: 'http', url: server.url.href, headers } } };
+    const config = { mcpServers: { cloudops: { type: 'http', url: `${origin}/mcp`, headers } } };
     const session = await startSession(claude, script, { edit: () => JSON.stringify(config) });
     closing.push(session.close);
     /** Bob signs in and agrees to the plan of a link. */
     const agree = async (text: string) => {
       const [, nonce = ''] = /\/decisions\/([\w-]{22})\//.exec(text) ?? [];
-      const browser = browserOf({ origin: server.origin, publicUrl });
+      const browser = browserOf({ origin, publicUrl });
       await browser.signIn('bob');
       await readAsAPerson();
       return (await browser.decide(nonce, 'accept')).status;
     };
-    return { session, agree };
+    return { session, agree, killAndRestart };
   }
 
   const call = { tool: restoreInstance.name, args };
@@ -68,15 +97,19 @@ describe('with a page to sign in to', () => {
     expect(session.model.results()[0]).toContain('The cloud accepted the restore');
   });
 
-  test('with approval, the call is a task: the model gets the link at once, and the outcome without another call', async () => {
-    const { session, agree } = await start('approval', [call]);
-    await session.go();
-    await session.until(() => session.model.results().length === 1, 'the task');
-    const [told = ''] = session.model.results();
-    expect(told).toMatch(/server-side task/);
-    expect(await agree(told)).toBe(200);
-    const isWoken = () => session.model.requests.some((body) => body.includes('The cloud accepted the restore'));
-    await session.until(isWoken, 'the outcome');
-    expect(session.model.results()).toHaveLength(1);
-  });
+  test.each(['at once', 'after kill -9 and a restart'])(
+    'with approval, the call is a task: the model gets the link, and the outcome without another call, %s',
+    async (when) => {
+      const { session, agree, killAndRestart } = await start('approval', [call]);
+      await session.go();
+      await session.until(() => session.model.results().length === 1, 'the task');
+      const [told = ''] = session.model.results();
+      expect(told).toMatch(/server-side task/);
+      if (when !== 'at once') await killAndRestart();
+      expect(await agree(told)).toBe(200);
+      const isWoken = () => session.model.requests.some((body) => body.includes('The cloud accepted the restore'));
+      await session.until(isWoken, 'the outcome');
+      expect(session.model.results()).toHaveLength(1);
+    },
+  );
 });
